@@ -1,0 +1,78 @@
+"""Part of the truth, with its label: rows, what failed, and how much of all that was asked for is covered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+RowsT = TypeVar("RowsT", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that could not be learned, or done, and why.
+
+    Attributes:
+        name: Kafka's error name (`GROUP_AUTHORIZATION_FAILED`), or one of ours for what never got an answer:
+            `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED`, `DAMAGED_ANSWER`.
+        message: for a person; says what was asked of whom.
+        code: Kafka's error code; None for ours.
+        broker: node id of the broker that failed or answered, if known.
+        group: group id, if it concerns one group.
+        advice: what to do about it; `` when there is nothing to say.
+    """
+
+    name: str
+    message: str
+    code: int | None = None
+    broker: int | None = None
+    group: str | None = None
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many of how many: brokers that answered, groups that were described."""
+
+    brokers: tuple[int, int] = (0, 0)
+    groups: tuple[int, int] = (0, 0)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing."""
+        return self.brokers[0] == self.brokers[1] and self.groups[0] == self.groups[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[RowsT]):
+    """What could be learned, and what could not.
+
+    Attributes:
+        rows: what was asked for, in the shape that the call documents.
+        faults: one per broker or group that failed.
+        coverage: see `Coverage`.
+    """
+
+    rows: RowsT
+    faults: tuple[Fault, ...] = ()
+    coverage: Coverage = field(default_factory=Coverage)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of one write on one item.
+
+    Attributes:
+        group: group id acted on.
+        fault: None when it was done.
+        uncertain: the request was sent and no answer came: it may have been carried out.
+    """
+
+    group: str
+    fault: Fault | None = None
+    uncertain: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was certainly done."""
+        return self.fault is None
