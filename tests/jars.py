@@ -1,0 +1,69 @@
+"""Where Kafka's own jars lie for the tests, and which versions the tests use.
+
+`tests/run` fetches them (`tests/kafka/fetch.py`) into the folder named by `KGTUI_TEST_CACHE`, by default
+`~/.cache/kgtui-tests`::
+
+    kafka-4.3.1/*.jar      broker, command line tools, Connect worker and Streams library of that version
+    kafka-3.9.2/*.jar
+    kafka-clients/kafka-clients-4.4.0.jar …    clients only, for the message schemas inside them
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+BROKER_VERSIONS = ("4.3.1", "3.9.2")
+"""Versions with the whole tool set: brokers are started from these."""
+
+CLIENT_VERSIONS = ("2.4.1", "2.8.2", "3.3.2", "3.9.2", "4.1.2", "4.4.0")
+"""Versions of which only the `kafka-clients` jar is needed."""
+
+
+class JarsMissingError(Exception):
+    """Kafka's jars are not on this machine; the message says how they get there."""
+
+
+def cache() -> Path:
+    """The folder that holds the jars, whether it exists yet or not."""
+    return Path(os.environ.get("KGTUI_TEST_CACHE") or "~/.cache/kgtui-tests").expanduser()
+
+
+def folder(version: str) -> Path:
+    """The folder with every jar of one broker version.
+
+    Raises:
+        JarsMissingError: nothing was fetched for this version.
+    """
+    found = cache() / f"kafka-{version}"
+    if version not in BROKER_VERSIONS or not found.is_dir():
+        raise JarsMissingError(_missing(f"the jars of Kafka {version}", found, BROKER_VERSIONS))
+    return found
+
+
+def classpath(version: str) -> str:
+    """A class path for `java -cp` with the broker and all tools of one version.
+
+    Raises:
+        JarsMissingError: nothing was fetched for this version.
+    """
+    return f"{folder(version)}/*"
+
+
+def clients_jar(version: str) -> Path:
+    """The `kafka-clients` jar of one version.
+
+    Raises:
+        JarsMissingError: nothing was fetched for this version.
+    """
+    found = cache() / "kafka-clients" / f"kafka-clients-{version}.jar"
+    if not found.is_file():
+        raise JarsMissingError(_missing(f"the kafka-clients jar {version}", found, CLIENT_VERSIONS))
+    return found
+
+
+def _missing(what: str, where: Path, versions: tuple[str, ...]) -> str:
+    return (
+        f"{what} should be at {where}: run tests/run once (or tests/run --setup, which only fetches); "
+        f"known versions are {', '.join(versions)}"
+    )

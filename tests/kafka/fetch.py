@@ -1,0 +1,171 @@
+"""Fetches Kafka's jars at pinned versions into the tests' cache: `python -m tests.kafka.fetch`.
+
+Maven resolves them where there is one; otherwise the Ivy that PySpark carries in its source archive does,
+with its own default repositories. Each folder is filled under a temporary name and renamed when it is
+complete, so an interrupted or concurrent run leaves no half of one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tests import jars
+
+PYSPARK = "pyspark==4.2.0"
+"""Its archive holds the Ivy jar that is used where there is no Maven."""
+
+DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+
+BROKER_ARTIFACTS = (
+    "kafka_2.13",
+    "kafka-tools",
+    "kafka-streams",
+    "connect-runtime",
+    "connect-json",
+    "connect-file",
+    "connect-transforms",
+)
+
+Coordinate = tuple[str, str, str]
+"""Group, artifact, version, as Maven Central names them."""
+
+Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
+"""Puts the jars of the coordinates into a folder; with True, all that they depend on as well."""
+
+
+def broker_coordinates(version: str) -> list[Coordinate]:
+    """What a broker, its tools, a Connect worker and a Streams program of `version` need."""
+    kafka = [("org.apache.kafka", artifact, version) for artifact in BROKER_ARTIFACTS]
+    return [*kafka, ("org.slf4j", "slf4j-simple", "1.7.36")]
+
+
+def client_coordinates() -> list[Coordinate]:
+    """The clients whose message schemas the tests read."""
+    return [("org.apache.kafka", "kafka-clients", version) for version in jars.CLIENT_VERSIONS]
+
+
+def pom(coordinates: Iterable[Coordinate]) -> str:
+    """A project file whose only content is its dependencies."""
+    dependencies = "".join(
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
+        f"<version>{version}</version></dependency>"
+        for group, artifact, version in coordinates
+    )
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>kgtui</groupId><artifactId>test-jars</artifactId><version>1</version>"
+        f"<dependencies>{dependencies}</dependencies></project>"
+    )
+
+
+def with_maven(coordinates: Iterable[Coordinate], into: Path, transitive: bool) -> None:
+    """Resolves by `mvn dependency:copy-dependencies`."""
+    project = into / "pom.xml"
+    flags = [] if transitive else ["-DexcludeTransitive=true"]
+    # Two versions of one artifact cannot be dependencies of one project: one call for each of those.
+    for batch in [list(coordinates)] if transitive else [[one] for one in coordinates]:
+        project.write_text(pom(batch), encoding="utf-8")
+        goal = f"{DEPENDENCY_PLUGIN}:copy-dependencies"
+        _run(["mvn", "-B", "-q", "-C", "-f", str(project), goal, f"-DoutputDirectory={into}", *flags])
+    project.unlink()
+
+
+def ivy_resolver(ivy: Path) -> Resolver:
+    """A resolver that runs the given Ivy jar with Ivy's default settings."""
+
+    def resolve(coordinates: Iterable[Coordinate], into: Path, transitive: bool) -> None:
+        module = into / "ivy.xml"
+        pattern = f"{into}/[artifact]-[revision](-[classifier]).[ext]"
+        for batch in [list(coordinates)] if transitive else [[one] for one in coordinates]:
+            module.write_text(ivy_module(batch, transitive), encoding="utf-8")
+            arguments = ["-ivy", str(module), "-retrieve", pattern, "-types", "jar", "bundle"]
+            _run(["java", "-jar", str(ivy), "-warn", *arguments])
+        module.unlink()
+
+    return resolve
+
+
+def ivy_module(coordinates: Iterable[Coordinate], transitive: bool) -> str:
+    """An `ivy.xml` with the coordinates as dependencies, at what Maven calls runtime scope."""
+    dependencies = "".join(
+        f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="default->default" '
+        f'transitive="{str(transitive).lower()}"/>'
+        for group, artifact, version in coordinates
+    )
+    return (
+        '<ivy-module version="2.0"><info organisation="kgtui" module="test-jars"/>'
+        '<configurations><conf name="default"/></configurations><publications/>'
+        f"<dependencies>{dependencies}</dependencies></ivy-module>"
+    )
+
+
+def ivy_jar() -> Path:
+    """The Ivy jar out of PySpark's archive, fetched once."""
+    target = jars.cache() / "ivy.jar"
+    if target.is_file():
+        return target
+    with tempfile.TemporaryDirectory(dir=jars.cache(), prefix="pyspark.") as folder:
+        _run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, PYSPARK])
+        (archive,) = Path(folder).glob("pyspark-*.tar.gz")
+        with tarfile.open(archive) as tar:
+            member = next(m for m in tar if "/jars/ivy-" in m.name and m.name.endswith(".jar"))
+            content = tar.extractfile(member)
+            assert content is not None, f"{member.name} in {archive.name} is not a file"
+            partial = Path(folder) / "ivy.jar"
+            partial.write_bytes(content.read())
+        partial.rename(target)
+    return target
+
+
+def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, transitive: bool) -> None:
+    """Fetches into `target` unless it is there; it appears complete or not at all."""
+    if target.is_dir():
+        return
+    sys.stdout.write(f"fetching {target.name} …\n")
+    sys.stdout.flush()
+    partial = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    try:
+        resolve(coordinates, partial, transitive)
+        if not any(partial.glob("*.jar")):
+            raise SystemExit(f"nothing was resolved for {target.name}")
+        partial.chmod(0o755)
+        try:
+            partial.rename(target)
+        except OSError:
+            if not target.is_dir():  # otherwise another run was faster
+                raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def main() -> None:
+    """Fetches what is missing; `--with ivy` does so without Maven."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
+    parser.add_argument("--with", dest="resolver", choices=("auto", "maven", "ivy"), default="auto")
+    chosen = parser.parse_args().resolver
+    jars.cache().mkdir(parents=True, exist_ok=True)
+    targets = [(jars.cache() / f"kafka-{v}", broker_coordinates(v), True) for v in jars.BROKER_VERSIONS]
+    targets.append((jars.cache() / "kafka-clients", client_coordinates(), False))
+    if all(target.is_dir() for target, _, _ in targets):
+        return
+    maven = chosen == "maven" or (chosen == "auto" and shutil.which("mvn") is not None)
+    resolve = with_maven if maven else ivy_resolver(ivy_jar())
+    for target, coordinates, transitive in targets:
+        fill(target, coordinates, resolve, transitive=transitive)
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command[:3])} … failed:\n{(done.stdout + done.stderr)[-3000:]}")
+
+
+if __name__ == "__main__":
+    main()

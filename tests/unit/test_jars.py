@@ -1,0 +1,58 @@
+"""Kafka's jars are found in the cache, and a missing one says how to get it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import jars
+from tests.kafka import fetch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KGTUI_TEST_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def test_missing_jars_name_the_command_that_fetches_them() -> None:
+    with pytest.raises(jars.JarsMissingError, match="run tests/run"):
+        jars.classpath("4.3.1")
+    with pytest.raises(jars.JarsMissingError, match=r"known versions are 2\.4\.1"):
+        jars.clients_jar("1.0.0")
+
+
+def test_class_path_covers_every_jar_of_the_version(cache: Path) -> None:
+    (cache / "kafka-4.3.1").mkdir()
+    assert jars.classpath("4.3.1") == f"{cache}/kafka-4.3.1/*"
+
+
+def test_folder_appears_complete_or_not_at_all(cache: Path) -> None:
+    """An interrupted download leaves nothing that a later run would take for the whole."""
+
+    def stops_halfway(coordinates: object, into: Path, transitive: bool) -> None:
+        (into / "half.jar").write_bytes(b"")
+        raise KeyboardInterrupt
+
+    target = cache / "kafka-4.3.1"
+    with pytest.raises(KeyboardInterrupt):
+        fetch.fill(target, fetch.broker_coordinates("4.3.1"), stops_halfway, transitive=True)
+    assert list(cache.iterdir()) == []
+
+    def works(coordinates: object, into: Path, transitive: bool) -> None:
+        (into / "all.jar").write_bytes(b"")
+
+    fetch.fill(target, fetch.broker_coordinates("4.3.1"), works, transitive=True)
+    assert [path.name for path in cache.rglob("*.jar")] == ["all.jar"]
+
+
+def test_both_resolvers_are_asked_for_the_same() -> None:
+    coordinates = fetch.broker_coordinates("3.9.2")
+    project, module = fetch.pom(coordinates), fetch.ivy_module(coordinates, transitive=True)
+    for group, artifact, version in coordinates:
+        assert f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}<" in project
+        assert f'org="{group}" name="{artifact}" rev="{version}"' in module
