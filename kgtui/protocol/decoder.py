@@ -1,0 +1,245 @@
+"""Makes the decoder of one version of a message: Python source from its table, compiled.
+
+The source is one straight function: fields of fixed size that follow each other become one `struct` call, strings
+and arrays are read inline. Before an array is read, its count is held against the rest of the frame, so that a
+hostile count can neither allocate nor spin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct as Packing
+from struct import error
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from uuid import UUID
+
+from kgtui.protocol import wire
+from kgtui.protocol.source import Source
+from kgtui.protocol.table import FIXED, SIZES
+
+if TYPE_CHECKING:
+    from kgtui.protocol.table import Field, Struct
+
+Decode: TypeAlias = Callable[[bytes, int], dict[str, Any]]
+
+
+def compile_struct(struct: Struct, version: int, *, flexible: bool) -> Decode:
+    """Make the function that decodes `version` of a message from `(data, pos)`."""
+    return cast("Decode", _Decoder(struct.name, version, flexible=flexible).compile(struct))
+
+
+def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
+    """The fewest bytes that a struct takes: what an array's count is held against."""
+    fields = struct.untagged(version)
+    return sum(_least(field, version, flexible=flexible) for field in fields) + flexible
+
+
+def _least(field: Field, version: int, *, flexible: bool) -> int:
+    if field.array or field.kind == "bytes":
+        return 1 if flexible else 4
+    if field.kind == "string":
+        return 1 if flexible else 2
+    if field.struct is None:
+        return SIZES[field.kind]
+    if field.nullable.has(version):
+        return 1
+    return least_size(field.struct, version, flexible=flexible)
+
+
+class _Decoder:
+    """Writes the source of one decoder; `data`, `p` (position) and `end` are its local variables."""
+
+    def __init__(self, what: str, version: int, *, flexible: bool) -> None:
+        self.version = version
+        self.flexible = flexible
+        self.out = Source(
+            {
+                "uvarint": wire.uvarint,
+                "truncated": wire.truncated,
+                "is_null": wire.is_null,
+                "too_long": wire.too_long,
+                "StructError": error,
+                "UUID": UUID,
+                "WHAT": f"{what} v{version}",
+            }
+        )
+
+    def compile(self, struct: Struct) -> object:
+        out = self.out
+        out.line("def decode(data, p):")
+        with out.block():
+            out.line("end = len(data)")
+            out.line("try:")
+            with out.block():
+                result = self.struct(struct)
+                # Slices do not complain at the end of the data: the last field may be one.
+                out.line("if p > end: raise truncated(WHAT, p)")
+                out.line(f"return {result}")
+            out.line("except (IndexError, StructError):")
+            with out.block():
+                out.line("raise truncated(WHAT, p) from None")
+        return out.compile("decode", f"<{struct.name} v{self.version} decoder>")
+
+    def struct(self, struct: Struct) -> str:
+        """Read a struct; return the expression of its dict."""
+        values: dict[str, str] = {}
+        run: list[Field] = []
+        for field in struct.untagged(self.version):
+            if field.kind in FIXED and not field.array:
+                run.append(field)
+                continue
+            self.fixed(run, values)
+            run = []
+            values[field.name] = self.value(field)
+        self.fixed(run, values)
+        for field in struct.absent(self.version):
+            values[field.name] = self.default(field)
+        if self.flexible:
+            self.tags(struct, values)
+        return "{" + ", ".join(f"{f.name!r}: {values[f.name]}" for f in struct.fields) + "}"
+
+    def fixed(self, run: list[Field], values: dict[str, str]) -> None:
+        """Read neighbours of fixed size with one call."""
+        if not run:
+            return
+        packing = Packing(">" + "".join(FIXED[f.kind] for f in run))
+        names = [self.out.name("v") for _ in run]
+        unpack = self.out.constant("U", packing.unpack_from)
+        self.out.line(f"{', '.join(names)}, = {unpack}(data, p); p += {packing.size}")
+        for field, name in zip(run, names, strict=True):
+            values[field.name] = f"UUID(bytes={name})" if field.kind == "uuid" else name
+
+    def value(self, field: Field) -> str:
+        """Read one field that is not of fixed size, or an array; return its variable."""
+        if field.array:
+            return self.array(field)
+        if field.struct is not None:
+            return self.nested(field, field.struct)
+        if field.kind in FIXED:
+            values: dict[str, str] = {}
+            self.fixed([field], values)
+            return values[field.name]
+        return self.text(field.name, field.kind, nullable=field.nullable.has(self.version))
+
+    def nested(self, field: Field, struct: Struct) -> str:
+        if not field.nullable.has(self.version):
+            return self.struct(struct)
+        out, name = self.out, self.out.name("s")
+        out.line("p += 1")
+        out.line(f"if data[p - 1] > 127: {name} = None")
+        out.line("else:")
+        with out.block():
+            out.line(f"{name} = {self.struct(struct)}")
+        return name
+
+    def length(self, field: str, *, wide: bool) -> str:
+        """Read a length or count into a variable; null becomes -1 or less."""
+        out, name = self.out, self.out.name("n")
+        if self.flexible:
+            out.line(f"{name} = data[p] - 1; p += 1")
+            out.line(f"if {name} > 126: {name}, p = uvarint(data, p - 1); {name} -= 1")
+        else:
+            packing = Packing(">i" if wide else ">h")
+            unpack = out.constant("U", packing.unpack_from)
+            out.line(f"{name}, = {unpack}(data, p); p += {packing.size}")
+        return name
+
+    def text(self, field: str, kind: str, *, nullable: bool) -> str:
+        """Read a string or bytes; return its variable."""
+        out = self.out
+        length, value = self.length(field, wide=kind == "bytes"), out.name("v")
+        out.line(f"if {length} < 0:")
+        with out.block():
+            if nullable:
+                out.line(f"{value} = None")
+            else:
+                out.line(f"raise is_null(WHAT, {field!r}, p)")
+        out.line("else:")
+        with out.block():
+            end = out.name("e")
+            out.line(f"{end} = p + {length}")
+            out.line(f"if {end} > end: raise too_long(WHAT, {field!r}, {length}, p)")
+            decode = ".decode('utf-8', 'surrogateescape')" if kind == "string" else ""
+            out.line(f"{value} = data[p:{end}]{decode}; p = {end}")
+        return value
+
+    def array(self, field: Field) -> str:
+        """Read an array; return its variable."""
+        out, value = self.out, self.out.name("a")
+        count = self.length(field.name, wide=True)
+        out.line(f"if {count} < 0:")
+        with out.block():
+            if field.nullable.has(self.version):
+                out.line(f"{value} = None")
+            else:
+                out.line(f"raise is_null(WHAT, {field.name!r}, p)")
+        out.line("else:")
+        with out.block():
+            least = self.least_of_element(field)
+            out.line(f"if {count} * {least} > end - p: raise too_long(WHAT, {field.name!r}, {count}, p)")
+            self.elements(field, count, value)
+        return value
+
+    def least_of_element(self, field: Field) -> int:
+        if field.struct is not None:
+            return max(1, least_size(field.struct, self.version, flexible=self.flexible))
+        if field.kind in FIXED:
+            return SIZES[field.kind]
+        return 1 if self.flexible else 4 if field.kind == "bytes" else 2
+
+    def elements(self, field: Field, count: str, value: str) -> None:
+        out = self.out
+        if field.struct is None and field.kind in FIXED and field.kind != "uuid":
+            unpack = out.constant("unpack_from", Packing.unpack_from)
+            packing = out.constant("Packing", Packing)
+            letter = FIXED[field.kind]
+            out.line(f"{value} = list({unpack}({packing}(f'>{{{count}}}{letter}'), data, p))")
+            out.line(f"p += {count} * {SIZES[field.kind]}")
+            return
+        add = out.name("add")
+        out.line(f"{value} = []; {add} = {value}.append")
+        out.line(f"for _ in range({count}):")
+        with out.block():
+            if field.struct is not None:
+                out.line(f"{add}({self.struct(field.struct)})")
+            elif field.kind == "uuid":
+                out.line(f"p += 16; {add}(UUID(bytes=data[p - 16:p]))")
+            else:
+                out.line(f"{add}({self.text(field.name, field.kind, nullable=False)})")
+
+    def tags(self, struct: Struct, values: dict[str, str]) -> None:
+        """Read the section of tagged fields; unknown tags are skipped."""
+        out = self.out
+        known = struct.tagged(self.version)
+        for _, field in known:
+            values[field.name] = out.name("t")
+            out.line(f"{values[field.name]} = {self.default(field)}")
+        out.line("p += 1")
+        out.line("if data[p - 1]:")
+        with out.block():
+            count, tag, size, stop = (out.name(x) for x in ("n", "tag", "size", "stop"))
+            out.line(f"{count}, p = uvarint(data, p - 1)")
+            out.line(f"for _ in range({count}):")
+            with out.block():
+                out.line(f"{tag}, p = uvarint(data, p)")
+                out.line(f"{size}, p = uvarint(data, p); {stop} = p + {size}")
+                out.line(f"if {stop} > end: raise too_long(WHAT, 'a tagged field', {size}, p)")
+                for number, field in known:
+                    out.line(f"if {tag} == {number}:")
+                    with out.block():
+                        out.line(f"{values[field.name]} = {self.value(field)}")
+                        out.line(f"if p > {stop}: raise truncated(WHAT, p)")
+                out.line(f"p = {stop}")
+
+    def default(self, field: Field) -> str:
+        """The expression of a field's default."""
+        if field.null_by_default:
+            return "None"
+        if field.array:
+            return "[]"
+        if field.struct is not None:
+            inner = ", ".join(f"{f.name!r}: {self.default(f)}" for f in field.struct.fields)
+            return "{" + inner + "}"
+        if field.kind == "uuid":
+            return self.out.constant("ZERO", UUID(int=0))
+        return repr(field.default)

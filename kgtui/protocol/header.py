@@ -1,0 +1,89 @@
+"""The headers before a request and a response (Kafka's RequestHeader 1-2 and ResponseHeader 0-1)."""
+
+from __future__ import annotations
+
+from struct import Struct, error
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.errors import EncodeError
+from kgtui.protocol.messages import APIS
+from kgtui.protocol.wire import skip_tags, truncated
+
+if TYPE_CHECKING:
+    from kgtui.protocol.schema import Api
+
+_REQUEST = Struct(">hhih")
+_CORRELATION = Struct(">i")
+
+
+class RequestHeader(NamedTuple):
+    """What stands before a request."""
+
+    api_key: int
+    version: int
+    correlation_id: int
+    client_id: str | None
+    size: int
+    """Bytes of the header: where the request itself starts."""
+
+
+def encode_request_header(api: Api, version: int, correlation_id: int, client_id: str | None) -> bytes:
+    """Write the header of a request; the client id is never compact, also where there are tagged fields.
+
+    Raises EncodeError when the client id is too long or a number does not fit.
+    """
+    name = b"" if client_id is None else client_id.encode("utf-8", "surrogateescape")
+    length = -1 if client_id is None else len(name)
+    try:
+        head = _REQUEST.pack(api.key, version, correlation_id, length)
+    except error as err:
+        raise EncodeError(f"{api.name} request header: {err}") from err
+    return head + name + (b"\0" if api.request_header(version) == 2 else b"")
+
+
+def decode_request_header(data: bytes | memoryview) -> RequestHeader:
+    """Read the header of a request, also of an API that we do not speak.
+
+    Tagged fields are skipped where our tables know that there are some. Of an API that we do not speak, and of
+    a version newer than ours, `size` may stop before them: such a request is refused without reading it.
+
+    Raises DecodeError when the frame ends too early.
+    """
+    data = bytes(data)
+    try:
+        key, version, correlation_id, length = _REQUEST.unpack_from(data)
+        pos = _REQUEST.size
+        client_id = None
+        if length >= 0:
+            client_id = data[pos : pos + length].decode("utf-8", "surrogateescape")
+            pos += length
+        if pos > len(data):
+            raise truncated("request header", pos)
+        api = APIS.get(key)
+        if api is not None and api.request_header(version) == 2:
+            pos = skip_tags(data, pos)
+    except (error, IndexError) as err:
+        raise truncated("request header", len(data)) from err
+    return RequestHeader(key, version, correlation_id, client_id, pos)
+
+
+def encode_response_header(api_or_key: Api | int, version: int, correlation_id: int) -> bytes:
+    """Write the header of a response; an API that we do not speak gets a header without tagged fields."""
+    api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
+    tags = b"\0" if api is not None and api.response_header(version) == 1 else b""
+    return _CORRELATION.pack(correlation_id) + tags
+
+
+def decode_response_header(header_version: int, data: bytes | memoryview) -> tuple[int, int]:
+    """Read the header of a response; return the correlation id and where the body starts.
+
+    Raises DecodeError when the frame ends too early.
+    """
+    try:
+        (correlation_id,) = _CORRELATION.unpack_from(data)
+        pos = _CORRELATION.size
+        if header_version:
+            pos = skip_tags(data if isinstance(data, bytes) else bytes(data), pos)
+    except (error, IndexError) as err:
+        raise truncated("response header", len(data)) from err
+    return int(correlation_id), pos
