@@ -88,7 +88,8 @@ class PartitionLag:
         lag: records between position and log end; None when unknown, and `reason` says why.
         lead: records between log start and position (distance to data loss); None when unknown.
         lost: records that expired before they were read (position < log start), 0 when none, None when unknown.
-        reason: `` or why the lag is unknown: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told`, `pending`.
+        reason: `` or why the lag is unknown: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told`,
+            `pending`.
         error: Kafka's error code behind the reason, 0 when there is none.
     """
 
@@ -138,7 +139,7 @@ def reason_of(error: int) -> str:
 
 
 def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> PartitionLag:
-    """The lag of a commit as Kafka's ConsumerGroupCommand counts it: log end − committed, which is never negative here."""
+    """The lag of a commit as Kafka's ConsumerGroupCommand counts it, log end − committed, but never negative."""
     start, end = (bounds.log_start, bounds.log_end) if bounds else (None, None)
     lag = lead = lost = None
     error, reason = commit.error, ""
@@ -162,7 +163,7 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
 
 
 def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> PartitionLag:
-    """The lag of a share partition as the broker tells it: never computed here, since records are in flight beyond the SPSO."""
+    """The lag of a share partition as the broker tells it: records are in flight beyond the SPSO, so none is computed."""
     start, end = (bounds.log_start, bounds.log_end) if bounds else (None, None)
     lead = lost = None
     if share.start_offset is not None and start is not None:

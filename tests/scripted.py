@@ -1,0 +1,210 @@
+"""A GroupAdmin whose cluster is a few dictionaries: for tests of what stands on top of the interface.
+
+Set `groups`, `descriptions`, `commits`, `shares`, `bounds`, `configs`; put an exception or a `Fault` into `broken`
+under a broker's node id or a group id; read what was asked from `calls`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from kgtui.admin.base import ListingDelta
+from kgtui.errors import ClientError
+from kgtui.model.answer import Answer, Coverage, Fault, Outcome
+from kgtui.model.cluster import Broker, ClusterInfo
+from kgtui.model.group import GroupConfig, GroupDescription, GroupListing, Listing
+from kgtui.model.members import Member
+from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+T = TypeVar("T")
+
+
+def brokers(count: int = 3) -> dict[int, Broker]:
+    """Brokers 1 … count on loopback."""
+    return {node: Broker(node, "127.0.0.1", 9091 + node) for node in range(1, count + 1)}
+
+
+def member(name: str = "m-1", **changes: object) -> Member:
+    """A member of which only what matters to a test needs saying."""
+    values: dict[str, object] = {"member_id": name, "client_id": "client", "host": "/127.0.0.1"} | changes
+    return Member(**values)  # type: ignore[arg-type]
+
+
+@dataclass
+class ScriptedAdmin:
+    """See the module. `gate`, when set to a cleared event, holds every call until it is set."""
+
+    groups: dict[str, GroupListing] = field(default_factory=dict)
+    descriptions: dict[str, GroupDescription] = field(default_factory=dict)
+    commits: dict[str, tuple[CommittedOffset, ...]] = field(default_factory=dict)
+    shares: dict[str, tuple[ShareOffset, ...]] = field(default_factory=dict)
+    bounds: dict[TopicPartition, PartitionBounds] = field(default_factory=dict)
+    configs: dict[str, tuple[GroupConfig, ...]] = field(default_factory=dict)
+    brokers: dict[int, Broker] = field(default_factory=brokers)
+    broken: dict[int | str, Fault | ClientError] = field(default_factory=dict)
+    delete_outcomes: dict[str, Outcome] = field(default_factory=dict)
+    calls: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    gate: asyncio.Event | None = None
+    closed: bool = False
+
+    def add(
+        self,
+        group: str,
+        type: str = "classic",  # noqa: A002 - the field's name
+        protocol: str | None = None,
+        state: str = "Stable",
+        coordinator: int = 1,
+        *,
+        members: tuple[Member, ...] = (),
+        lag: int | None = None,
+        **describe: object,
+    ) -> None:
+        """Add a group with a description and, if `lag` is given, one committed partition of topic `t-<group>`."""
+        protocol = (type if type != "classic" else "consumer") if protocol is None else protocol
+        self.groups[group] = GroupListing(group, type, protocol, state, coordinator)
+        values: dict[str, object] = {"members": members} | describe
+        self.descriptions[group] = GroupDescription(group, type, protocol, state, coordinator, **values)  # type: ignore[arg-type]
+        if lag is None:
+            return
+        topic = f"t-{group}"
+        self.bounds[topic, 0] = PartitionBounds(0, 1000 + lag)
+        if type == "share":
+            self.shares[group] = (ShareOffset(topic, 0, 1000, 0, lag),)
+        else:
+            self.commits[group] = (CommittedOffset(topic, 0, 1000, 0),)
+
+    async def _asked(self, call: str, groups: Iterable[str] = ()) -> None:
+        self.calls.append((call, tuple(groups)))
+        if self.gate is not None:
+            await self.gate.wait()
+        await asyncio.sleep(0)
+
+    async def cluster(self, *, timeout: float = 30.0) -> ClusterInfo:
+        await self._asked("cluster")
+        return ClusterInfo("scripted", self.brokers, min(self.brokers, default=None), {}, ("127.0.0.1:9092",))
+
+    async def list_groups(
+        self,
+        types: Collection[str] | None = None,
+        protocols: Collection[str] | None = None,
+        states: Collection[str] | None = None,
+        *,
+        timeout: float = 30.0,
+    ) -> Answer[tuple[GroupListing, ...]]:
+        await self._asked("list_groups")
+        faults = [f for f in (self._fault(node) for node in self.brokers) if f]
+        rows = tuple(
+            row
+            for _, row in sorted(self.groups.items())
+            if row.coordinator not in self.broken
+            and (types is None or row.type in types)
+            and (protocols is None or row.protocol in protocols)
+            and (states is None or row.state in states)
+        )
+        return Answer(rows, tuple(faults), Coverage((len(self.brokers) - len(faults), len(self.brokers))))
+
+    def listing_feed(self, broker: int) -> ScriptedFeed:
+        return ScriptedFeed(self, broker)
+
+    def _fault(self, key: int | str) -> Fault | None:
+        broken = self.broken.get(key)
+        if isinstance(broken, ClientError):
+            return Fault("NO_ANSWER", str(broken), broker=broken.broker)
+        return broken
+
+    async def _pick(
+        self, call: str, groups: Iterable[str], rows: Mapping[str, T], *, known: bool = False
+    ) -> Answer[Mapping[str, T]]:
+        asked = list(groups)
+        await self._asked(call, asked)
+        faults: list[Fault] = []
+        picked: dict[str, T] = {}
+        for group in asked:
+            row = self.groups.get(group)
+            fault = self._fault(group) or (self._fault(row.coordinator) if row else None)
+            if fault:
+                faults.append(fault)
+            elif group in rows:
+                picked[group] = rows[group]
+            elif known:
+                faults.append(Fault("GROUP_ID_NOT_FOUND", f"Group {group} not found.", 69, group=group))
+        return Answer(picked, tuple(faults), Coverage(groups=(len(picked), len(asked))))
+
+    async def describe_groups(
+        self, groups: Iterable[str], *, timeout: float = 30.0
+    ) -> Answer[Mapping[str, GroupDescription]]:
+        return await self._pick("describe_groups", groups, self.descriptions, known=True)
+
+    async def committed_offsets(
+        self, groups: Iterable[str], *, timeout: float = 30.0
+    ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
+        asked = list(groups)
+        return await self._pick("committed_offsets", asked, dict.fromkeys(asked, ()) | self.commits)
+
+    async def share_offsets(
+        self, groups: Iterable[str], *, timeout: float = 30.0
+    ) -> Answer[Mapping[str, tuple[ShareOffset, ...]]]:
+        asked = list(groups)
+        return await self._pick("share_offsets", asked, dict.fromkeys(asked, ()) | self.shares)
+
+    async def partition_bounds(
+        self, partitions: Iterable[TopicPartition], *, timeout: float = 30.0
+    ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
+        asked = list(partitions)
+        await self._asked("partition_bounds", (f"{topic}-{part}" for topic, part in asked))
+        return Answer({tp: self.bounds.get(tp, PartitionBounds(None, None, 3)) for tp in asked})
+
+    async def group_configs(
+        self, groups: Iterable[str], *, timeout: float = 30.0
+    ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
+        return await self._pick("group_configs", groups, self.configs)
+
+    async def delete_groups(self, groups: Iterable[str], *, timeout: float = 30.0) -> tuple[Outcome, ...]:
+        asked = list(groups)
+        await self._asked("delete_groups", asked)
+        return tuple(self._delete(group) for group in asked)
+
+    def _delete(self, group: str) -> Outcome:
+        if group in self.delete_outcomes:
+            return self.delete_outcomes[group]
+        if group not in self.groups:
+            return Outcome(group, Fault("GROUP_ID_NOT_FOUND", "The group id does not exist.", 69, group=group))
+        if self.descriptions[group].state != "Empty":
+            return Outcome(group, Fault("NON_EMPTY_GROUP", "The group is not empty.", 68, group=group))
+        for rows in (self.groups, self.descriptions, self.commits, self.shares):
+            rows.pop(group, None)
+        return Outcome(group)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@dataclass
+class ScriptedFeed:
+    """The feed of one scripted broker."""
+
+    admin: ScriptedAdmin
+    broker: int
+    known: dict[str, Listing] = field(default_factory=dict)
+
+    async def poll(self, *, timeout: float = 30.0) -> ListingDelta:
+        await self.admin._asked("poll", (str(self.broker),))
+        broken = self.admin.broken.get(self.broker)
+        if isinstance(broken, ClientError):
+            raise broken
+        if broken is not None:
+            raise ClientError(broken.message, broker=self.broker)
+        now = {
+            row.group: Listing(row.type, row.protocol, row.state, row.coordinator)
+            for row in self.admin.groups.values()
+            if row.coordinator == self.broker
+        }
+        updated = {group: row for group, row in now.items() if self.known.get(group) != row}
+        removed = [group for group in self.known if group not in now]
+        self.known = now
+        return ListingDelta(updated, removed, len(now), 1.0)
