@@ -163,7 +163,7 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
 
 
 def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> PartitionLag:
-    """The lag of a share partition as the broker tells it: records are in flight beyond the SPSO, so none is computed."""
+    """The lag of a share partition as the broker tells it: records in flight lie beyond the SPSO."""
     start, end = (bounds.log_start, bounds.log_end) if bounds else (None, None)
     lead = lost = None
     if share.start_offset is not None and start is not None:
