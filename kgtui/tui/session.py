@@ -1,0 +1,106 @@
+"""What the app is given: one cluster, who watches it, who may act on it, and the user's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.text import Look
+
+
+class Watch(Protocol):
+    """What the UI needs of a monitor (`kgtui.monitor.Monitor`)."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The newest snapshot; an empty one at first."""
+        ...
+
+    @property
+    def paused(self) -> bool: ...
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two polls of a broker."""
+        ...
+
+    def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
+
+    def look_at(self, selected: str | None, visible: Sequence[str] = ()) -> None: ...
+
+    def want_configs(self, group: str | None) -> None: ...
+
+    async def run(self) -> None: ...
+
+    def refresh(self) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def set_interval(self, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The cluster that the session is about.
+
+    Attributes:
+        name: the configured name, or the bootstrap addresses.
+        bootstrap: `host:port`, comma separated.
+        colour: a colour for the header, any that Textual knows; None for the theme's.
+        environment: a label such as `PROD`, or empty.
+        command_config: path of the properties file, for the equivalent Kafka command.
+    """
+
+    name: str
+    bootstrap: str = ""
+    colour: str | None = None
+    environment: str = ""
+    command_config: str | None = None
+
+
+@dataclass(slots=True)
+class Session:
+    """One run of the UI on one cluster.
+
+    Attributes:
+        monitor: None when there is no cluster: the start screen asks for one.
+        admin: for what the user asks beyond watching, such as deleting.
+        read_only: removes every write from keys and palette.
+        filter: expression in force from the start.
+        theme: name of the theme, or None for ours.
+        keymap: action id → keys, comma separated.
+        presets: name → filter expression.
+        themes_folder: where the user's own themes lie.
+        state_folder: where backups, the audit log and crash reports go.
+        config_file: the configuration file, whether it exists or not.
+        mouse: False leaves the mouse to the terminal.
+        look: how times and marks are written; None to find out.
+        connect: opens a session for an address typed on the start screen, or raises `KgtuiError`.
+        demo: starts the demo cluster and opens a session for it, or None where there is none.
+        tried: `(address, reason)` of what was tried before the start screen came up.
+    """
+
+    target: Target
+    monitor: Watch | None = None
+    admin: GroupAdmin | None = None
+    read_only: bool = False
+    filter: str = ""
+    theme: str | None = None
+    keymap: Mapping[str, str] = field(default_factory=dict)
+    presets: Mapping[str, str] = field(default_factory=dict)
+    themes_folder: Path | None = None
+    state_folder: Path = field(default_factory=lambda: Path.home() / ".local" / "state" / "kgtui")
+    config_file: Path | None = None
+    mouse: bool = True
+    look: Look | None = None
+    connect: Callable[[str], Awaitable[Session]] | None = None
+    demo: Callable[[], Awaitable[Session]] | None = None
+    tried: tuple[tuple[str, str], ...] = ()
