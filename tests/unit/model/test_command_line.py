@@ -1,0 +1,96 @@
+"""The equivalent command lines: right script, right options, and nothing in an id that a shell would act on."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.model import command_line
+
+SEEDS = ("b1:9092", "b2:9092")
+
+
+@pytest.mark.parametrize(
+    ("kind", "view", "expected"),
+    [
+        ("consumer", "offsets", "kafka-consumer-groups.sh --bootstrap-server b1:9092,b2:9092 --describe --group g"),
+        ("simple", "offsets", "kafka-consumer-groups.sh --bootstrap-server b1:9092,b2:9092 --describe --group g"),
+        (
+            "share",
+            "members",
+            "kafka-share-groups.sh --bootstrap-server b1:9092,b2:9092 --describe --group g --members --verbose",
+        ),
+        (
+            "streams",
+            "state",
+            "kafka-streams-groups.sh --bootstrap-server b1:9092,b2:9092 --describe --group g --state --verbose",
+        ),
+        ("connect", "members", "kafka-groups.sh --bootstrap-server b1:9092,b2:9092 --list --protocol connect"),
+        ("other", "state", "kafka-groups.sh --bootstrap-server b1:9092,b2:9092 --list"),
+        (
+            "share",
+            "configs",
+            "kafka-configs.sh --bootstrap-server b1:9092,b2:9092 --describe --entity-type groups --entity-name g",
+        ),
+    ],
+)
+def test_describe_uses_the_script_of_the_kind(kind: str, view: command_line.View, expected: str) -> None:
+    assert command_line.describe("g", kind, SEEDS, view=view).text == expected
+
+
+def test_what_kafkas_tools_cannot_describe_is_said() -> None:
+    assert "refuse" in command_line.describe("c", "connect", SEEDS).note
+    assert command_line.describe("c", "consumer", SEEDS).note == ""
+
+
+def test_delete_names_every_group_and_the_properties_file() -> None:
+    line = command_line.delete(["a", "b c"], "share", SEEDS, command_config="/etc/my kafka/admin.properties")
+    assert shlex.split(line.text) == [
+        *("kafka-share-groups.sh", "--bootstrap-server", "b1:9092,b2:9092"),
+        *("--command-config", "/etc/my kafka/admin.properties", "--delete", "--group", "a", "--group", "b c"),
+    ]
+
+
+def test_the_unchecked_script_carries_a_warning() -> None:
+    assert "share" in command_line.delete(["a"], "consumer", SEEDS).note
+    assert command_line.delete(["a"], "streams", SEEDS).note == ""
+
+
+@pytest.mark.parametrize(
+    ("word", "quoted"),
+    [
+        ("plain", "plain"),
+        ("", "''"),
+        ("$(rm -rf /)", "'$(rm -rf /)'"),
+        ("a\x1b[31mb", "$'a\\x1b[31mb'"),
+        ("it's\n", "$'it\\'s\\x0a'"),
+        ("a\u202eb", "$'a\\u202eb'"),
+        ("naïve 😀", "'naïve 😀'"),
+    ],
+)
+def test_quote(word: str, quoted: str) -> None:
+    assert command_line.quote(word) == quoted
+
+
+def test_bash_reads_back_what_was_quoted() -> None:
+    words = ["a b", "it's", "x\x1b[0m\ny\\z'", "`id`", "\u202eabc\u2066", "[/red]", "-x", "!!", "tab\tend"]
+    script = "printf '%s\\0' " + command_line.join(words)
+    done = subprocess.run(
+        ["bash", "-c", script],
+        capture_output=True,
+        check=True,
+        timeout=20,
+        env={"LC_ALL": "C.UTF-8", "PATH": "/bin:/usr/bin"},
+    )
+    assert done.stdout.decode().split("\0")[:-1] == words
+
+
+@given(st.text())
+def test_a_quoted_word_is_one_harmless_line(word: str) -> None:
+    quoted = command_line.quote(word)
+    assert quoted.isprintable() or all(c.isprintable() or c.isspace() for c in quoted)
+    assert not any(ord(c) < 0x20 or ord(c) == 0x7F for c in quoted)
