@@ -1,0 +1,39 @@
+"""Why an action cannot be done right now: one function for keys, footer and palette, so that they never disagree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.model.guard import READ_ONLY, delete_availability
+from kgtui.tui.keys import BY_ID
+
+if TYPE_CHECKING:
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.session import Session
+
+_ABOUT_A_GROUP = frozenset({"copy", "copy-command", "delete", "explain"})
+_CLUSTER_WIDE = frozenset({"refresh", "pause", "faster", "slower"})
+
+
+def reason(
+    action: str, session: Session, snapshot: Snapshot, group: str | None, *, marked: int = 0, now: float | None = None
+) -> str | None:
+    """Why `action` (an id of `keys.ACTIONS`) cannot be done; None when it can.
+
+    Args:
+        group: the group that it would be about.
+        marked: how many groups are marked; actions on many show what is refused themselves.
+        now: seconds since the epoch, for the age of a describe; None takes the snapshot's own time.
+    """
+    known = BY_ID.get(action)
+    if known is not None and known.writes and session.read_only:
+        return READ_ONLY
+    if action in _CLUSTER_WIDE and session.monitor is None:
+        return "no cluster is being watched"
+    if action not in _ABOUT_A_GROUP or (action == "delete" and marked):
+        return None
+    if group is None:
+        return "put the cursor on a group first"
+    if action == "delete":
+        return delete_availability(snapshot, group, session.read_only, now=now)
+    return None

@@ -1,0 +1,149 @@
+"""Every key: one table from which bindings, footer, palette, the help screen and the README's table are made.
+
+`python -m kgtui.tui.keys` prints the table in Markdown. Keys are remapped by action id in the configuration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from textual.binding import Binding
+
+GROUPS = ("Move", "Find", "Look", "Act", "Program")
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that a key does.
+
+    Attributes:
+        id: what the key is remapped by, and what palette and footer run.
+        keys: Textual's names of the keys, comma separated.
+        shown: how the keys are written for people.
+        name: one or two words, for footer and palette.
+        does: one sentence, for help and tooltips.
+        group: one of `GROUPS`.
+        footer: place in the footer, from 1; 0 keeps it out. The higher ones give way on a narrow screen.
+        writes: changes the cluster: gone when read-only.
+        palette: offered in the command palette.
+        priority: works while a text field has the focus.
+    """
+
+    id: str
+    keys: str
+    shown: str
+    name: str
+    does: str
+    group: str
+    footer: int = 0
+    writes: bool = False
+    palette: bool = True
+    priority: bool = False
+
+
+def _move(action: str, keys: str, shown: str, name: str, does: str) -> Action:
+    return Action(action, keys, shown, name, does, "Move", palette=False)
+
+
+ACTIONS: tuple[Action, ...] = (
+    _move("up", "up,k", "up k", "Up", "One row up."),
+    _move("down", "down,j", "down j", "Down", "One row down."),
+    _move("page-up", "pageup", "page up", "Page up", "One page up."),
+    _move("page-down", "pagedown", "page down", "Page down", "One page down."),
+    _move("first", "home,g", "home g", "First", "To the first row."),
+    _move("last", "end,G", "end G", "Last", "To the last row."),
+    _move("expand", "right", "right", "Expand", "Open the node; on an open one, go to its first row."),
+    _move("collapse", "left", "left", "Collapse", "Close the node; on a group, go to its node."),
+    _move("open", "enter", "enter", "Open", "Open or close a node; go to the panes of a group."),
+    _move("switch", "tab", "tab", "Tree or pane", "From the tree to the panes and back."),
+    _move("back", "escape", "esc", "Back", "One step back: dialog, full screen, pane, filter, marks."),
+    Action("filter", "slash", "/", "Filter", "Type a filter; enter keeps it, esc drops it.", "Find", footer=1),
+    Action("next", "n", "n", "Next match", "To the next group that the filter shows, opening nodes.", "Find"),
+    Action("group-by", "b", "b", "Group by", "Group the tree by type, state, coordinator, topic, name or not at all.",
+           "Find", footer=2),
+    Action("sort", "s", "s", "Sort", "Sort groups by name, lag or members.", "Find", footer=3),
+    Action("faults", "z", "z", "Only faults", "Show only groups of which something could not be learned.", "Find",
+           footer=4),
+    Action("mark", "space", "space", "Mark", "Mark the group, or all shown groups of a node.", "Find"),
+    Action("mark-all", "asterisk", "*", "Mark all", "Mark all groups shown, or unmark them.", "Find"),
+    Action("pane-1", "1", "1", "Overview", "The group at a glance.", "Look"),
+    Action("pane-2", "2", "2", "Members", "The group's members.", "Look"),
+    Action("pane-3", "3", "3", "Assignments", "Which member has which partition, and what must still move.", "Look"),
+    Action("pane-4", "4", "4", "Offsets", "Committed offsets and lag by topic and partition.", "Look"),
+    Action("pane-6", "6", "6", "Config", "The group's configuration with its sources.", "Look"),
+    Action("full", "f", "f", "Full screen", "The pane alone, and back.", "Look"),
+    Action("utc", "U", "U", "UTC", "Times in UTC, and back to local time.", "Look"),
+    Action("refresh", "r", "r", "Refresh", "Ask every broker now.", "Look", footer=8),
+    Action("pause", "p", "p", "Pause", "Stop polling, and go on.", "Look", footer=7),
+    Action("faster", "plus,equals_sign", "+", "Faster", "Poll more often.", "Look"),
+    Action("slower", "minus", "-", "Slower", "Poll less often.", "Look"),
+    Action("delete", "d", "d", "Delete", "Delete the group, or the marked groups, if Empty.", "Act", footer=5,
+           writes=True),
+    Action("copy", "y", "y", "Copy id", "Copy the group's id.", "Act", footer=6),
+    Action("copy-command", "Y", "Y", "Copy command", "Copy the Kafka command that shows the same.", "Act"),
+    Action("explain", "e", "e", "Explain", "What the group's fault or state means, and what to do.", "Act", footer=9),
+    Action("palette", "ctrl+p", "ctrl+p", "Palette", "Every command and every group by name.", "Program", footer=10,
+           palette=False),
+    Action("help", "question_mark,f1", "?", "Help", "This help.", "Program", footer=11),
+    Action("suspend", "ctrl+z", "ctrl+z", "Suspend", "Back to the shell; `fg` returns.", "Program", palette=False,
+           priority=True),
+    Action("quit-or-copy", "ctrl+c", "ctrl+c", "Copy or quit", "Copy what is selected; with nothing selected, quit.",
+           "Program", palette=False, priority=True),
+    Action("quit", "q,ctrl+q", "q", "Quit", "Leave.", "Program", footer=12),
+)  # fmt: skip
+
+BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
+
+
+def offered(read_only: bool) -> tuple[Action, ...]:
+    """The actions that this session has: read-only removes every write."""
+    return tuple(action for action in ACTIONS if not (read_only and action.writes))
+
+
+def bindings() -> list[Binding]:
+    """Every action as a binding of the main screen that runs `do(id)`; its id serves the keymap."""
+    from textual.binding import Binding
+
+    return [
+        Binding(
+            action.keys, f"do('{action.id}')", action.name, id=action.id, tooltip=action.does, priority=action.priority
+        )
+        for action in ACTIONS
+    ]
+
+
+def shown_keys(action: Action, keymap: Mapping[str, str]) -> str:
+    """How the keys of an action are written, as remapped by the user."""
+    changed = keymap.get(action.id)
+    return action.shown if changed is None else " ".join(key.strip() for key in changed.split(","))
+
+
+def unknown_ids(keymap: Iterable[str]) -> list[str]:
+    """Ids in a user's keymap that no action has."""
+    return sorted(set(keymap) - set(BY_ID))
+
+
+def markdown() -> str:
+    """The table of the README."""
+    lines = ["| key | does | id |", "|---|---|---|"]
+    for group in GROUPS:
+        lines.append(f"| **{group}** | | |")
+        for action in ACTIONS:
+            if action.group == group:
+                keys = " ".join(f"`{key}`" for key in _cells(action))
+                lines.append(f"| {keys} | {action.does} | `{action.id}` |")
+    return "\n".join(lines)
+
+
+def _cells(action: Action) -> list[str]:
+    return [action.shown] if action.shown.startswith("page ") else action.shown.split(" ")
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(markdown() + "\n")
