@@ -6,7 +6,7 @@ from struct import error
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.protocol.fast.reading import INT16, INT32, as_bytes, checked, count, string, text
+from kgtui.protocol.fast.reading import INT16, INT32, as_bytes, checked, count, string
 from kgtui.protocol.messages import LIST_GROUPS
 from kgtui.protocol.wire import skip_tags, too_long, truncated
 
@@ -19,7 +19,7 @@ _BEYOND = 1 << 62
 # How far the field goes that starts with this byte, for strings of 0 to 126 bytes; a null or longer one leads
 # beyond the frame, where the next look raises IndexError and the row is read the long way.
 _STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
-_MOST_TAILS = 4096
+_MOST_TAILS, _LONGEST_TAIL = 4096, 128
 
 _Tail = tuple[str, str, str]
 
@@ -80,24 +80,29 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
     flexible = version >= _FLEXIBLE
     new = tuple.__new__
 
-    def decode(row: bytes) -> GroupRow:
+    def decode_any(row: bytes) -> GroupRow:
         try:
-            stop = row[0]
-            if flexible and 0 < stop < 128:
-                tail = tails.get(row[stop:])
-                if tail is not None:
-                    return new(GroupRow, (text(row, 1, stop), *tail))
             group_id, stop = string(what, "GroupId", row, 0, flexible=flexible)
             tail = tails.get(row[stop:])
             if tail is None:
                 tail = _read_tail(what, row, stop, version)
-                if len(tails) < _MOST_TAILS:
+                if len(tails) < _MOST_TAILS and len(row) - stop < _LONGEST_TAIL:
                     tails[row[stop:]] = tail
         except (IndexError, error):
             raise truncated(what, len(row)) from None
         return GroupRow(group_id, *tail)
 
-    return decode
+    def decode(row: bytes) -> GroupRow:
+        try:
+            stop = row[0]
+            if stop < 128:
+                # Concatenated and made by tuple itself: a third faster than calling GroupRow.
+                return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
+        except (IndexError, KeyError, UnicodeDecodeError):
+            pass  # cut short, a tail not seen before, or an id that is not UTF-8
+        return decode_any(row)
+
+    return decode if flexible else decode_any
 
 
 def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int, list[GroupRow]]:
@@ -116,14 +121,17 @@ def _strings(version: int) -> int:
 def _split_flexible(what: str, data: bytes, pos: int, number: int, strings: int) -> tuple[list[bytes], int]:
     rows: list[bytes] = []
     add, step = rows.append, _STEP
-    more = range(strings - 1)
+    third, fourth = strings > 2, strings > 3
     while len(rows) < number:
         start = pos
         try:
             for _ in range(number - len(rows)):
                 start = pos
                 pos += step[data[pos]]
-                for _ in more:
+                pos += step[data[pos]]
+                if third:
+                    pos += step[data[pos]]
+                if fourth:
                     pos += step[data[pos]]
                 if data[pos]:
                     break

@@ -1,0 +1,203 @@
+"""How long large answers take to decode, against aiokafka's structs with the same fields, in one process.
+
+CPU time of one thread, cyclic collector off, best of several interleaved rounds; run alone with
+`python -m tests.bench.decode`.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from aiokafka.protocol.types import CompactArray, CompactString, Int16, Int32, Int64, Schema, TaggedFields
+
+from kgtui.protocol import fast
+from kgtui.protocol.messages import LIST_GROUPS, LIST_OFFSETS, OFFSET_FETCH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+GROUPS = 100_000
+PARTITIONS = 25
+ROUNDS = 5
+
+
+class BenchRow(NamedTuple):
+    """One measured thing."""
+
+    name: str
+    ours_ms: float
+    theirs_ms: float
+    at_most: float | None
+    """The ratio that is aimed at; None if this is only for information."""
+
+    @property
+    def ratio(self) -> float:
+        """Our time as a share of theirs."""
+        return self.ours_ms / self.theirs_ms
+
+
+_TEXT = CompactString("utf-8")
+_TAGS = ("tags", TaggedFields)
+_LIST_GROUPS = Schema(
+    ("throttle_time_ms", Int32),
+    ("error_code", Int16),
+    ("groups", CompactArray(("group", _TEXT), ("protocol", _TEXT), ("state", _TEXT), ("type", _TEXT), _TAGS)),
+    _TAGS,
+)
+_COMMITS = CompactArray(
+    ("partition", Int32), ("offset", Int64), ("epoch", Int32), ("metadata", _TEXT), ("error", Int16), _TAGS
+)
+_OFFSET_FETCH = Schema(
+    ("throttle_time_ms", Int32),
+    (
+        "groups",
+        CompactArray(
+            ("group", _TEXT),
+            ("topics", CompactArray(("name", _TEXT), ("partitions", _COMMITS), _TAGS)),
+            ("error", Int16),
+            _TAGS,
+        ),
+    ),
+    _TAGS,
+)
+_ENDS = CompactArray(
+    ("partition", Int32), ("error", Int16), ("timestamp", Int64), ("offset", Int64), ("epoch", Int32), _TAGS
+)
+_LIST_OFFSETS = Schema(
+    ("throttle_time_ms", Int32),
+    ("topics", CompactArray(("name", _TEXT), ("partitions", _ENDS), _TAGS)),
+    _TAGS,
+)
+
+
+def list_groups_body(groups: int = GROUPS) -> bytes:
+    """A ListGroups v5 answer with ids of some 40 characters and the kinds of a mixed cluster."""
+    kinds = [
+        ("consumer", "Stable", "classic"),
+        ("consumer", "Empty", "classic"),
+        ("connect", "Stable", "classic"),
+        ("consumer", "Stable", "consumer"),
+        ("share", "Stable", "share"),
+        ("streams", "Stable", "streams"),
+    ]
+    rows = [
+        dict(
+            zip(
+                ("GroupId", "ProtocolType", "GroupState", "GroupType"),
+                (f"team-{i % 97:02}.orders-service.eu-west-1.{i:06}", *kinds[i * 7 % 13 % len(kinds)]),
+                strict=True,
+            )
+        )
+        for i in range(groups)
+    ]
+    return LIST_GROUPS.response.encode(5, {"Groups": rows})
+
+
+def offset_fetch_body(metadata: str, groups: int = GROUPS // PARTITIONS // 4) -> bytes:
+    """An OffsetFetch v8 answer: groups of 4 topics of 25 partitions."""
+
+    def topic(group: int, number: int) -> Mapping[str, Any]:
+        return {
+            "Name": f"orders.events.{group:04}.{number}",
+            "Partitions": [
+                {
+                    "PartitionIndex": p,
+                    "CommittedOffset": 1_000_000_007 * p + group,
+                    "CommittedLeaderEpoch": 3,
+                    "Metadata": metadata,
+                }
+                for p in range(PARTITIONS)
+            ],
+        }
+
+    rows = [{"GroupId": f"orders-{g:04}", "Topics": [topic(g, t) for t in range(4)]} for g in range(groups)]
+    return OFFSET_FETCH.response.encode(8, {"Groups": rows})
+
+
+def list_offsets_body(topics: int = GROUPS // PARTITIONS) -> bytes:
+    """A ListOffsets v7 answer with topics of 25 partitions."""
+    partitions = [{"PartitionIndex": p, "Offset": 10**9 + p, "LeaderEpoch": 3} for p in range(PARTITIONS)]
+    rows = [{"Name": f"orders.events.{t:04}", "Partitions": partitions} for t in range(topics)]
+    return LIST_OFFSETS.response.encode(7, {"Topics": rows})
+
+
+def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
+    """The least CPU time of each function in ms; rounds take turns, so that a busy machine slows all alike."""
+    best = [float("inf")] * len(functions)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for index, function in enumerate(functions):
+                start = time.process_time()
+                kept = function()
+                best[index] = min(best[index], (time.process_time() - start) * 1000)
+                del kept
+    finally:
+        gc.enable()
+    return best
+
+
+def _row(name: str, ours: Callable[[bytes], object], schema: Schema, body: bytes, at_most: float | None) -> BenchRow:
+    ours_ms, theirs_ms = best_ms(lambda: ours(body), lambda: schema.decode(BytesIO(body)))
+    return BenchRow(name, ours_ms, theirs_ms, at_most)
+
+
+def rows() -> Iterator[BenchRow]:
+    """Measure one thing after the other."""
+    listed = list_groups_body()
+    empty, nine = offset_fetch_body(""), offset_fetch_body("x" * 9)
+    ends = list_offsets_body()
+    yield _row("ListGroups v5, 100k groups", lambda b: fast.decode_list_groups(5, b), _LIST_GROUPS, listed, 1 / 3)
+    yield _row(
+        "ListGroups v5, 100k groups, split only",
+        lambda b: fast.split_list_groups(5, b),
+        _LIST_GROUPS,
+        listed,
+        None,
+    )
+    yield _row(
+        "OffsetFetch v8, 100k partitions, no metadata",
+        lambda b: fast.decode_offset_fetch(8, b),
+        _OFFSET_FETCH,
+        empty,
+        1 / 8,
+    )
+    yield _row(
+        "OffsetFetch v8, 100k partitions, 9 bytes of metadata",
+        lambda b: fast.decode_offset_fetch(8, b),
+        _OFFSET_FETCH,
+        nine,
+        1 / 3,
+    )
+    yield _row(
+        "ListOffsets v7, 100k partitions",
+        lambda b: fast.decode_list_offsets(7, b),
+        _LIST_OFFSETS,
+        ends,
+        None,
+    )
+    yield _row(
+        "OffsetFetch v8, general decoder",
+        lambda b: OFFSET_FETCH.response.decode(8, b),
+        _OFFSET_FETCH,
+        empty,
+        None,
+    )
+
+
+def table(measured: Iterator[BenchRow]) -> Iterator[str]:
+    """The lines of the table."""
+    yield f"{'what':<54}{'ours ms':>9}{'aiokafka ms':>13}{'ratio':>8}{'aim':>8}"
+    for row in measured:
+        aim = "" if row.at_most is None else f"≤{row.at_most:.3f}"
+        yield f"{row.name:<54}{row.ours_ms:>9.1f}{row.theirs_ms:>13.1f}{row.ratio:>8.3f}{aim:>8}"
+
+
+if __name__ == "__main__":
+    for line in table(rows()):
+        sys.stdout.write(line + "\n")
