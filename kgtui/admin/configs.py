@@ -1,0 +1,91 @@
+"""Group configs (DescribeConfigs, resource type GROUP)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kgtui.admin.faults import fault_of_code, not_supported
+from kgtui.client.pool import Lane
+from kgtui.errors import UnsupportedError
+from kgtui.model.answer import Answer, Coverage, Fault
+from kgtui.model.group import GroupConfig
+from kgtui.protocol.messages import CONSUMER_GROUP_DESCRIBE, DESCRIBE_CONFIGS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kgtui.admin.faults import Deadline
+    from kgtui.client.pool import Pool
+
+GROUP_RESOURCE = 32
+
+# Kafka's DescribeConfigsResponse.ConfigSource and ConfigType
+_SOURCES = {
+    0: "UNKNOWN",
+    1: "DYNAMIC_TOPIC_CONFIG",
+    2: "DYNAMIC_BROKER_CONFIG",
+    3: "DYNAMIC_DEFAULT_BROKER_CONFIG",
+    4: "STATIC_BROKER_CONFIG",
+    5: "DEFAULT_CONFIG",
+    6: "DYNAMIC_BROKER_LOGGER_CONFIG",
+    7: "DYNAMIC_CLIENT_METRICS_CONFIG",
+    8: "DYNAMIC_GROUP_CONFIG",
+}
+_TYPES = {
+    1: "BOOLEAN",
+    2: "STRING",
+    3: "INT",
+    4: "SHORT",
+    5: "LONG",
+    6: "DOUBLE",
+    7: "LIST",
+    8: "CLASS",
+    9: "PASSWORD",
+}
+
+
+async def read_configs(
+    pool: Pool, node: int, groups: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
+) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
+    """Configs of each group from any broker: group configs live in the cluster's metadata, not with the coordinator."""
+    try:
+        # Group configs came with the describe of KIP-848: brokers before it do not know the resource type.
+        await pool.version(node, CONSUMER_GROUP_DESCRIBE, timeout=deadline.left(), lane=lane)
+        request = {
+            "Resources": [
+                {"ResourceType": GROUP_RESOURCE, "ResourceName": group, "ConfigurationKeys": None} for group in groups
+            ],
+            "IncludeSynonyms": True,
+            "IncludeDocumentation": True,
+        }
+        reply = await pool.call(node, DESCRIBE_CONFIGS, request, timeout=deadline.left(), lane=lane)
+    except UnsupportedError:
+        faults = tuple(not_supported("reading group configs", broker=node, group=group) for group in groups)
+        return Answer({}, faults, Coverage(groups=(0, len(groups))))
+    rows: dict[str, tuple[GroupConfig, ...]] = {}
+    failed: list[Fault] = []
+    for result in reply.value["Results"]:
+        group, code = result["ResourceName"], result["ErrorCode"]
+        if code:
+            failed.append(
+                fault_of_code(code, message=result["ErrorMessage"], broker=node, group=group, asked="read configs")
+            )
+        else:
+            rows[group] = tuple(sorted(map(_config, result["Configs"]), key=lambda config: config.name))
+    return Answer(rows, tuple(failed), Coverage(groups=(len(rows), len(groups))))
+
+
+def _config(row: dict[str, Any]) -> GroupConfig:
+    return GroupConfig(
+        name=row["Name"],
+        value=row["Value"],
+        source=_SOURCES.get(row["ConfigSource"], f"UNKNOWN_{row['ConfigSource']}"),
+        read_only=row["ReadOnly"],
+        sensitive=row["IsSensitive"],
+        type=_TYPES.get(row["ConfigType"]),
+        documentation=row["Documentation"],
+        synonyms=tuple(
+            (syn["Name"], syn["Value"], _SOURCES.get(syn["Source"], f"UNKNOWN_{syn['Source']}"))
+            for syn in row["Synonyms"]
+        ),
+    )

@@ -1,0 +1,319 @@
+"""From decoded describe answers to `GroupDescription`s."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kgtui.model.group import (
+    CLASSIC,
+    CONSUMER,
+    SHARE,
+    STREAMS,
+    GroupDescription,
+    canonical_state,
+)
+from kgtui.model.members import (
+    ConnectWorker,
+    Member,
+    RegistryNode,
+    StreamsAssignment,
+    StreamsMember,
+    Subtopology,
+    TopicInfo,
+    TopicPartitions,
+    Topology,
+)
+from kgtui.protocol import connect, consumer, registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kgtui.model.members import Tasks
+
+    Row = Mapping[str, Any]
+
+TOPIC_AUTHORIZATION_FAILED = 29
+NOT_TOLD = -2147483648
+
+# Kafka's AclOperation codes: bits of the authorized operations.
+_OPERATIONS = {
+    3: "READ",
+    4: "WRITE",
+    5: "CREATE",
+    6: "DELETE",
+    7: "ALTER",
+    8: "DESCRIBE",
+    9: "CLUSTER_ACTION",
+    10: "DESCRIBE_CONFIGS",
+    11: "ALTER_CONFIGS",
+    12: "IDEMPOTENT_WRITE",
+}
+_MEMBER_TYPES = {0: "classic", 1: "consumer"}
+_TOPOLOGY_STATUS = {1: "not stored", 2: "error", 3: "available"}
+
+
+def operations(bits: int) -> frozenset[str] | None:
+    """Names of the operations in a bit field; None when the broker did not say."""
+    if bits == NOT_TOLD:
+        return None
+    return frozenset(name for code, name in _OPERATIONS.items() if bits >> code & 1)
+
+
+def _members(row: Row, decode: Callable[[Row], Member]) -> tuple[Member, ...] | None:
+    """Members sorted as Kafka's tools find them easiest to compare; None when the broker blanked them (error 29)."""
+    if row.get("ErrorCode") == TOPIC_AUTHORIZATION_FAILED:
+        return None
+    members = [decode(member) for member in row["Members"]]
+    members.sort(key=lambda m: (m.client_id, m.host, m.member_id))
+    return tuple(members)
+
+
+def _by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
+    merged: dict[str, set[int]] = {}
+    for topic, partitions in pairs:
+        merged.setdefault(topic, set()).update(partitions)
+    return tuple((topic, tuple(sorted(parts))) for topic, parts in sorted(merged.items()))
+
+
+def _assignment(row: Row) -> TopicPartitions:
+    return _by_topic((part["TopicName"], part["Partitions"]) for part in row["TopicPartitions"])
+
+
+def classic_group(row: Row, node: int, source: str) -> GroupDescription:
+    """A row of DescribeGroups."""
+    protocol = row.get("ProtocolType", "")
+    leader_url = _connect_leader(row["Members"]) if protocol == "connect" else None
+
+    def decode(member: Row) -> Member:
+        return _classic_member(member, protocol, leader_url)
+
+    return GroupDescription(
+        group=row["GroupId"],
+        type=CLASSIC,
+        protocol=protocol,
+        state=canonical_state(row["GroupState"]),
+        coordinator=node,
+        assignor=row.get("ProtocolData") or None,
+        members=_members(row, decode),
+        operations=operations(row.get("AuthorizedOperations", NOT_TOLD)),
+        source=source,
+    )
+
+
+def _classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
+    metadata, assigned = bytes(row["MemberMetadata"]), bytes(row["MemberAssignment"])
+    values: dict[str, Any] = {}
+    if protocol == "consumer":
+        subscription = consumer.subscription(metadata)
+        if subscription is not None:
+            values["topics"] = tuple(sorted(subscription.topics))
+            values["rack"] = subscription.rack
+        partitions = consumer.assignment(assigned)
+        if partitions is not None:
+            values["assignment"] = _by_topic(partitions)
+        understood = subscription is not None
+    elif protocol == "connect":
+        values["connect"] = worker = _worker(metadata, assigned, leader_url)
+        understood = worker is not None
+    elif protocol == "sr":
+        values["registry"] = node = _registry_node(metadata, assigned)
+        understood = node is not None
+    else:
+        understood = False
+    return Member(
+        member_id=row["MemberId"],
+        client_id=row["ClientId"],
+        host=row["ClientHost"],
+        instance_id=row.get("GroupInstanceId"),
+        protocol="classic",
+        undecoded=b"" if understood else metadata,
+        **values,
+    )
+
+
+def _connect_leader(members: Iterable[Row]) -> str | None:
+    """The REST address of the leading worker, as the assignments tell it."""
+    for member in members:
+        assignment = connect.assignment(bytes(member["MemberAssignment"]))
+        if assignment is not None and assignment.leader_url:
+            return assignment.leader_url
+    return None
+
+
+def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> ConnectWorker | None:
+    subscription = connect.subscription(metadata)
+    if subscription is None:
+        return None
+    assignment = connect.assignment(assigned)
+    if assignment is None:
+        return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
+    running = [(name, sorted(tasks)) for name, tasks in assignment.assigned]
+    revoked = [(name, sorted(tasks)) for name, tasks in assignment.revoked]
+    return ConnectWorker(
+        url=subscription.url,
+        leader=None if leader_url is None else subscription.url == leader_url,
+        leader_url=leader_url,
+        config_offset=assignment.config_offset,
+        connectors=tuple(sorted(name for name, tasks in running if connect.CONNECTOR in tasks)),
+        tasks=tuple(
+            sorted((name, numbers) for name, tasks in running if (numbers := tuple(t for t in tasks if t >= 0)))
+        ),
+        revoked=tuple(
+            name if task == connect.CONNECTOR else f"{name}-{task}" for name, tasks in revoked for task in tasks
+        ),
+        delay_ms=assignment.delay_ms,
+        error=assignment.error,
+    )
+
+
+def _registry_node(metadata: bytes, assigned: bytes) -> RegistryNode | None:
+    identity = registry.identity(metadata)
+    if identity is None:
+        return None
+    assignment = registry.assignment(assigned)
+    leader_url = assignment.master_identity.url if assignment and assignment.master_identity else None
+    return RegistryNode(
+        url=identity.url,
+        eligible=identity.master_eligibility,
+        leader=None if leader_url is None else identity.url == leader_url,
+        leader_url=leader_url,
+        error=(assignment.error or 0) if assignment else 0,
+    )
+
+
+def _newer_group(
+    row: Row, node: int, source: str, group_type: str, members: tuple[Member, ...] | None
+) -> dict[str, Any]:
+    """What the describes of KIP-848, KIP-932 and KIP-1071 have in common."""
+    return {
+        "group": row["GroupId"],
+        "type": group_type,
+        "protocol": group_type,
+        "state": canonical_state(row["GroupState"]),
+        "coordinator": node,
+        "assignor": row.get("AssignorName") or None,
+        "group_epoch": row["GroupEpoch"],
+        "assignment_epoch": row["AssignmentEpoch"],
+        "members": members,
+        "operations": operations(row["AuthorizedOperations"]),
+        "source": source,
+    }
+
+
+def _newer_member(row: Row, protocol: str | None) -> dict[str, Any]:
+    """What members of those groups have in common."""
+    return {
+        "member_id": row["MemberId"],
+        "client_id": row["ClientId"],
+        "host": row["ClientHost"],
+        "instance_id": row.get("InstanceId"),
+        "rack": row.get("RackId"),
+        "epoch": row["MemberEpoch"],
+        "protocol": protocol,
+    }
+
+
+def _consumer_member(row: Row) -> Member:
+    return Member(
+        **_newer_member(row, _MEMBER_TYPES.get(row["MemberType"])),
+        topics=tuple(sorted(row["SubscribedTopicNames"])),
+        regex=row["SubscribedTopicRegex"] or None,
+        assignment=_assignment(row["Assignment"]),
+        target=_assignment(row["TargetAssignment"]),
+    )
+
+
+def _share_member(row: Row) -> Member:
+    return Member(
+        **_newer_member(row, SHARE),
+        topics=tuple(sorted(row["SubscribedTopicNames"])),
+        assignment=_assignment(row["Assignment"]),
+    )
+
+
+def _tasks(rows: Iterable[Row]) -> Tasks:
+    return tuple(sorted((row["SubtopologyId"], tuple(sorted(row["Partitions"]))) for row in rows))
+
+
+def _streams_assignment(row: Row) -> StreamsAssignment:
+    return StreamsAssignment(_tasks(row["ActiveTasks"]), _tasks(row["StandbyTasks"]), _tasks(row["WarmupTasks"]))
+
+
+def _task_offsets(rows: Iterable[Row]) -> tuple[tuple[str, int, int], ...]:
+    return tuple(sorted((row["SubtopologyId"], row["Partition"], row["Offset"]) for row in rows))
+
+
+def _streams_member(row: Row) -> Member:
+    endpoint = row["UserEndpoint"]
+    return Member(
+        **_newer_member(row, CLASSIC if row["IsClassic"] else STREAMS),
+        streams=StreamsMember(
+            process=row["ProcessId"],
+            topology_epoch=row["TopologyEpoch"],
+            endpoint=f"{endpoint['Host']}:{endpoint['Port']}" if endpoint else None,
+            tags=tuple(sorted((tag["Key"], tag["Value"]) for tag in row["ClientTags"])),
+            task_offsets=_task_offsets(row["TaskOffsets"]),
+            task_end_offsets=_task_offsets(row["TaskEndOffsets"]),
+            assignment=_streams_assignment(row["Assignment"]),
+            target=_streams_assignment(row["TargetAssignment"]),
+        ),
+    )
+
+
+def _topic_infos(rows: Iterable[Row]) -> tuple[TopicInfo, ...]:
+    return tuple(
+        TopicInfo(
+            row["Name"],
+            row["Partitions"],
+            row["ReplicationFactor"],
+            tuple((config["Key"], config["Value"]) for config in row["TopicConfigs"]),
+        )
+        for row in rows
+    )
+
+
+def _topology(row: Row | None) -> Topology | None:
+    if row is None:
+        return None
+    if row["Subtopologies"] is None:
+        return Topology(row["Epoch"], None)
+    return Topology(
+        row["Epoch"],
+        tuple(
+            Subtopology(
+                sub["SubtopologyId"],
+                tuple(sub["SourceTopics"]),
+                tuple(sub["RepartitionSinkTopics"]),
+                _topic_infos(sub["StateChangelogTopics"]),
+                _topic_infos(sub["RepartitionSourceTopics"]),
+            )
+            for sub in row["Subtopologies"]
+        ),
+    )
+
+
+def consumer_group(row: Row, node: int, source: str) -> GroupDescription:
+    """A row of ConsumerGroupDescribe."""
+    return GroupDescription(**_newer_group(row, node, source, CONSUMER, _members(row, _consumer_member)))
+
+
+def share_group(row: Row, node: int, source: str) -> GroupDescription:
+    """A row of ShareGroupDescribe."""
+    return GroupDescription(**_newer_group(row, node, source, SHARE, _members(row, _share_member)))
+
+
+def streams_group(row: Row, node: int, source: str) -> GroupDescription:
+    """A row of StreamsGroupDescribe."""
+    return GroupDescription(
+        **_newer_group(row, node, source, STREAMS, _members(row, _streams_member)),
+        topology=_topology(row["Topology"]),
+        topology_status=_TOPOLOGY_STATUS.get(row.get("TopologyDescriptionStatus", 0)),
+    )
+
+
+DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
+    CLASSIC: classic_group,
+    CONSUMER: consumer_group,
+    SHARE: share_group,
+    STREAMS: streams_group,
+}

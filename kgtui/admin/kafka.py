@@ -1,0 +1,270 @@
+"""The `GroupAdmin` of a Kafka cluster, from 2.4 to 4.4."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta, ListingFeed
+from kgtui.admin.bounds import BoundsReader
+from kgtui.admin.configs import read_configs
+from kgtui.admin.describing import BATCH, Describer
+from kgtui.admin.faults import Deadline, fault_of_error
+from kgtui.admin.listing import KafkaListingFeed, Lister
+from kgtui.admin.offsets import GROUPS, OffsetReader
+from kgtui.admin.routing import PAUSE_FIRST, Batch, Router
+from kgtui.client.pool import Lane, Pool
+from kgtui.errors import BrokerError, ClientError, ProtocolError, UnreachableError
+from kgtui.model.answer import Answer, Coverage, Fault, Outcome
+from kgtui.model.cluster import Broker, ClusterInfo
+from kgtui.model.group import GroupListing, Listing
+from kgtui.protocol.codes import Reaction, lookup
+from kgtui.protocol.messages import DELETE_GROUPS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from kgtui.client.pool import ClusterView
+    from kgtui.model.group import GroupConfig, GroupDescription
+    from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+
+T = TypeVar("T")
+
+# Faults after which a request that was sent may have been carried out.
+UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
+FEW = 20  # groups: up to this many a call uses the interactive lane, which no long list can hold up
+
+
+class KafkaGroupAdmin:
+    """Administration of the groups of a Kafka cluster; see `kgtui.admin.base.GroupAdmin` for every call.
+
+    Use it as an async context manager, or call `close`.
+
+    Args:
+        pool: connections to the cluster, closed by `close`.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._listings: dict[str, Listing] = {}
+        self._router = Router(pool)
+        self._lister = Lister(pool)
+        self._describer = Describer(pool, self._lister, self._type_of)
+        self._offsets = OffsetReader(pool)
+        self._bounds = BoundsReader(pool)
+
+    async def __aenter__(self) -> Self:
+        await self._pool.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def pool(self) -> Pool:
+        """The connections, for what is not about groups (`kgtui doctor`)."""
+        return self._pool
+
+    def _type_of(self, group: str) -> str | None:
+        listing = self._listings.get(group)
+        return listing.type if listing else None
+
+    async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
+        return _info(await self._pool.metadata(timeout=timeout, refresh=True), self._pool.seeds)
+
+    async def list_groups(
+        self,
+        types: Collection[str] | None = None,
+        protocols: Collection[str] | None = None,
+        states: Collection[str] | None = None,
+        *,
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> Answer[tuple[GroupListing, ...]]:
+        deadline = Deadline(timeout)
+        view = await self._pool.metadata(timeout=deadline.left())
+        nodes = sorted(view.brokers)
+        # A group moves while it is listed: two brokers may name it, the later answer is kept.
+        answers = await asyncio.gather(*(self._list_broker(node, deadline, types, states) for node in nodes))
+        faults = [answer for answer in answers if isinstance(answer, Fault)]
+        if nodes and len(faults) == len(nodes):
+            raise _nothing_learned(faults, view)
+        merged: dict[str, Listing] = {}
+        for answer in answers:
+            if not isinstance(answer, Fault):
+                merged |= answer
+        self._listings |= merged
+        merged, more = await self._complete(merged, deadline)
+        rows = tuple(
+            GroupListing(group, row.type, row.protocol, row.state, row.coordinator)
+            for group, row in sorted(merged.items())
+            if (types is None or row.type in types)
+            and (protocols is None or row.protocol in protocols)
+            and (states is None or row.state in states)
+        )
+        return Answer(rows, (*faults, *more), Coverage((len(nodes) - len(faults), len(nodes))))
+
+    async def _list_broker(
+        self, node: int, deadline: Deadline, types: Collection[str] | None, states: Collection[str] | None
+    ) -> dict[str, Listing] | Fault:
+        """One broker's list, asked again while its coordinator loads."""
+        pause = PAUSE_FIRST
+        while True:
+            try:
+                return await self._lister.listings(node, deadline, types=types, states=states)
+            except BrokerError as error:
+                retriable = lookup(error.code).reaction in (Reaction.RETRY, Reaction.FIND_COORDINATOR)
+                if not retriable or deadline.left() < pause * 2:
+                    return fault_of_error(error, broker=node)
+                await asyncio.sleep(pause)
+                pause *= 2
+            except (ClientError, ProtocolError) as error:
+                return fault_of_error(error, broker=node)
+
+    async def _complete(
+        self, listings: dict[str, Listing], deadline: Deadline
+    ) -> tuple[dict[str, Listing], tuple[Fault, ...]]:
+        """Fill in states and types that old brokers do not list, by describing those groups."""
+        lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
+        if not lacking:
+            return listings, ()
+        answer = await self._describe(lacking, deadline, Lane.BULK)
+        for group, found in answer.rows.items():
+            row = listings[group]
+            listings[group] = Listing(found.type, row.protocol, found.state, row.coordinator)
+        return listings, tuple(fault for fault in answer.faults if fault.code != 69)
+
+    def listing_feed(self, broker: int) -> ListingFeed:
+        return KafkaListingFeed(self._lister, broker, self._learn)
+
+    def _learn(self, delta: ListingDelta, node: int) -> None:
+        self._listings |= delta.updated
+        self._pool.learn_coordinators(delta.updated, node)
+        for group in delta.removed:
+            listing = self._listings.get(group)
+            if listing is not None and listing.coordinator == node:
+                del self._listings[group]
+                self._pool.forget_coordinator(group)
+
+    async def describe_groups(
+        self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
+    ) -> Answer[Mapping[str, GroupDescription]]:
+        names = list(groups)
+        return await self._describe(names, Deadline(timeout), _lane(names))
+
+    async def _describe(
+        self, groups: Sequence[str], deadline: Deadline, lane: Lane
+    ) -> Answer[dict[str, GroupDescription]]:
+        async def send(node: int, names: Sequence[str], until: Deadline) -> Batch[GroupDescription]:
+            return await self._describer.send(node, names, until, lane)
+
+        return await self._router.run(groups, send, deadline=deadline, size=BATCH, asked="describe")
+
+    async def committed_offsets(
+        self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
+    ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
+        names = list(groups)
+        lane = _lane(names)
+
+        async def send(node: int, some: Sequence[str], until: Deadline) -> Batch[tuple[CommittedOffset, ...]]:
+            return await self._offsets.committed(node, some, until, lane)
+
+        return await self._router.run(names, send, deadline=Deadline(timeout), size=GROUPS, asked="read offsets")
+
+    async def share_offsets(
+        self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
+    ) -> Answer[Mapping[str, tuple[ShareOffset, ...]]]:
+        names = list(groups)
+        lane = _lane(names)
+
+        async def send(node: int, some: Sequence[str], until: Deadline) -> Batch[tuple[ShareOffset, ...]]:
+            return await self._offsets.share(node, some, until, lane)
+
+        return await self._router.run(names, send, deadline=Deadline(timeout), size=GROUPS, asked="read share offsets")
+
+    async def partition_bounds(
+        self, partitions: Iterable[TopicPartition], *, timeout: float = DEFAULT_TIMEOUT
+    ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
+        rows = list(partitions)
+        lane = Lane.UI if len(rows) <= FEW * 50 else Lane.BULK
+        return await self._bounds.read(rows, Deadline(timeout), lane)
+
+    async def group_configs(
+        self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
+    ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
+        deadline, names = Deadline(timeout), list(groups)
+        view = await self._pool.metadata(timeout=deadline.left())
+        failed: Answer[dict[str, tuple[GroupConfig, ...]]] | None = None
+        for node in sorted(view.brokers, key=lambda node: node != view.controller):
+            try:
+                return await read_configs(self._pool, node, names, deadline)
+            except (ClientError, ProtocolError) as error:
+                faults = tuple(fault_of_error(error, broker=node, group=group) for group in names)
+                failed = Answer({}, faults, Coverage(groups=(0, len(names))))
+        return failed or Answer({}, (), Coverage(groups=(0, len(names))))
+
+    async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
+        names = list(dict.fromkeys(groups))
+        send = partial(_send_delete, self._pool)
+        answer = await self._router.run(
+            names, send, deadline=Deadline(timeout), size=BATCH, asked="delete", repeat=False
+        )
+        faults = {fault.group: fault for fault in answer.faults}
+        return tuple(Outcome(group) if group in answer.rows else _failed(group, faults.get(group)) for group in names)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+
+async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: Deadline) -> Batch[bool]:
+    batch: Batch[bool] = Batch()
+    reply = await pool.call(node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI)
+    for row in reply.value["Results"]:  # in another order than asked for
+        if row["ErrorCode"]:
+            batch.codes[row["GroupId"]] = (row["ErrorCode"], row["ErrorMessage"])
+        else:
+            batch.rows[row["GroupId"]] = True
+    return batch
+
+
+def _failed(group: str, fault: Fault | None) -> Outcome:
+    fault = fault or Fault("NO_ANSWER", "the broker's answer does not name this group", group=group)
+    return Outcome(group, fault, uncertain=fault.name in UNCERTAIN)
+
+
+def _lane(groups: Sequence[str]) -> Lane:
+    return Lane.UI if len(groups) <= FEW else Lane.BULK
+
+
+def _info(view: ClusterView, seeds: tuple[str, ...]) -> ClusterInfo:
+    brokers = {node: Broker(node, b.host, b.port, b.rack) for node, b in view.brokers.items()}
+    return ClusterInfo(view.cluster_id, brokers, view.controller, view.features, seeds)
+
+
+def _nothing_learned(faults: Sequence[Fault], view: ClusterView) -> UnreachableError:
+    attempts = []
+    for fault in faults:
+        broker = view.brokers.get(fault.broker) if fault.broker is not None else None
+        attempts.append((f"{broker.host}:{broker.port}" if broker else f"broker {fault.broker}", fault.message))
+    return UnreachableError(f"no broker listed its groups: {faults[0].message}", tuple(attempts))
+
+
+def connect(
+    seeds: Sequence[str], properties: Mapping[str, str] | None = None, *, client_id: str = "kgtui"
+) -> KafkaGroupAdmin:
+    """A GroupAdmin for the cluster behind `seeds`, connected when first used.
+
+    Args:
+        seeds: bootstrap addresses, `host:port`.
+        properties: Java client properties for security, as in a `--command-config` file.
+
+    Raises:
+        ConfigError: a property that matters is not supported, or is wrong.
+    """
+    from kgtui.client.security import from_properties
+
+    return KafkaGroupAdmin(Pool(seeds, from_properties(properties or {}), client_id=client_id))
