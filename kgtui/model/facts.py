@@ -1,0 +1,161 @@
+"""What a snapshot knows of one group beyond its listing: from the newest of the sweep and the looked-at details.
+
+Every function returns None where nothing was read yet, which is not the same as none or 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.model.offsets import LagTotal, lags, total
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kgtui.model.group import GroupDescription
+    from kgtui.model.offsets import GroupOffsets
+    from kgtui.model.snapshot import Reading, Snapshot
+
+
+def described(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
+    """The description, unless the sweep has read the group later."""
+    reading = snapshot.details.get(group)
+    if reading is None:
+        return None
+    summary = snapshot.summaries.get(group)
+    return None if summary is not None and summary.at > reading.at else reading
+
+
+def measured(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
+    """The offsets, unless the sweep has read the group later."""
+    reading = snapshot.offsets.get(group)
+    if reading is None:
+        return None
+    summary = snapshot.summaries.get(group)
+    return None if summary is not None and summary.at > reading.at else reading
+
+
+def member_count(snapshot: Snapshot, group: str) -> int | None:
+    """Number of members; None when not read, or withheld."""
+    reading = described(snapshot, group)
+    if reading is not None:
+        return reading.value.member_count
+    summary = snapshot.summaries.get(group)
+    return summary.members if summary is not None else None
+
+
+def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
+    """Summed lag in records, with the partitions that could not be counted; None when not read."""
+    reading = measured(snapshot, group)
+    if reading is not None:
+        return total(lags(reading.value))
+    summary = snapshot.summaries.get(group)
+    return LagTotal(summary.lag, summary.lag_unknown, summary.partitions) if summary is not None else None
+
+
+def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
+    """Topics subscribed to, assigned, or with an offset; None when nothing was read."""
+    found: set[str] = set()
+    known = False
+    summary = snapshot.summaries.get(group)
+    if summary is not None:
+        found.update(summary.topics)
+        known = True
+    reading = snapshot.details.get(group)
+    if reading is not None:
+        found.update(topics_of(reading.value))
+        known = True
+    offsets = snapshot.offsets.get(group)
+    if offsets is not None:
+        found.update(topic for topic, _ in offsets.value.partitions)
+        known = True
+    return tuple(sorted(found)) if known else None
+
+
+def topics_of(description: GroupDescription) -> set[str]:
+    """Topics that the members subscribe to or own, and the source topics of a streams topology."""
+    found: set[str] = set()
+    for member in description.members or ():
+        found.update(member.topics or ())
+        found.update(topic for topic, _ in member.assignment or ())
+    if description.topology is not None:
+        for part in description.topology.subtopologies or ():
+            found.update(part.source_topics)
+            found.update(info.name for info in part.repartition_source_topics)
+    return found
+
+
+def clients(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
+    """Client ids of the members; None when not read, or withheld."""
+    reading = described(snapshot, group)
+    if reading is not None:
+        members = reading.value.members
+        return None if members is None else _distinct(member.client_id for member in members)
+    summary = snapshot.summaries.get(group)
+    return summary.clients if summary is not None and summary.members is not None else None
+
+
+def hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
+    """Hosts of the members as the broker names them (`/10.0.0.7`); None when not read, or withheld."""
+    reading = described(snapshot, group)
+    if reading is not None:
+        members = reading.value.members
+        return None if members is None else _distinct(member.host for member in members)
+    summary = snapshot.summaries.get(group)
+    return summary.hosts if summary is not None and summary.members is not None else None
+
+
+def member_ids(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
+    """Member ids, and instance ids of static members; None when not read, or withheld."""
+    reading = described(snapshot, group)
+    if reading is not None:
+        members = reading.value.members
+        if members is None:
+            return None
+        ids = [member.member_id for member in members]
+        return tuple(ids + [member.instance_id for member in members if member.instance_id])
+    summary = snapshot.summaries.get(group)
+    return summary.member_ids if summary is not None and summary.members is not None else None
+
+
+def type_of(snapshot: Snapshot, group: str) -> str | None:
+    """The type as listed, or where brokers do not list types as described."""
+    listing = snapshot.groups.get(group)
+    if listing is None or listing.type is not None:
+        return listing.type if listing is not None else None
+    reading = snapshot.details.get(group)
+    if reading is not None:
+        return reading.value.type
+    summary = snapshot.summaries.get(group)
+    return summary.type if summary is not None else None
+
+
+def read_at(snapshot: Snapshot, group: str) -> float | None:
+    """When members or offsets of the group were last read, in seconds since the epoch; None if never."""
+    times: list[float] = []
+    summary = snapshot.summaries.get(group)
+    if summary is not None:
+        times.append(summary.at)
+    details = snapshot.details.get(group)
+    if details is not None:
+        times.append(details.at)
+    offsets = snapshot.offsets.get(group)
+    if offsets is not None:
+        times.append(offsets.at)
+    return max(times, default=None)
+
+
+def has_fault(snapshot: Snapshot, group: str) -> bool:
+    """Whether something of the group could not be learned: itself, its sweep, or its coordinator does not answer."""
+    if group in snapshot.group_faults:
+        return True
+    summary = snapshot.summaries.get(group)
+    if summary is not None and summary.fault is not None:
+        return True
+    listing = snapshot.groups.get(group)
+    broker = snapshot.brokers.get(listing.coordinator) if listing is not None else None
+    return broker is not None and broker.fault is not None
+
+
+def _distinct(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(values)))

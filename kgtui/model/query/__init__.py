@@ -1,0 +1,15 @@
+"""The filter language: the same in the UI, in `ls` and for every command that chooses groups.
+
+`parse` reads text, a `Query` is put to a `Snapshot`, `HELP` is the language in a table. Imports the rest of the model;
+RE2 only when a regular expression is used.
+"""
+
+from __future__ import annotations
+
+from kgtui.model.query.help import HELP, NOTES, HelpRow, help_text
+from kgtui.model.query.order import SORT_KEYS, SortKey, ordered
+from kgtui.model.query.parser import parse
+from kgtui.model.query.query import Query
+from kgtui.model.query.terms import Need
+
+__all__ = ["HELP", "NOTES", "SORT_KEYS", "HelpRow", "Need", "Query", "SortKey", "help_text", "ordered", "parse"]

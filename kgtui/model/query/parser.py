@@ -1,0 +1,160 @@
+"""From text to `Query`, or to a mistake that says where it is and what would have been understood."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NoReturn
+
+from kgtui.errors import QueryError
+from kgtui.model.group import KINDS, STATES, TYPES
+from kgtui.model.query.order import SORT_KEYS, SortKey
+from kgtui.model.query.patterns import Glob, PatternError, regex_matcher
+from kgtui.model.query.quantity import COUNT_EXPECTED, COUNT_UNITS, TIME_EXPECTED, TIME_UNITS, RangeError, read_range
+from kgtui.model.query.query import Query
+from kgtui.model.query.terms import FlagTerm, IdMatch, IdTerm, ListingTerm, NameTerm, NumberTerm
+from kgtui.model.query.words import Cutter
+
+if TYPE_CHECKING:
+    from kgtui.model.query.terms import Term
+    from kgtui.model.query.words import RawTerm, Value
+
+KEYS = (
+    "fuzzy", "type", "protocol", "state", "kind", "topic", "client", "host", "member", "coordinator",
+    "members", "lag", "empty", "age", "fault", "marked", "sort",
+)  # fmt: skip
+LATER = {
+    "verdict": "verdicts are not computed yet",
+    "timelag": "time lag is not measured yet",
+}
+
+_LISTED = {"type": (*TYPES, "unknown"), "state": (*STATES, "unknown"), "kind": KINDS}
+_FLAGS = {"yes": True, "true": True, "no": False, "false": False}
+
+
+def parse(text: str) -> Query:
+    """Read a filter expression; blank text is the filter that every group passes.
+
+    Raises `QueryError` with the position, length and what was expected.
+    """
+    terms: list[Term] = []
+    order: list[SortKey] = []
+    for raw in Cutter(text).terms():
+        if raw.key == "sort":
+            order += _sort_keys(raw)
+        else:
+            terms.append(_term(raw))
+    return Query(tuple(terms), tuple(order))
+
+
+def _term(raw: RawTerm) -> Term:
+    key = raw.key
+    if key is None:
+        return IdTerm(tuple(_id_match(value) for value in raw.values), raw.negated)
+    if key in LATER:
+        _fail(f"not available yet: {LATER[key]}", raw.key_start, raw.values[0].start - raw.key_start, "another term")
+    if key not in KEYS:
+        _unknown_key(raw, key)
+    for value in raw.values:
+        if len(value.text) > 1 and value.text[0] == value.text[-1] == "/" and not value.quoted:
+            _fail("a regular expression is for group ids only", value.start, value.end - value.start, "a plain value")
+    return _keyed(key, raw)
+
+
+def _keyed(key: str, raw: RawTerm) -> Term:
+    if key == "fuzzy":
+        return IdTerm(tuple(IdMatch("fuzzy", _not_empty(value)) for value in raw.values), raw.negated)
+    if key in ("type", "state", "kind"):
+        return ListingTerm(key, tuple(_known_name(key, value) for value in raw.values), raw.negated)
+    if key in ("protocol", "coordinator"):
+        return ListingTerm(key, tuple(_glob(value) for value in raw.values), raw.negated)
+    if key in ("topic", "client", "host", "member"):
+        return NameTerm(key, tuple(_glob(value) for value in raw.values), raw.negated)
+    if key in ("fault", "marked"):
+        return _flag(key, raw)
+    units, expected = (COUNT_UNITS, COUNT_EXPECTED) if key in ("members", "lag") else (TIME_UNITS, TIME_EXPECTED)
+    ranges = []
+    for value in raw.values:
+        try:
+            ranges.append(read_range(value.text, units))
+        except RangeError as error:
+            _fail(str(error), value.start, value.end - value.start, expected, cause=error)
+    return NumberTerm(key, tuple(ranges), raw.negated)
+
+
+def _id_match(value: Value) -> IdMatch:
+    if not value.regex:
+        return IdMatch("word", value.text)
+    try:
+        regex_matcher(value.text)
+    except PatternError as error:
+        length = value.end - value.start
+        _fail(f"the regular expression is wrong: {error}", value.start, length, "a RE2 expression", cause=error)
+    return IdMatch("regex", value.text)
+
+
+def _not_empty(value: Value) -> str:
+    if not value.text:
+        _fail("there is nothing to look for", value.start, value.end - value.start, "letters of a group id")
+    return value.text
+
+
+def _glob(value: Value) -> Glob:
+    # `%` is the wildcard `*` in a spelling for shells; inside, there is one wildcard only.
+    text = "".join("*" if index in value.wild and char == "%" else char for index, char in enumerate(value.text))
+    return Glob(text, value.wild)
+
+
+def _known_name(key: str, value: Value) -> Glob:
+    names = _LISTED[key]
+    for name in names:
+        if name.lower() == value.text.lower():
+            return Glob(name)
+    if value.wild or (value.quoted and key != "kind"):
+        return _glob(value)
+    hint = "" if key == "kind" else f'; in quotes, any text is taken as written: {key}:"…"'
+    return _fail(
+        f"there is no {key} {value.text!r}{_meant(value.text, names)}", value.start, value.end - value.start,
+        ", ".join(names) + hint,
+    )  # fmt: skip
+
+
+def _flag(key: str, raw: RawTerm) -> FlagTerm:
+    value = raw.values[0]
+    flag = _FLAGS.get(value.text.lower())
+    if flag is None or len(raw.values) > 1:
+        _fail(f"{key}: is either yes or no", value.start, raw.end - value.start, "yes or no")
+    return FlagTerm(key, flag, raw.negated)
+
+
+def _sort_keys(raw: RawTerm) -> list[SortKey]:
+    if raw.negated:
+        _fail("an order cannot be negated", raw.start, raw.end - raw.start, "sort:lag- for the other way round")
+    keys = []
+    for value in raw.values:
+        text = value.text.lower()
+        name = text[:-1] if text.endswith(("-", "+")) else text
+        if name not in SORT_KEYS:
+            _fail(
+                f"nothing is sorted by {name!r}{_meant(name, SORT_KEYS)}", value.start, value.end - value.start,
+                ", ".join(SORT_KEYS) + ", each with - behind it for the other way round",
+            )  # fmt: skip
+        keys.append(SortKey(name, text.endswith("-")))
+    return keys
+
+
+def _unknown_key(raw: RawTerm, key: str) -> NoReturn:
+    names = ", ".join(f"{name}:" for name in ("not", *KEYS))
+    _fail(
+        f"there is no term {key}:{_meant(key, KEYS)}", raw.key_start, raw.values[0].start - raw.key_start,
+        f'{names}; a group id with a colon is quoted: "{key}:…"',
+    )  # fmt: skip
+
+
+def _meant(text: str, names: tuple[str, ...]) -> str:
+    lowered = {name.lower(): name for name in names}
+    close = get_close_matches(text.lower()[:64], lowered, n=1)
+    return f" (did you mean {lowered[close[0]]}?)" if close else ""
+
+
+def _fail(message: str, position: int, length: int, expected: str, cause: Exception | None = None) -> NoReturn:
+    raise QueryError(message, position=position, length=length, expected=expected) from cause

@@ -1,0 +1,111 @@
+"""Ranges of counts and of times, as the filter language writes them: `1k+`, `..5m`, `1k..5k`, `0`, `unknown`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+COUNT_UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
+TIME_UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
+COUNT_EXPECTED = "a count such as 1k+ (at least), ..1k (at most), 1k..5k, 0 or unknown; units k and M"
+TIME_EXPECTED = "a time such as 5m+ (at least), ..30s (at most), 1h..2d, 0 or unknown; units s, m, h and d"
+
+LARGEST = 10**15 - 1
+"""No count and no time is larger; a quadrillion records are more than any log holds."""
+
+_NUMBER = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?([A-Za-z]*)")
+_ORDERED = re.compile(r"([<>]=?)(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """An inclusive range of numbers; None is open at that end. `unknown` stands for what has no number."""
+
+    low: float | None = None
+    high: float | None = None
+    unknown: bool = False
+
+    def holds(self, value: float, at_least: bool = False) -> bool | None:
+        """Whether the value lies in the range; None if that cannot be told because the true value may be larger."""
+        if self.unknown:
+            return at_least
+        low = self.low is None or value >= self.low
+        if not at_least:
+            return low and (self.high is None or value <= self.high)
+        if self.high is not None:
+            return False if value > self.high else None
+        return True if low else None
+
+    def spelled(self, units: dict[str, int]) -> str:
+        """The range in the spelling that needs no quotes in a shell."""
+        if self.unknown:
+            return "unknown"
+        low = "" if self.low is None else _spell(self.low, units)
+        high = "" if self.high is None else _spell(self.high, units)
+        if low == high:
+            return low
+        return f"{low}+" if self.high is None else f"{low}..{high}"
+
+
+class RangeError(ValueError):
+    """A range that cannot be understood; the message says why."""
+
+
+def read_range(text: str, units: dict[str, int]) -> Range:
+    """Read one range. Raises `RangeError`."""
+    if text.lower() == "unknown":
+        return Range(unknown=True)
+    ordered = _ORDERED.fullmatch(text)
+    if ordered is not None:
+        return _ordered(ordered[1], _read(ordered[2], units), units)
+    if text.endswith("+"):
+        return Range(low=_read(text[:-1], units))
+    low, dots, high = text.partition("..")
+    if not dots:
+        value = _read(text, units)
+        return Range(value, value)
+    if not low and not high:
+        raise RangeError("the range has no end")
+    found = Range(_read(low, units) if low else None, _read(high, units) if high else None)
+    if found.low is not None and found.high is not None and found.low > found.high:
+        raise RangeError("the range is empty: its first number is the larger")
+    return found
+
+
+def _ordered(sign: str, value: float, units: dict[str, int]) -> Range:
+    # Counts are whole, so that `>5` is 6 and more; a time is never exactly anything.
+    step = 1 if units is COUNT_UNITS and len(sign) == 1 else 0
+    if sign[0] == ">":
+        return Range(low=value + step)
+    if value - step < 0:
+        raise RangeError("nothing is less than 0")
+    return Range(high=value - step)
+
+
+def _read(text: str, units: dict[str, int]) -> float:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        raise RangeError(f"{text!r} is not a number" if text else "a number is missing")
+    whole, part, unit = match.groups()
+    if unit == "K" and "k" in units:
+        unit = "k"
+    if unit not in units:
+        known = ", ".join(name for name in units if name)
+        hint = " (M is a million)" if unit == "m" and "M" in units else ""
+        raise RangeError(f"there is no unit {unit!r} here; units are {known}{hint}")
+    value = Fraction(f"{whole}.{part or 0}") * units[unit]
+    if value > LARGEST:
+        raise RangeError(f"{text!r} is too large")
+    if units is not COUNT_UNITS:
+        return float(value)
+    if value.denominator != 1:
+        raise RangeError(f"{text!r} is not a whole number")
+    return int(value)
+
+
+def _spell(value: float, units: dict[str, int]) -> str:
+    for unit, size in sorted(units.items(), key=lambda item: -item[1]):
+        if unit and value and value % size == 0:
+            return f"{int(value // size)}{unit}"
+    return str(int(value)) if value == int(value) else f"{value:.9f}".rstrip("0")

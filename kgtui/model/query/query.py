@@ -1,0 +1,134 @@
+"""A parsed filter, and how it is put to a snapshot of 100,000 groups without a pause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from kgtui.model.query.order import SortKey, ordered
+from kgtui.model.query.terms import FlagTerm, GroupTerm, IdTerm, ListingTerm, NameTerm, Need, NumberTerm, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Generator, Iterable, Sequence
+
+    from kgtui.model.group import Listing
+    from kgtui.model.snapshot import Snapshot
+
+SLICE = 1_000
+"""Groups looked at between two chances to pause."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A filter: terms that must all hold, and an order. Without terms it holds for every group."""
+
+    terms: tuple[Term, ...] = ()
+    order: tuple[SortKey, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.terms or self.order)
+
+    def describe(self) -> str:
+        """The filter as text that parses to the same and needs no quotes in a shell, wherever that can be."""
+        return " ".join(part.spelled() for part in (*self.terms, *self.order))
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What must be read of the groups, beyond the list of them, for every term and sort key to answer."""
+        parts = [*self._group_terms, *self.order]
+        return frozenset(need for part in parts for need in part.needs)
+
+    def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
+        """Whether a listed group is chosen; what is not known never chooses it."""
+        if group not in snapshot.groups or not all(term.filter((group,)) for term in self._id_terms):
+            return False
+        return all(term.of_group(group, snapshot) for term in self._listing_terms) and all(
+            term.of_group(group, snapshot, marked) for term in self._group_terms
+        )
+
+    def select(self, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> list[str]:
+        """The ids of all groups chosen, sorted by `order`, or by id where it says nothing."""
+        return _drain(self.steps(snapshot, marked))
+
+    def steps(
+        self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
+    ) -> Generator[None, None, list[str]]:
+        """`select` in slices of `size` groups: yields between them, and returns the ids at the end."""
+        found: list[str] = []
+        for ids, undecided in self._candidates(snapshot):
+            for start in range(0, len(ids), size):
+                part: Iterable[str] = ids[start : start + size] if len(ids) > size else ids
+                for term in self._id_terms:
+                    part = term.filter(part)  # type: ignore[arg-type]
+                for listing_term in undecided:
+                    part = [group for group in part if listing_term.of_group(group, snapshot)]
+                for group_term in self._group_terms:
+                    part = [group for group in part if group_term.of_group(group, snapshot, marked)]
+                found.extend(part)
+                yield
+        return ordered(found, self.order, snapshot)
+
+    def searched(self, snapshot: Snapshot) -> tuple[int, int]:
+        """Of how many groups the terms' data was there, of how many that the list alone leaves in question.
+
+        The two are equal when no term needs more than the list, and once everything has been read.
+        """
+        terms = [term for term in self._group_terms if not isinstance(term, FlagTerm)]
+        known = every = 0
+        for ids, undecided in self._candidates(snapshot):
+            part: Sequence[str] = ids
+            for term in self._id_terms:
+                part = term.filter(part)
+            every += len(part)
+            if not terms and not undecided:
+                known += len(part)
+                continue
+            known += sum(
+                1
+                for group in part
+                if all(term.known(group, snapshot) for term in terms)
+                and all(term.of_group(group, snapshot) is not None for term in undecided)
+            )
+        return known, every
+
+    def _candidates(self, snapshot: Snapshot) -> list[tuple[Sequence[str], list[ListingTerm]]]:
+        """Groups that the listing terms leave in, with the terms that their list could not decide."""
+        found: list[tuple[Sequence[str], list[ListingTerm]]] = []
+        for listing, ids in snapshot.by_listing.items():
+            undecided = self._undecided(listing, snapshot)
+            if undecided is not None:
+                found.append((ids, undecided))
+        return found
+
+    def _undecided(self, listing: Listing, snapshot: Snapshot) -> list[ListingTerm] | None:
+        undecided: list[ListingTerm] = []
+        for term in self._listing_terms:
+            answer = term.of_listing(listing, snapshot)
+            if answer is False:
+                return None
+            if answer is None:
+                undecided.append(term)
+        return undecided
+
+    @property
+    def _id_terms(self) -> list[IdTerm]:
+        return [term for term in self.terms if isinstance(term, IdTerm)]
+
+    @property
+    def _listing_terms(self) -> list[ListingTerm]:
+        return [term for term in self.terms if isinstance(term, ListingTerm)]
+
+    @property
+    def _group_terms(self) -> list[GroupTerm]:
+        return [term for term in self.terms if isinstance(term, NameTerm | NumberTerm | FlagTerm)]
+
+
+def _drain(steps: Generator[None, None, T]) -> T:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result

@@ -1,0 +1,287 @@
+"""The terms of a filter, and what each says of a group: yes, no, or None when the data to tell is not there.
+
+None never counts as yes, negated or not: a filter must not choose a group for what nobody knows of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from kgtui.model import facts
+from kgtui.model.group import EMPTY, STATES, TYPES
+from kgtui.model.query.patterns import Glob, fuzzy_matcher, regex_matcher
+from kgtui.model.query.quantity import COUNT_UNITS, TIME_UNITS, Range
+from kgtui.model.query.words import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from kgtui.model.group import Listing
+    from kgtui.model.snapshot import Snapshot
+
+
+class Need(Enum):
+    """What must have been read of a group before a term or a sort key can answer."""
+
+    DESCRIPTION = "members"
+    OFFSETS = "offsets"
+    WATCHING = "watching for a while"
+
+
+def _negation(negated: bool) -> str:
+    return "not:" if negated else ""
+
+
+@dataclass(frozen=True, slots=True)
+class IdMatch:
+    """One alternative about the group id: `word`, `regex` or `fuzzy`."""
+
+    kind: str
+    text: str
+
+    def matcher(self) -> Callable[[str], object]:
+        """A function that is true of ids that match."""
+        if self.kind == "regex":
+            return regex_matcher(self.text)
+        if self.kind == "fuzzy":
+            fuzzy = fuzzy_matcher(self.text)
+            return lambda group: fuzzy(group.lower())
+        word = self.text.lower()
+        return lambda group: word in group.lower()
+
+    def spelled(self, *, first: bool) -> str:
+        """The alternative as the filter language writes it."""
+        if self.kind == "regex":
+            return "/" + _escape_slashes(self.text) + "/"
+        return spelled(self.text, first=first and self.kind == "word")
+
+
+def _escape_slashes(source: str) -> str:
+    # Only a slash that is not already behind a backslash ends the expression.
+    out: list[str] = []
+    escaped = False
+    for char in source:
+        out.append("\\/" if char == "/" and not escaped else char)
+        escaped = char == "\\" and not escaped
+    return "".join(out)
+
+
+@dataclass(frozen=True, slots=True)
+class IdTerm:
+    """A term about the group id: any of the alternatives."""
+
+    any_of: tuple[IdMatch, ...]
+    negated: bool = False
+
+    def filter(self, ids: Sequence[str]) -> Sequence[str]:
+        """The ids that match, in their order."""
+        if len(self.any_of) == 1 and self.any_of[0].kind == "word":
+            word = self.any_of[0].text.lower()
+            if self.negated:
+                return [group for group in ids if word not in group.lower()]
+            return [group for group in ids if word in group.lower()]
+        matchers = [one.matcher() for one in self.any_of]
+        try:
+            return self._filter(ids, matchers)
+        except UnicodeEncodeError:
+            return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
+
+    def _filter(self, ids: Sequence[str], matchers: list[Callable[[str], object]]) -> Sequence[str]:
+        if len(matchers) == 1:
+            match = matchers[0]
+            return [group for group in ids if not match(group)] if self.negated else [g for g in ids if match(g)]
+        wanted = not self.negated
+        return [group for group in ids if any(match(group) for match in matchers) is wanted]
+
+    def spelled(self) -> str:
+        """The term as the filter language writes it."""
+        key = "fuzzy:" if self.any_of[0].kind == "fuzzy" else ""
+        values = [one.spelled(first=index == 0) for index, one in enumerate(self.any_of)]
+        return _negation(self.negated) + key + ",".join(values)
+
+
+def _tolerant(match: Callable[[str], object]) -> Callable[[str], object]:
+    return lambda text: match(text.encode(errors="replace").decode())
+
+
+@dataclass(frozen=True, slots=True)
+class ListingTerm:
+    """A term that the list of groups answers: decided once for all groups that are listed alike.
+
+    Attributes:
+        key: `type`, `protocol`, `state`, `kind` or `coordinator`.
+    """
+
+    key: str
+    any_of: tuple[Glob, ...]
+    negated: bool = False
+
+    def of_listing(self, listing: Listing, snapshot: Snapshot) -> bool | None:
+        """Whether it holds for every group listed so; None when the list does not tell."""
+        value = getattr(listing, self.key)
+        if value is None:
+            return None
+        if self.key == "coordinator":
+            return self._holds(_names_of_broker(snapshot, value))
+        return self._holds((value,))
+
+    def of_group(self, group: str, snapshot: Snapshot) -> bool | None:
+        """Whether it holds for one group, whose describe may tell what the list does not."""
+        listing = snapshot.groups[group]
+        if self.key not in ("type", "state"):
+            return self.of_listing(listing, snapshot)
+        value = facts.type_of(snapshot, group) if self.key == "type" else snapshot.state_of(group)
+        if value is not None:
+            return self._holds((value,))
+        return True if not self.negated and any(glob.text.lower() == "unknown" for glob in self.any_of) else None
+
+    def _holds(self, values: Iterable[str]) -> bool:
+        matchers = [glob.matcher() for glob in self.any_of]
+        return any(match(value) for value in values for match in matchers) is not self.negated
+
+    def spelled(self) -> str:
+        """The term as the filter language writes it."""
+        values = [f'"{glob.spelled()}"' if self._unheard_of(glob) else glob.spelled() for glob in self.any_of]
+        return f"{_negation(self.negated)}{self.key}:{','.join(values)}"
+
+    def _unheard_of(self, glob: Glob) -> bool:
+        # A plain unknown name is taken for a mistake; quotes say that it is meant.
+        names = {"type": TYPES, "state": STATES}.get(self.key)
+        return bool(names and glob.text and not glob.wild and glob.text not in (*names, "unknown"))
+
+
+def _names_of_broker(snapshot: Snapshot, node: int) -> tuple[str, ...]:
+    broker = snapshot.cluster.brokers.get(node)
+    return (str(node),) if broker is None else (str(node), broker.host, broker.address)
+
+
+@dataclass(frozen=True, slots=True)
+class NameTerm:
+    """A term about names that only a describe or the offsets tell: `topic`, `client`, `host`, `member`."""
+
+    key: str
+    any_of: tuple[Glob, ...]
+    negated: bool = False
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What must have been read."""
+        return frozenset({Need.DESCRIPTION, Need.OFFSETS} if self.key == "topic" else {Need.DESCRIPTION})
+
+    def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
+        """Whether it holds; None when the names are not known."""
+        names = self._names(group, snapshot)
+        if names is None:
+            return None
+        matchers = [glob.matcher() for glob in self.any_of]
+        return any(match(name) for name in names for match in matchers) is not self.negated
+
+    def known(self, group: str, snapshot: Snapshot) -> bool:
+        """Whether the group has been searched."""
+        return self._names(group, snapshot) is not None
+
+    def _names(self, group: str, snapshot: Snapshot) -> tuple[str, ...] | None:
+        if self.key == "topic":
+            return facts.topics(snapshot, group)
+        if self.key == "client":
+            return facts.clients(snapshot, group)
+        if self.key == "member":
+            return facts.member_ids(snapshot, group)
+        hosts = facts.hosts(snapshot, group)
+        # Brokers write `/10.0.0.7`; nobody types the slash.
+        return None if hosts is None else hosts + tuple(host[1:] for host in hosts if host.startswith("/"))
+
+    def spelled(self) -> str:
+        """The term as the filter language writes it."""
+        return f"{_negation(self.negated)}{self.key}:{','.join(glob.spelled() for glob in self.any_of)}"
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTerm:
+    """A term about a number: `members`, `lag` (records), `empty`, `age` (seconds)."""
+
+    key: str
+    any_of: tuple[Range, ...]
+    negated: bool = False
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What must have been read."""
+        needs = {"members": {Need.DESCRIPTION}, "lag": {Need.OFFSETS}, "empty": {Need.WATCHING}}
+        return frozenset(needs.get(self.key, set()))
+
+    def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
+        """Whether it holds; None when the number is not known, or only in part."""
+        applies, value, at_least = self._value(group, snapshot)
+        if applies is not True:
+            answer: bool | None = applies
+        else:
+            answer = self._holds(value, at_least)
+        return None if answer is None else answer is not self.negated
+
+    def known(self, group: str, snapshot: Snapshot) -> bool:
+        """Whether the group has been searched."""
+        applies, value, _ = self._value(group, snapshot)
+        return applies is False or (applies is True and (self.key != "empty" or value is not None))
+
+    def _holds(self, value: float | None, at_least: bool) -> bool | None:
+        if value is None:
+            return True if any(one.unknown for one in self.any_of) else None
+        answers = [one.holds(value, at_least) for one in self.any_of]
+        if True in answers:
+            return True
+        return None if None in answers else False
+
+    def _value(self, group: str, snapshot: Snapshot) -> tuple[bool | None, float | None, bool]:
+        """Whether there is such a number (None: not read yet), the number, whether it is a lower bound."""
+        if self.key == "members":
+            read = group in snapshot.summaries or group in snapshot.details
+            return (True if read else None), facts.member_count(snapshot, group), False
+        if self.key == "lag":
+            lag = facts.lag_total(snapshot, group)
+            return (None, None, False) if lag is None else (True, lag.lag, lag.unknown > 0)
+        if self.key == "age":
+            at = facts.read_at(snapshot, group)
+            return True, None if at is None else max(snapshot.taken_at - at, 0.0), False
+        state = snapshot.state_of(group)
+        since = snapshot.state_since.get(group)
+        applies = None if state is None else state == EMPTY
+        return applies, None if since is None else max(snapshot.taken_at - since, 0.0), False
+
+    def spelled(self) -> str:
+        """The term as the filter language writes it."""
+        units = TIME_UNITS if self.key in ("empty", "age") else COUNT_UNITS
+        return f"{_negation(self.negated)}{self.key}:{','.join(one.spelled(units) for one in self.any_of)}"
+
+
+@dataclass(frozen=True, slots=True)
+class FlagTerm:
+    """A term that is yes or no: `fault`, `marked`."""
+
+    key: str
+    value: bool
+    negated: bool = False
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """Nothing."""
+        return frozenset()
+
+    def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool:
+        """Whether it holds."""
+        fact = group in marked if self.key == "marked" else facts.has_fault(snapshot, group)
+        return (fact is self.value) is not self.negated
+
+    def known(self, group: str, snapshot: Snapshot) -> bool:
+        """Always."""
+        return True
+
+    def spelled(self) -> str:
+        """The term as the filter language writes it."""
+        return f"{_negation(self.negated)}{self.key}:{'yes' if self.value else 'no'}"
+
+
+GroupTerm = NameTerm | NumberTerm | FlagTerm
+Term = IdTerm | ListingTerm | GroupTerm

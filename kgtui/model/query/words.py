@@ -1,0 +1,242 @@
+r"""How a filter is cut into terms and values: blanks part terms, commas part values, quotes and `\` take away meaning.
+
+Positions count characters of the whole text, so that a mistake can be pointed at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kgtui.errors import QueryError
+
+LONGEST = 4_096
+"""Characters that a filter may have: far more than anyone types, few enough for any engine behind it."""
+
+WILD = "*?%"
+"""Wildcards of globs; `%` is a `*` that needs no quotes in a shell."""
+
+_SIMPLE = {"n": "\n", "t": "\t", "r": "\r"}
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
+_HEX = {"x": 2, "u": 4, "U": 8}
+_BARE_SPECIAL = frozenset(' \t\n\r",\\')
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One alternative of a term.
+
+    Attributes:
+        text: what it says, escapes resolved; of a regular expression its source.
+        start: where it begins.
+        end: where it ends (exclusive).
+        regex: it was written between slashes.
+        quoted: a part was quoted or escaped: it is meant as written.
+        wild: positions in `text` at which a wildcard is meant as one.
+    """
+
+    text: str
+    start: int
+    end: int
+    regex: bool = False
+    quoted: bool = False
+    wild: frozenset[int] = field(default=frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class RawTerm:
+    """A term as cut from the text: `not` signs, key and values."""
+
+    start: int
+    end: int
+    negated: bool
+    key: str | None
+    key_start: int
+    values: tuple[Value, ...]
+
+
+class Cutter:
+    """Cuts one filter into raw terms, from left to right and without looking back."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > LONGEST:
+            raise QueryError(
+                f"the filter is too long ({len(text)} characters)",
+                position=LONGEST,
+                length=len(text) - LONGEST,
+                expected=f"at most {LONGEST} characters",
+            )
+        self._text = text
+        self._at = 0
+
+    def terms(self) -> list[RawTerm]:
+        """Every term. Raises `QueryError`."""
+        found: list[RawTerm] = []
+        while True:
+            self._skip_blanks()
+            if self._at >= len(self._text):
+                return found
+            found.append(self._term())
+
+    def _skip_blanks(self) -> None:
+        while self._at < len(self._text) and self._text[self._at].isspace():
+            self._at += 1
+
+    def _peek(self) -> str:
+        return self._text[self._at] if self._at < len(self._text) else ""
+
+    def _term(self) -> RawTerm:
+        start = self._at
+        negated = False
+        while True:
+            if self._peek() == "!":
+                self._at += 1
+            elif self._text[self._at : self._at + 4].lower() == "not:":
+                self._at += 4
+            else:
+                break
+            negated = not negated
+        if self._at > start and (not self._peek() or self._peek().isspace()):
+            raise QueryError(
+                "there is nothing to negate", position=start, length=self._at - start, expected="a term after not:"
+            )
+        key_start = self._at
+        key = self._key()
+        # Only ids are searched by expression; a host, say, may well begin with a slash.
+        read = self._id_value if key is None else self._value
+        values = [read()]
+        while self._peek() == ",":
+            self._at += 1
+            values.append(read())
+        return RawTerm(start, self._at, negated, key, key_start, tuple(values))
+
+    def _key(self) -> str | None:
+        at = self._at
+        while at < len(self._text) and (self._text[at].isalnum() or self._text[at] in "-_"):
+            at += 1
+        if at == self._at or self._text[at : at + 1] != ":":
+            return None
+        key = self._text[self._at : at]
+        self._at = at + 1
+        return key.lower()
+
+    def _id_value(self) -> Value:
+        return self._regex() if self._peek() == "/" else self._value()
+
+    def _value(self) -> Value:
+        start = self._at
+        chars: list[str] = []
+        wild: set[int] = set()
+        quoted = False
+        while (char := self._peek()) and not char.isspace() and char != ",":
+            if char == '"':
+                chars.extend(self._quoted())
+                quoted = True
+            elif char == "\\":
+                chars.append(self._escape())
+                quoted = True
+            else:
+                if char in WILD:
+                    wild.add(len(chars))
+                chars.append(char)
+                self._at += 1
+        if self._at == start:
+            raise QueryError("a value is missing", position=start, expected='a value; "" stands for the empty one')
+        return Value("".join(chars), start, self._at, quoted=quoted, wild=frozenset(wild))
+
+    def _quoted(self) -> list[str]:
+        start = self._at
+        self._at += 1
+        chars: list[str] = []
+        while (char := self._peek()) != '"':
+            if not char:
+                raise QueryError(
+                    "the quotation has no end", position=start, length=self._at - start, expected='a closing "'
+                )
+            if char == "\\":
+                chars.append(self._escape())
+            else:
+                chars.append(char)
+                self._at += 1
+        self._at += 1
+        return chars
+
+    def _escape(self) -> str:
+        start = self._at
+        kind = self._text[start + 1 : start + 2]
+        if not kind:
+            raise QueryError("a backslash stands at the end", position=start, expected=r"a character after \ (or \\)")
+        if kind in _SIMPLE:
+            self._at += 2
+            return _SIMPLE[kind]
+        if kind not in _HEX:
+            self._at += 2
+            return kind
+        digits = self._text[start + 2 : start + 2 + _HEX[kind]]
+        self._at += 2 + _HEX[kind]
+        try:
+            return (
+                chr(int(digits, 16))
+                if len(digits) == _HEX[kind] and _HEXADECIMAL.issuperset(digits)
+                else _no_escape(digits)
+            )
+        except (ValueError, OverflowError):
+            raise QueryError(
+                "this is not an escape",
+                position=start,
+                length=2 + len(digits),
+                expected=rf"{_HEX[kind]} hexadecimal digits after \{kind}, or \\ for a backslash",
+            ) from None
+
+    def _regex(self) -> Value:
+        start = self._at
+        self._at += 1
+        chars: list[str] = []
+        while (char := self._peek()) != "/":
+            if not char:
+                raise QueryError(
+                    "the regular expression has no end",
+                    position=start,
+                    length=self._at - start,
+                    expected='a closing / (a name that begins with / is written in quotes: "/name")',
+                )
+            if char == "\\":
+                following = self._text[self._at + 1 : self._at + 2]
+                chars.append(following if following == "/" else char + following)
+                self._at += 2
+            else:
+                chars.append(char)
+                self._at += 1
+        self._at += 1
+        after = self._peek()
+        if after and after != "," and not after.isspace():
+            raise QueryError(
+                "the regular expression ended before this", position=self._at, expected=r"a blank; inside, / is \/"
+            )
+        return Value("".join(chars), start, self._at, regex=True)
+
+
+def _no_escape(digits: str) -> str:
+    raise ValueError(digits)
+
+
+def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = False) -> str:
+    """The shortest spelling of a value that reads back as the same.
+
+    Args:
+        wild: positions of wildcards that are meant as such; None where wildcards mean nothing.
+        first: the value stands at the start of a term, where `!` and `:` have a meaning.
+    """
+    if not text:
+        return '""'
+    bare = "".join(_bare(char, index, wild) for index, char in enumerate(text))
+    if bare[0] == "/" or (first and bare[0] == "!"):
+        return "\\" + bare
+    return bare.replace(":", "\\:", 1) if first else bare
+
+
+def _bare(char: str, index: int, wild: frozenset[int] | None) -> str:
+    if char != " " and (char.isspace() or not char.isprintable()):
+        return f"\\U{ord(char):08x}"
+    if char in _BARE_SPECIAL or (wild is not None and char in WILD and index not in wild):
+        return "\\" + char
+    return char

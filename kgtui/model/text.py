@@ -1,0 +1,77 @@
+"""Text from a cluster, made harmless: what could act on a terminal, hide or turn the line round becomes readable.
+
+Group, topic, client and member ids may hold any character. Nothing here knows markup or colours: this is about
+characters only.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+MOST_MARKS = 3
+"""Combining marks in a row that are still drawn over their letter; more climb into the lines above."""
+
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_LETTERS = frozenset("nrtxuU\\")
+
+# Drawn as nothing or as a blank although Unicode calls them letters, marks or symbols: Hangul and Khmer fillers, the
+# grapheme joiner, variation selectors (which also change the width of the character before), the empty Braille cell.
+_INVISIBLE = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x1D159)).union(
+    range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0)
+)
+
+
+def visible(text: str) -> str:
+    r"""The text with every character that acts or hides written as an escape: `\n`, `\x1b`, `\u202e`, `\U000e0101`.
+
+    Concerned are control characters, line and paragraph separators, bidi controls, zero-width characters, spaces other
+    than the ordinary one, surrogates, private and unassigned code points, and combining marks that have no letter or
+    too many companions. A backslash is doubled only where it would otherwise read as the start of an escape, so that
+    two different texts never look the same.
+    """
+    if "\\" not in text and text.isascii() and text.isprintable():
+        return text
+    return "".join(_pieces(text))
+
+
+def is_visible(text: str) -> bool:
+    """Whether `visible` would leave the text as it is."""
+    return visible(text) == text
+
+
+def _pieces(text: str) -> list[str]:
+    pieces: list[str] = []
+    marks = MOST_MARKS
+    for char, following in zip(text, [*text[1:], ""], strict=True):
+        if char == "\\":
+            acts = following in _LETTERS or (following != "" and _must_escape(following, 0))
+            pieces.append("\\\\" if acts else char)
+            marks = 0
+        elif _must_escape(char, marks):
+            pieces.append(_escape(char))
+            marks = MOST_MARKS
+        else:
+            pieces.append(char)
+            marks = marks + 1 if _is_mark(char) else 0
+    return pieces
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char) in ("Mn", "Me", "Mc")
+
+
+def _must_escape(char: str, marks: int) -> bool:
+    if char.isascii():
+        return not char.isprintable()
+    if not char.isprintable() or ord(char) in _INVISIBLE:
+        return True
+    return marks >= MOST_MARKS and _is_mark(char)
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if char in _SHORT:
+        return _SHORT[char]
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,74 @@
+"""Snapshots for tests of the filter language, built from one line per group."""
+
+from __future__ import annotations
+
+from kgtui.model.answer import Fault
+from kgtui.model.cluster import Broker, ClusterInfo
+from kgtui.model.group import Listing
+from kgtui.model.snapshot import Snapshot, Summary
+
+NOW = 1_000_000.0
+CLUSTER = ClusterInfo("test", {1: Broker(1, "one.kafka", 9092), 2: Broker(2, "two.kafka", 9092)})
+
+
+def summary(
+    members: int | None = 1,
+    lag: int | None = 0,
+    lag_unknown: int = 0,
+    topics: tuple[str, ...] = (),
+    clients: tuple[str, ...] = (),
+    hosts: tuple[str, ...] = (),
+    member_ids: tuple[str, ...] = (),
+    age: float = 5.0,
+    state: str | None = None,
+    type: str | None = None,  # noqa: A002 - the field's name
+    fault: Fault | None = None,
+) -> Summary:
+    """A summary of which only what matters needs saying."""
+    return Summary(
+        members, lag, lag_unknown, 1, topics, clients, hosts, member_ids, NOW - age, state=state, type=type, fault=fault
+    )
+
+
+def snapshot(
+    groups: dict[str, Listing],
+    summaries: dict[str, Summary] | None = None,
+    empty_for: dict[str, float] | None = None,
+    faults: dict[str, Fault] | None = None,
+) -> Snapshot:
+    """A snapshot of these groups."""
+    by_listing: dict[Listing, list[str]] = {}
+    for group, listing in sorted(groups.items()):
+        by_listing.setdefault(listing, []).append(group)
+    since = {group: NOW - seconds for group, seconds in (empty_for or {}).items()}
+    return Snapshot(1, NOW, CLUSTER, groups, by_listing, summaries or {}, state_since=since, group_faults=faults or {})
+
+
+CONSUMER = Listing("consumer", "consumer", "Stable", 1)
+CLASSIC = Listing("classic", "consumer", "Empty", 2)
+CONNECT = Listing("classic", "connect", "Stable", 1)
+SIMPLE = Listing("classic", "", "Empty", 2)
+SHARE = Listing("share", "share", "Stable", 2)
+UNTOLD = Listing(None, "consumer", None, 1)
+
+
+def company() -> Snapshot:
+    """A few groups of several kinds, some read by the sweep and some not yet."""
+    return snapshot(
+        {
+            "payments.settle": CONSUMER,
+            "payments.refund": CLASSIC,
+            "connect-cluster": CONNECT,
+            "backfill tool": SIMPLE,
+            "Orders-Share": SHARE,
+            "old.group": UNTOLD,
+        },
+        {
+            "payments.settle": summary(3, 18_200, 0, ("payments", "rates"), ("settle-1",), ("/10.0.3.7",), ("m-1",)),
+            "payments.refund": summary(0, 0, 0, ("payments",), age=90.0),
+            "backfill tool": summary(0, 700, 2, ("events",)),
+            "Orders-Share": summary(None, None, 0),
+        },
+        {"payments.refund": 7_200.0},
+        {"Orders-Share": Fault("TOPIC_AUTHORIZATION_FAILED", "no", 29, group="Orders-Share")},
+    )

@@ -1,0 +1,346 @@
+"""The filter language: every spelling chooses the groups it says, and what is unknown chooses none."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+
+import pytest
+
+from kgtui.errors import QueryError
+from kgtui.model.group import Listing
+from kgtui.model.query import HELP, Need, help_text, parse
+from kgtui.model.snapshot import Reading, Snapshot
+from tests.scripted import ScriptedAdmin, member
+from tests.unit.model.query_cases import CONSUMER, NOW, company, snapshot, summary
+
+EVERY = {"payments.settle", "payments.refund", "connect-cluster", "backfill tool", "Orders-Share", "old.group"}
+
+
+def chosen(text: str, snap: Snapshot | None = None, marked: frozenset[str] = frozenset()) -> set[str]:
+    """What a filter selects, after checking that `matches` agrees group by group."""
+    snap = snap or company()
+    query = parse(text)
+    found = query.select(snap, marked)
+    assert {group for group in snap.groups if query.matches(group, snap, marked)} == set(found)
+    assert len(found) == len(set(found))
+    assert parse(query.describe()) == query
+    return set(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", EVERY),
+        ("  \t ", EVERY),
+        ("payments", {"payments.settle", "payments.refund"}),
+        ("PAYMENTS", {"payments.settle", "payments.refund"}),
+        ("orders", {"Orders-Share"}),
+        ("payments settle", {"payments.settle"}),
+        ("settle,orders", {"payments.settle", "Orders-Share"}),
+        ("not:payments", EVERY - {"payments.settle", "payments.refund"}),
+        ("!payments", EVERY - {"payments.settle", "payments.refund"}),
+        ("not:settle,orders", EVERY - {"payments.settle", "Orders-Share"}),
+        ("not:not:settle", {"payments.settle"}),
+        ("!!settle", {"payments.settle"}),
+        ('"backfill tool"', {"backfill tool"}),
+        (r"backfill\ tool", {"backfill tool"}),
+        (r"backfill\x20tool", {"backfill tool"}),
+        ("/^pay.+e/", {"payments.settle", "payments.refund"}),
+        ("/^PAY.+settle$/", {"payments.settle"}),
+        ("/(?-i)^PAY/", set()),
+        ("/l t/", {"backfill tool"}),
+        ("/settle/,/^old/,share", {"payments.settle", "old.group", "Orders-Share"}),
+        ("not:/./", set()),
+        ("fuzzy:pmtstl", {"payments.settle"}),
+        ("fuzzy:OrSh", {"Orders-Share"}),
+        ("not:fuzzy:es", {"backfill tool", "old.group"}),
+        ("type:consumer", {"payments.settle"}),
+        ("type:Consumer,SHARE", {"payments.settle", "Orders-Share"}),
+        ("type:unknown", {"old.group"}),
+        ("not:type:share", EVERY - {"Orders-Share", "old.group"}),
+        ("type:c%", {"payments.settle", "payments.refund", "connect-cluster", "backfill tool"}),
+        ('type:"quantum"', set()),
+        ("protocol:connect", {"connect-cluster"}),
+        ('protocol:""', {"backfill tool"}),
+        ("state:stable", {"payments.settle", "connect-cluster", "Orders-Share"}),
+        ("state:Empty,Dead", {"payments.refund", "backfill tool"}),
+        ("state:unknown", {"old.group"}),
+        ("not:state:Stable", {"payments.refund", "backfill tool"}),
+        ("kind:simple", {"backfill tool"}),
+        ("kind:consumer", {"payments.settle", "payments.refund", "old.group"}),
+        ("coordinator:2", {"payments.refund", "backfill tool", "Orders-Share"}),
+        ("coordinator:two%", {"payments.refund", "backfill tool", "Orders-Share"}),
+        ("coordinator:one.kafka:9092", {"payments.settle", "connect-cluster", "old.group"}),
+        ("topic:payments", {"payments.settle", "payments.refund"}),
+        ("topic:rate*", {"payments.settle"}),
+        ("topic:rate?", {"payments.settle"}),
+        ("topic:%t%,rates", {"payments.settle", "payments.refund", "backfill tool"}),
+        ("not:topic:payments", {"backfill tool", "Orders-Share"}),
+        ("client:settle-%", {"payments.settle"}),
+        ("host:10.0.3.%", {"payments.settle"}),
+        ("host:/10.0.3.7", {"payments.settle"}),
+        ("member:m-1", {"payments.settle"}),
+        ("members:0", {"payments.refund", "backfill tool"}),
+        ("members:2+", {"payments.settle"}),
+        ("members:>2", {"payments.settle"}),
+        ("members:<3", {"payments.refund", "backfill tool"}),
+        ("members:unknown", {"Orders-Share"}),
+        ("not:members:0", {"payments.settle"}),
+        ("lag:1k+", {"payments.settle"}),
+        ("lag:18.2k", {"payments.settle"}),
+        ("lag:>=18.2k", {"payments.settle"}),
+        ("lag:>18.2k", set()),
+        ("lag:..1k", {"payments.refund"}),
+        ("lag:0", {"payments.refund"}),
+        ("lag:500+", {"payments.settle", "backfill tool"}),
+        ("lag:10k..20k,0", {"payments.settle", "payments.refund"}),
+        ("lag:unknown", {"Orders-Share", "backfill tool"}),
+        ("empty:1h+", {"payments.refund"}),
+        ("empty:..1h", set()),
+        ("empty:unknown", {"backfill tool"}),
+        ("age:..30s", {"payments.settle", "backfill tool", "Orders-Share"}),
+        ("age:1m+", {"payments.refund"}),
+        ("age:<1m", {"payments.settle", "backfill tool", "Orders-Share"}),
+        ("age:unknown", {"connect-cluster", "old.group"}),
+        ("fault:yes", {"Orders-Share"}),
+        ("fault:no", EVERY - {"Orders-Share"}),
+        ("type:classic payments lag:0 state:Empty", {"payments.refund"}),
+    ],
+)  # fmt: skip
+def test_spellings(text: str, expected: set[str]) -> None:
+    assert chosen(text) == expected
+
+
+def test_marked() -> None:
+    marked = frozenset({"old.group"})
+    assert chosen("marked:yes", marked=marked) == {"old.group"}
+    assert chosen("marked:no", marked=marked) == EVERY - {"old.group"}
+    assert chosen("!marked:yes", marked=marked) == EVERY - {"old.group"}
+
+
+def test_a_partly_known_lag_is_a_lower_bound() -> None:
+    """`≥ 700` is more than 500, may be more than 1,000, and cannot be at most 500."""
+    snap = snapshot({"g": CONSUMER}, {"g": summary(1, 700, 2)})
+    assert chosen("lag:500+", snap) == {"g"}
+    assert chosen("lag:1k+", snap) == set()
+    assert chosen("not:lag:1k+", snap) == set()
+    assert chosen("not:lag:..500", snap) == {"g"}
+
+
+def test_what_was_not_read_is_chosen_by_no_term_and_no_negation() -> None:
+    snap = snapshot({"g": CONSUMER})
+    for text in ("topic:x", "client:x", "host:x", "member:x", "lag:0", "members:0", "lag:unknown", "members:unknown"):
+        assert chosen(text, snap) == set()
+        assert chosen(f"not:{text}", snap) == set()
+
+
+def test_states_of_old_brokers_come_from_the_sweep() -> None:
+    snap = snapshot(
+        {"a": Listing(None, "consumer", None, 1), "b": Listing(None, "consumer", None, 1)},
+        {"a": summary(state="Empty", type="classic")},
+    )
+    assert chosen("state:Empty", snap) == {"a"}
+    assert chosen("type:classic", snap) == {"a"}
+    assert chosen("not:state:Stable", snap) == {"a"}
+    assert parse("state:Empty").searched(snap) == (1, 2)
+
+
+def test_details_that_are_newer_than_the_sweep_count() -> None:
+    admin = ScriptedAdmin()
+    admin.add("g", "consumer", members=(member("m-9", client_id="new"), member("m-8", instance_id="static-1")))
+    old = snapshot({"g": CONSUMER}, {"g": summary(7, clients=("old",), age=60.0)})
+    snap = Snapshot(
+        2, NOW, old.cluster, old.groups, old.by_listing, old.summaries,
+        details={"g": Reading(admin.descriptions["g"], NOW - 1)},
+    )  # fmt: skip
+    assert chosen("members:2 client:new member:static-%", snap) == {"g"}
+    assert chosen("client:old", snap) == set()
+
+
+def test_searched_counts_only_what_the_list_leaves_in_question() -> None:
+    snap = company()
+    assert parse("topic:payments").searched(snap) == (4, 6)
+    assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
+    assert parse("connect topic:payments").searched(snap) == (0, 1)
+    assert parse("empty:1h+").searched(snap) == (4, 6)
+    assert parse("payments").searched(snap) == (2, 2)
+
+
+def test_needs() -> None:
+    assert parse("payments state:Empty").needs == frozenset()
+    assert parse("topic:x").needs == {Need.DESCRIPTION, Need.OFFSETS}
+    assert parse("lag:1k+").needs == {Need.OFFSETS}
+    assert parse("sort:members").needs == {Need.DESCRIPTION}
+    assert parse("empty:1h+").needs == {Need.WATCHING}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sort:name", ["Orders-Share", "backfill tool", "payments.refund", "payments.settle"]),
+        ("sort:name-", ["payments.settle", "payments.refund", "backfill tool", "Orders-Share"]),
+        ("sort:lag-", ["payments.settle", "backfill tool", "payments.refund", "Orders-Share"]),
+        ("sort:lag", ["payments.refund", "backfill tool", "payments.settle", "Orders-Share"]),
+        ("sort:lag+", ["payments.refund", "backfill tool", "payments.settle", "Orders-Share"]),
+        ("sort:members-,name-", ["payments.settle", "payments.refund", "backfill tool", "Orders-Share"]),
+        ("sort:state sort:name-", ["payments.refund", "backfill tool", "payments.settle", "Orders-Share"]),
+        ("sort:age", ["Orders-Share", "backfill tool", "payments.settle", "payments.refund"]),
+        ("sort:type", ["backfill tool", "payments.refund", "payments.settle", "Orders-Share"]),
+        ("sort:coordinator-", ["Orders-Share", "backfill tool", "payments.refund", "payments.settle"]),
+    ],
+)
+def test_sorting_puts_the_unknown_last(text: str, expected: list[str]) -> None:
+    snap = company()
+    query = parse(f"{text} not:connect not:old")
+    assert query.select(snap) == expected
+
+
+def test_without_an_order_ids_are_sorted() -> None:
+    assert parse("").select(company()) == sorted(EVERY)
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "length", "says"),
+    [
+        ("stat:Empty", 0, 5, "did you mean state?"),
+        ("payments state:Stabel", 15, 6, "did you mean Stable?"),
+        ("type:queue", 5, 5, "there is no type"),
+        ("kind:fancy", 5, 5, "there is no kind"),
+        ('kind:"fancy"', 5, 7, "there is no kind"),
+        ("lag:1m", 4, 2, "M is a million"),
+        ("lag:0,5..1", 6, 4, "range is empty"),
+        ("lag:1.0005k", 4, 7, "not a whole number"),
+        ("lag:", 4, 1, "a value is missing"),
+        ("lag:,5", 4, 1, "a value is missing"),
+        ("lag:..", 4, 2, "no end"),
+        ("lag:<0", 4, 2, "less than 0"),
+        ("lag:-5", 4, 2, "not a number"),
+        ("lag:" + "9" * 16, 4, 16, "not a number"),
+        ("lag:999999999999999k", 4, 16, "too large"),
+        ("age:5k", 4, 2, "no unit"),
+        ("empty:soon", 6, 4, "not a number"),
+        ("/(/", 0, 3, "regular expression is wrong"),
+        (r"/(a)\1/", 0, 7, "invalid escape"),
+        ("/open", 0, 5, "has no end"),
+        ("a /b/c", 5, 1, "ended before"),
+        ("topic:/x/", 6, 3, "for group ids only"),
+        ('a "open', 2, 5, "quotation has no end"),
+        ("end\\", 3, 1, "backslash stands at the end"),
+        (r"\x4", 0, 3, "not an escape"),
+        (r"\uzzzz", 0, 6, "not an escape"),
+        (r"\U00110000", 0, 10, "not an escape"),
+        ("not:", 0, 4, "nothing to negate"),
+        ("a !", 2, 1, "nothing to negate"),
+        ("fault:maybe", 6, 5, "yes or no"),
+        ("fault:yes,no", 6, 6, "yes or no"),
+        ("sort:size", 5, 4, "nothing is sorted by"),
+        ("not:sort:lag", 0, 12, "cannot be negated"),
+        ("verdict:warn+", 0, 8, "not available yet"),
+        ("x not:timelag:5m+", 6, 8, "not available yet"),
+        ("fuzzy:\"\"", 6, 2, "nothing to look for"),
+        ("a" * 5000, 4096, 904, "too long"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_shown_in_place(text: str, position: int, length: int, says: str) -> None:
+    with pytest.raises(QueryError, match=re.escape(says)) as caught:
+        parse(text)
+    assert (caught.value.position, caught.value.length) == (position, length)
+    assert caught.value.expected
+
+
+def test_quotes_force_a_name_that_this_version_never_heard_of() -> None:
+    snap = snapshot({"q": Listing("quantum", "", "Superposed", 1), "g": CONSUMER})
+    assert chosen('type:"quantum"', snap) == {"q"}
+    assert chosen('state:"superposed"', snap) == {"q"}
+    assert chosen("state:super%", snap) == {"q"}
+
+
+def test_hostile_ids_are_found_by_the_escapes_that_show_them() -> None:
+    ids = ("[/red]", "a\x1b[31mb", "two\nlines", "x\u202ey", "lone\ud800", "münze", "a,b", "c:d", 'q"q', "back\\slash")
+    snap = snapshot(dict.fromkeys(ids, CONSUMER))
+    spelled = {
+        "[/red]": "[/red]", "a\x1b[31mb": r"\x1b[31m", "two\nlines": r"two\nlines", "x\u202ey": r"\u202e",
+        "lone\ud800": r"\ud800", "münze": "MÜNZE", "a,b": r"a\,b", "c:d": '"c:d"', 'q"q': r"\"", "back\\slash": r"k\\s",
+    }  # fmt: skip
+    for group, text in spelled.items():
+        assert chosen(text, snap) == {group}
+    assert chosen("/./", snap) == set(ids)
+    assert "lone\ud800" in chosen("/lone.$/", snap)
+
+
+def test_no_expression_can_be_made_to_hang() -> None:
+    """Each of these takes a backtracking engine longer than the age of the universe."""
+    long = "a" * 30_000
+    snap = snapshot({long: CONSUMER, "a" * 249: CONSUMER}, {long: summary(topics=(long,))})
+    start = time.process_time()
+    assert chosen("/(a+)+(a+)+(a*)*b/", snap) == set()
+    assert chosen("topic:" + "*a" * 40 + "*b", snap) == set()
+    assert chosen("topic:" + "%a" * 40 + "%", snap) == {long}
+    assert chosen("fuzzy:" + "a" * 200 + "b", snap) == set()
+    assert chosen("not:" * 1000 + "a", snap) == {long, "a" * 249}
+    assert time.process_time() - start < 5.0
+    with pytest.raises(QueryError, match="regular expression is wrong"):
+        parse("/" + "(" * 1500 + "a" + "{1000})" * 300 + "/")
+
+
+def test_a_wrong_expression_writes_nothing_to_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    """RE2 would write to stderr by itself, across whatever is drawn there."""
+    with pytest.raises(QueryError):
+        parse("/a**(/")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_filter_can_be_put_in_slices() -> None:
+    """The UI pauses between slices; the result is the same."""
+    snap = snapshot({f"g-{i:05d}": CONSUMER for i in range(5_000)})
+    steps = parse("g-0").steps(snap, size=500)
+    pauses = 0
+    try:
+        while True:
+            next(steps)
+            pauses += 1
+    except StopIteration as end:
+        found = end.value
+    assert pauses == 10
+    assert found == parse("g-0").select(snap)
+
+
+def test_100_000_groups_are_filtered_without_looking_at_each_listing() -> None:
+    """Terms on the list are decided once per listing: groups of other listings are not even looked at."""
+
+    class Unread(list[str]):
+        def __iter__(self) -> None:  # type: ignore[override]
+            raise AssertionError("a listing that the filter excludes was read")
+
+    snap = snapshot({f"g-{i}": CONSUMER for i in range(10)})
+    other = Listing("share", "share", "Stable", 1)
+    by_listing = {**snap.by_listing, other: Unread(["s"])}
+    snap = Snapshot(1, NOW, snap.cluster, {**snap.groups, "s": other}, by_listing)
+    assert len(parse("type:consumer g-").select(snap)) == 10
+
+
+def test_help_examples_parse_and_need_no_quotes_in_a_shell() -> None:
+    for row in HELP:
+        assert re.fullmatch(r"[A-Za-z0-9_./:,%+^-]+", row.example), row.example
+        assert row.example[0] not in "-%~^"
+        assert parse(parse(row.example).describe()) == parse(row.example)
+        assert row.example in help_text()
+
+
+def test_help_names_every_term() -> None:
+    from kgtui.model.query.parser import KEYS
+
+    shown = " ".join(f"{row.term} {row.example}" for row in HELP)
+    assert [key for key in KEYS if f"{key}:" not in shown] == []
+
+
+def test_re2_is_loaded_only_for_an_expression() -> None:
+    import subprocess
+
+    code = (
+        "import sys; from kgtui.model.query import parse; parse('a type:share topic:x%'); print('re2' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "False"

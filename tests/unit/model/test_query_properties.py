@@ -1,0 +1,117 @@
+"""Laws of the filter language, on generated filters and hostile text."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.errors import QueryError
+from kgtui.model.query import Query, parse
+from kgtui.model.query.patterns import Glob
+from kgtui.model.query.quantity import COUNT_UNITS, TIME_UNITS, Range, read_range
+from kgtui.model.query.terms import FlagTerm, IdMatch, IdTerm, ListingTerm, NameTerm, NumberTerm
+from tests.unit.model.query_cases import company
+
+anything = st.text(max_size=30)
+typed = st.text(alphabet='abk01.:,"/\\!*?%+- <>[](){}^$\n\u202e\ud800é', max_size=40)
+words = st.text(min_size=1, max_size=12)
+
+
+@st.composite
+def globs(draw: st.DrawFn) -> Glob:
+    text = draw(st.text(alphabet=st.one_of(st.sampled_from("*?%ab.:/,! "), st.characters()), max_size=8))
+    places = [index for index, char in enumerate(text) if char in "*?"]
+    return Glob(text, frozenset(draw(st.sets(st.sampled_from(places)) if places else st.just(set()))))
+
+
+@st.composite
+def ranges(draw: st.DrawFn, whole: bool) -> Range:
+    if draw(st.booleans()) and draw(st.booleans()):
+        return Range(unknown=True)
+    numbers: st.SearchStrategy[float] = st.integers(0, 10**12)
+    if not whole:
+        numbers = st.integers(0, 10**9).map(lambda milli: milli / 1000)
+    low, high = sorted((draw(numbers), draw(numbers)))
+    shape = draw(st.integers(0, 2))
+    return Range(None if shape == 1 else low, None if shape == 2 else high)
+
+
+negated = st.booleans()
+terms = st.one_of(
+    st.builds(
+        IdTerm,
+        st.lists(st.builds(IdMatch, st.just("word"), anything), min_size=1, max_size=3).map(tuple),
+        negated,
+    ),
+    st.builds(
+        IdTerm, st.lists(st.builds(IdMatch, st.just("fuzzy"), words), min_size=1, max_size=2).map(tuple), negated
+    ),
+    st.builds(ListingTerm, st.sampled_from(["protocol", "coordinator"]), st.tuples(globs()), negated),
+    st.builds(NameTerm, st.sampled_from(["topic", "client", "host", "member"]), st.tuples(globs(), globs()), negated),
+    st.builds(NumberTerm, st.sampled_from(["members", "lag"]), st.tuples(ranges(whole=True)), negated),
+    st.builds(NumberTerm, st.sampled_from(["empty", "age"]), st.tuples(ranges(whole=False)), negated),
+    st.builds(FlagTerm, st.sampled_from(["fault", "marked"]), st.booleans(), negated),
+)
+
+
+@given(st.lists(terms, max_size=5))
+def test_describe_reads_back_as_the_same_filter(parts: list[IdTerm]) -> None:
+    query = Query(tuple(parts))
+    assert parse(query.describe()) == query
+
+
+@given(st.one_of(typed, anything))
+def test_any_text_is_a_filter_or_a_mistake_with_a_place(text: str) -> None:
+    mistake: QueryError | None = None
+    try:
+        query = parse(text)
+    except QueryError as error:
+        mistake = error
+    if mistake is None:
+        assert parse(query.describe()) == query
+        return
+    assert 0 <= mistake.position <= len(text)
+    assert 1 <= mistake.length <= len(text) + 1 - mistake.position
+    assert str(mistake)
+    assert mistake.expected
+
+
+@given(st.lists(terms, min_size=1, max_size=3))
+def test_selecting_is_matching_one_by_one_and_terms_are_joined_by_and(parts: list[IdTerm]) -> None:
+    snap = company()
+    query = Query(tuple(parts))
+    found = set(query.select(snap))
+    assert found == {group for group in snap.groups if query.matches(group, snap)}
+    for part in parts:
+        assert found <= set(Query((part,)).select(snap))
+
+
+@given(terms)
+def test_a_group_is_never_chosen_by_a_term_and_by_its_negation(term: IdTerm) -> None:
+    from dataclasses import replace
+
+    snap = company()
+    yes = set(Query((term,)).select(snap))
+    no = set(Query((replace(term, negated=not term.negated),)).select(snap))
+    assert not yes & no
+
+
+@given(st.integers(0, 10**9), st.sampled_from(["", "k", "M"]))
+def test_counts_mean_what_they_say(number: int, unit: str) -> None:
+    text = f"{number}{unit}"
+    value = number * COUNT_UNITS[unit]
+    if value > 10**14:
+        return
+    assert read_range(text, COUNT_UNITS) == Range(value, value)
+    assert read_range(f"{text}+", COUNT_UNITS) == Range(low=value)
+    assert read_range(f"..{text}", COUNT_UNITS) == Range(high=value)
+    assert read_range(f">{text}", COUNT_UNITS) == Range(low=value + 1)
+    assert read_range(f"0..{text}", COUNT_UNITS).spelled(COUNT_UNITS)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 999), st.sampled_from(list(TIME_UNITS)))
+def test_times_mean_what_they_say(whole: int, milli: int, unit: str) -> None:
+    found = read_range(f"{whole}.{milli:03d}{unit}+", TIME_UNITS)
+    assert found.low == float(Fraction(whole * 1000 + milli, 1000) * TIME_UNITS[unit])

@@ -1,0 +1,86 @@
+"""Text made harmless: nothing acts, nothing hides, and two different texts never look the same."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.model.query.words import Cutter
+from kgtui.model.text import MOST_MARKS, is_visible, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("payments.settle", "payments.settle"),
+        ("[/red]", "[/red]"),
+        ("münze 東京 🦄", "münze 東京 🦄"),
+        ("a\x1b[31mb", r"a\x1b[31mb"),
+        ("a\nb\r\tc", r"a\nb\r\tc"),
+        ("\x00\x07\x7f\x9b", r"\x00\x07\x7f\x9b"),
+        ("evil\u202egnp.exe", r"evil\u202egnp.exe"),
+        ("zero\u200bwidth\ufeff", r"zero\u200bwidth\ufeff"),
+        ("\u2066x\u2069\u061c", r"\u2066x\u2069\u061c"),
+        ("no\xa0break\u3000wide", r"no\xa0break\u3000wide"),
+        ("line\u2028sep\u2029", r"line\u2028sep\u2029"),
+        ("lone\ud800", r"lone\ud800"),
+        ("tag\U000e0041", r"tag\U000e0041"),
+        ("heart\u2764\ufe0f", "heart\u2764" + r"\ufe0f"),
+        ("hangul\u3164filler", r"hangul\u3164filler"),
+        ("e\u0301", "e\u0301"),
+        ("\u0301e", r"\u0301e"),
+        ("z" + "\u0300" * 5, "z" + "\u0300" * MOST_MARKS + r"\u0300\u0300"),
+        ("back\\slash", "back\\slash"),
+        ("DOMAIN\\user", r"DOMAIN\\user"),
+        ("\\x1b", r"\\x1b"),
+        ("\\\x1b", r"\\\x1b"),
+        ("end\\", "end\\"),
+        ("\\\\", "\\\\\\"),
+    ],
+)
+def test_visible(text: str, shown: str) -> None:
+    assert visible(text) == shown
+    assert is_visible(text) == (text == shown)
+
+
+hostile = st.text(
+    alphabet=st.one_of(st.characters(), st.sampled_from("\\nrtxuU019abf\x1b\n\u202e\u0301\ud800\U000e0101")),
+    max_size=25,
+)
+
+
+@given(hostile)
+def test_nothing_that_acts_is_left(text: str) -> None:
+    shown = visible(text)
+    assert shown.isprintable()
+    shown.encode()
+    assert not re.search("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufe00-\ufe0f]", shown)
+
+
+@given(hostile)
+def test_the_text_can_be_read_back(text: str) -> None:
+    """One reading only: so two ids that differ are shown differently."""
+    escapes = re.compile(r"\\(?:([nrt\\])|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
+
+    def back(match: re.Match[str]) -> str:
+        short, *codes = match.groups()
+        return (
+            {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}[short] if short else chr(int(next(filter(None, codes)), 16))
+        )
+
+    assert escapes.sub(back, visible(text)) == text
+
+
+@given(st.text(alphabet="ab\x1b\n\u202e\u200b\xa0\ud800", min_size=1, max_size=12))
+def test_what_is_shown_can_be_typed_into_the_filter(text: str) -> None:
+    (term,) = Cutter(visible(text)).terms()
+    assert term.values[0].text == text
+
+
+def test_a_long_hostile_id_takes_no_time() -> None:
+    assert len(visible("\x1b" * 32_000)) == 4 * 32_000
+    assert codecs.decode(visible("\x1b\x9d"), "unicode_escape") == "\x1b\x9d"
