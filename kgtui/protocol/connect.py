@@ -44,8 +44,8 @@ _ASSIGNMENT: Rows = (
     ("Delay", "int32", "3+", "ignorable"),
 )
 
-_SUBSCRIPTIONS = Message("ConnectSubscription", _SUBSCRIPTION, low=0, high=1, flexible=None)
-_ASSIGNMENTS = Message("ConnectAssignment", _ASSIGNMENT, low=0, high=3, flexible=None)
+SUBSCRIPTIONS = Message("ConnectSubscription", _SUBSCRIPTION, low=0, high=1, flexible=None)
+ASSIGNMENTS = Message("ConnectAssignment", _ASSIGNMENT, low=0, high=3, flexible=None)
 _EAGER_FIELDS, _COOPERATIVE_FIELDS = 1, 3
 
 
@@ -82,7 +82,7 @@ class Subscription:
 def subscription(data: bytes) -> Subscription | None:
     """Read a worker's metadata; None when there is none or it is something else."""
     version = version_of(data)
-    value = None if version is None else decode_fitting(_SUBSCRIPTIONS, version, data)
+    value = None if version is None else decode_fitting(SUBSCRIPTIONS, version, data)
     if version is None or value is None:
         return None
     allocation = value["Allocation"]
@@ -100,7 +100,7 @@ def assignment(data: bytes) -> Assignment | None:
     if version is None:
         return None
     fields = _COOPERATIVE_FIELDS if version else _EAGER_FIELDS
-    value = decode_fitting(_ASSIGNMENTS, fields, data)
+    value = decode_fitting(ASSIGNMENTS, fields, data)
     if value is None:
         return None
     return Assignment(
@@ -118,7 +118,7 @@ def assignment(data: bytes) -> Assignment | None:
 def encode_subscription(value: Subscription) -> bytes:
     """Write a worker's metadata."""
     allocation = None if value.allocation is None else encode_assignment(value.allocation)
-    body = _SUBSCRIPTIONS.encode(
+    body = SUBSCRIPTIONS.encode(
         min(value.version, 1),
         {"Url": value.url, "ConfigOffset": value.config_offset, "Allocation": allocation},
     )
@@ -127,7 +127,7 @@ def encode_subscription(value: Subscription) -> bytes:
 
 def encode_assignment(value: Assignment) -> bytes:
     """Write a worker's assignment; version 0 has no revoked tasks and no delay."""
-    body = _ASSIGNMENTS.encode(
+    body = ASSIGNMENTS.encode(
         _COOPERATIVE_FIELDS if value.version else _EAGER_FIELDS,
         {
             "Error": value.error,

@@ -1,0 +1,1 @@
+"""The protocol room, held against Kafka's own classes, its schemas and two other codecs."""

@@ -1,0 +1,31 @@
+"""Asks Kafka's own Java classes (kafka-clients 4.4.0, Connect 4.3.1)."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.jars import classpath, clients_jar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PROGRAM = Path(__file__).parent / "Oracle.java"
+_QUIET = ("-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
+
+
+def ask(questions: Iterable[str]) -> list[str]:
+    """Put one question a line to `Oracle.java`; return the lines of its answer."""
+    path = f"{clients_jar('4.4.0')}:{classpath('4.3.1')}"
+    done = subprocess.run(
+        ["java", *_QUIET, "-cp", path, str(_PROGRAM)],
+        input="".join(f"{question}\n" for question in questions),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()

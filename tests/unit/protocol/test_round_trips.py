@@ -1,0 +1,72 @@
+"""What is encoded decodes to the same, in every version of every message."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtui.errors import DecodeError
+from kgtui.protocol.encoder import default_of
+from tests.unit.protocol.samples import data_messages, hostile, messages, name_of
+
+if TYPE_CHECKING:
+    from kgtui.protocol.schema import Message
+    from kgtui.protocol.table import Struct
+
+CASES = messages() + data_messages()
+
+
+def with_defaults(struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
+    """What decoding must give: the value, and the default of each field that the version does not have."""
+    whole: dict[str, Any] = {}
+    for field in struct.fields:
+        got = value.get(field.name, default_of(field))
+        if field.struct is None:
+            whole[field.name] = list(got) if isinstance(got, tuple) else got
+        elif got is None:
+            whole[field.name] = None
+        elif field.array:
+            whole[field.name] = [with_defaults(field.struct, item) for item in got]
+        else:
+            whole[field.name] = with_defaults(field.struct, got)
+    return whole
+
+
+@pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_a_value_survives(message: Message, version: int, seed: int) -> None:
+    value = hostile(Random(seed)).value(message.struct, version)
+    data = message.encode(version, value)
+    decoded = message.decode(version, data)
+    assert decoded == with_defaults(message.struct, value)
+    assert message.encode(version, decoded) == data
+
+
+@pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
+def test_an_empty_value_takes_the_defaults(message: Message, version: int) -> None:
+    decoded = message.decode(version, message.encode(version, {}))
+    assert decoded == with_defaults(message.struct, {})
+
+
+@pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
+def test_bytes_before_and_after_do_not_matter(message: Message, version: int) -> None:
+    """A body is read from where the header ends, and a newer broker may add bytes behind it."""
+    value = hostile(Random(7)).value(message.struct, version)
+    data = message.encode(version, value)
+    assert message.decode(version, b"head" + data + b"tail", 4) == message.decode(version, data)
+    assert message.decode(version, memoryview(data)) == message.decode(version, data)
+
+
+@pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
+def test_every_truncation_is_a_decode_error(message: Message, version: int) -> None:
+    """Cut anywhere, a frame is refused; it is never read as something shorter."""
+    value = hostile(Random(3)).value(message.struct, version)
+    data = message.encode(version, value)
+    for size in range(min(len(data), 3000)):
+        with pytest.raises(DecodeError):
+            message.decode(version, data[:size])
