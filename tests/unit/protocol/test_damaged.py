@@ -1,0 +1,160 @@
+"""Damaged frames: a value or a DecodeError, ever, with memory and time bounded by the size of the frame."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtui.errors import DecodeError
+from kgtui.protocol import fast
+from kgtui.protocol.header import decode_request_header, decode_response_header
+from kgtui.protocol.messages import LIST_GROUPS, LIST_OFFSETS, OFFSET_FETCH
+from tests.unit.protocol.samples import data_messages, hostile, messages, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kgtui.protocol.schema import Message
+
+CASES = messages() + data_messages()
+HOSTILE_LENGTHS = (
+    b"\xff\xff\xff\xff\x0f",
+    b"\xff\xff\xff\xff\xff\xff\xff",
+    b"\xfe\xff\xff\xff\x07",
+    b"\x80\x80\x80\x80\x80\x80\x01",
+    b"\x7f\xff\xff\xff",
+    b"\x7f\xff",
+    b"\x80\x00\x00\x00",
+    b"\xff\xff\xff\xfe",
+    b"\xff\xff\xff\xff",
+    b"\x00",
+    b"\x7f",
+    b"\x80",
+)
+FAST: dict[str, Callable[[int, bytes], object]] = {
+    LIST_GROUPS.response.name: fast.decode_list_groups,
+    OFFSET_FETCH.response.name: fast.decode_offset_fetch,
+    LIST_OFFSETS.response.name: fast.decode_list_offsets,
+}
+
+
+def damage(random: Random, data: bytes) -> bytes:
+    """Cut, flip bits, overwrite, insert, remove, or put a hostile length somewhere."""
+    out = bytearray(data)
+    for _ in range(random.choice((1, 1, 1, 2, 5))):
+        at = random.randint(0, len(out)) if out else 0
+        match random.randrange(6):
+            case 0:
+                del out[at:]
+            case 1:
+                if at < len(out):
+                    out[at] ^= 1 << random.randrange(8)
+            case 2:
+                length = random.choice(HOSTILE_LENGTHS)
+                out[at : at + len(length)] = length
+            case 3:
+                out[at:at] = random.choice(HOSTILE_LENGTHS)
+            case 4:
+                del out[at : at + random.randint(1, 9)]
+            case _:
+                out[at:at] = bytes(random.randrange(256) for _ in range(random.randint(1, 9)))
+    return bytes(out)
+
+
+def outcome(decode: Callable[[int, bytes], object], version: int, data: bytes) -> object:
+    """The value, or DecodeError as a word; anything else is raised."""
+    try:
+        return decode(version, data)
+    except DecodeError:
+        return "refused"
+
+
+@pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
+def test_damage_gives_a_value_or_a_decode_error(message: Message, version: int) -> None:
+    """What decodes in spite of the damage is written and read again as it is."""
+    random = Random(f"{message.name}{version}")
+    refused = 0
+    for _ in range(40):
+        data = message.encode(version, hostile(random).value(message.struct, version))
+        for _ in range(6):
+            try:
+                value = message.decode(version, damage(random, data))
+            except DecodeError:
+                refused += 1
+            else:
+                assert message.decode(version, message.encode(version, value)) == value
+    assert refused > 0 or not message.encode(version, {})
+
+
+@pytest.mark.parametrize(("message", "version"), [c for c in CASES if c[0].name in FAST], ids=name_of)
+def test_damage_is_seen_alike_by_the_fast_decoders(message: Message, version: int) -> None:
+    """The same frames are refused, and the same values come out of the others."""
+    random = Random(version)
+    for _ in range(300):
+        data = damage(random, message.encode(version, hostile(random).value(message.struct, version)))
+        general = outcome(message.decode, version, data)
+        quick = outcome(FAST[message.name], version, data)
+        assert (general == "refused") == (quick == "refused"), data.hex()
+        if general != "refused":
+            assert normal(message.name, version, general) == quick, data.hex()
+
+
+def normal(name: str, version: int, value: Any) -> object:
+    """A general value in the shape of the fast decoder."""
+
+    def topics(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{"Name": t["Name"], "Partitions": [tuple(row.values()) for row in t["Partitions"]]} for t in found]
+
+    throttle = value["ThrottleTimeMs"]
+    if name == LIST_GROUPS.response.name:
+        return throttle, value["ErrorCode"], [tuple(row.values()) for row in value["Groups"]]
+    if name == LIST_OFFSETS.response.name:
+        return {"ThrottleTimeMs": throttle, "Topics": topics(value["Topics"])}
+    found = value["Groups"] if version >= 8 else [{**value, "GroupId": None}]
+    groups = [{"GroupId": g["GroupId"], "Topics": topics(g["Topics"]), "ErrorCode": g["ErrorCode"]} for g in found]
+    return {"ThrottleTimeMs": throttle, "Groups": groups}
+
+
+@pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
+@settings(max_examples=15, deadline=None)
+@given(data=st.binary(max_size=300))
+def test_noise_gives_a_value_or_a_decode_error(message: Message, version: int, data: bytes) -> None:
+    outcome(message.decode, version, data)
+    if message.name in FAST:
+        outcome(FAST[message.name], version, data)
+
+
+@pytest.mark.parametrize("length", HOSTILE_LENGTHS)
+def test_a_hostile_length_allocates_nothing(length: bytes) -> None:
+    """Wherever in a frame a length says two thousand million, memory and time stay those of the frame."""
+    random = Random(1)
+    started = time.process_time()
+    tracemalloc.start()
+    try:
+        for message, version in CASES:
+            if version not in {message.low, message.high}:
+                continue
+            data = message.encode(version, hostile(random).value(message.struct, version))[:400]
+            for at in range(0, len(data), 3):
+                bad = data[:at] + length + data[at + len(length) :]
+                outcome(message.decode, version, bad)
+                if message.name in FAST:
+                    outcome(FAST[message.name], version, bad)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8_000_000
+    assert time.process_time() - started < 60
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.binary(max_size=40), version=st.sampled_from((0, 1)))
+def test_headers_of_noise(data: bytes, version: int) -> None:
+    outcome(lambda _, noise: decode_request_header(noise), 0, data)
+    outcome(decode_response_header, version, data)

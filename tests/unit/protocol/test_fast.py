@@ -1,0 +1,189 @@
+"""The hand-written decoders equal the general ones, whatever the frame looks like."""
+
+from __future__ import annotations
+
+import gc
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtui.errors import DecodeError
+from kgtui.protocol import fast
+from kgtui.protocol.messages import LIST_GROUPS, LIST_OFFSETS, OFFSET_FETCH
+from kgtui.protocol.wire import tag_section
+from tests.unit.protocol.samples import NOT_UTF8, Samples, hostile
+
+LIST_GROUPS_VERSIONS = range(6)
+OFFSET_FETCH_VERSIONS = range(1, 10)
+LIST_OFFSETS_VERSIONS = range(1, 8)
+
+TAGS = tag_section([(0, b""), (5, b"unknown"), (200, b"x" * 200)])
+LONG = "long-" * 60
+
+
+def general_list_groups(version: int, body: bytes) -> tuple[int, int, list[tuple[str, ...]]]:
+    value = LIST_GROUPS.response.decode(version, body)
+    rows = [tuple(row.values()) for row in value["Groups"]]
+    return value["ThrottleTimeMs"], value["ErrorCode"], rows
+
+
+def general_offset_fetch(version: int, body: bytes) -> dict[str, Any]:
+    value = OFFSET_FETCH.response.decode(version, body)
+    groups = value["Groups"]
+    if version < 8:
+        groups = [{"GroupId": None, "Topics": value["Topics"], "ErrorCode": value["ErrorCode"]}]
+    return {"ThrottleTimeMs": value["ThrottleTimeMs"], "Groups": [_tuples(group) for group in groups]}
+
+
+def general_list_offsets(version: int, body: bytes) -> dict[str, Any]:
+    return _tuples(LIST_OFFSETS.response.decode(version, body))
+
+
+def _tuples(holder: dict[str, Any]) -> dict[str, Any]:
+    topics = [
+        {"Name": topic["Name"], "Partitions": [tuple(row.values()) for row in topic["Partitions"]]}
+        for topic in holder["Topics"]
+    ]
+    return {**holder, "Topics": topics}
+
+
+@pytest.mark.parametrize("version", LIST_GROUPS_VERSIONS)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_list_groups(version: int, seed: int) -> None:
+    value = hostile(Random(seed)).value(LIST_GROUPS.response.struct, version)
+    body = LIST_GROUPS.response.encode(version, value)
+    assert fast.decode_list_groups(version, body) == general_list_groups(version, body)
+    assert fast.decode_list_groups(version, memoryview(body + b"more")) == general_list_groups(version, body)
+
+
+@pytest.mark.parametrize("version", OFFSET_FETCH_VERSIONS)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), alike=st.sampled_from(["", None, "nine byte", LONG, NOT_UTF8]))
+def test_offset_fetch(version: int, seed: int, alike: str | None) -> None:
+    value = hostile(Random(seed)).value(OFFSET_FETCH.response.struct, version)
+    if seed % 2:
+        for group in value.get("Groups", [value]):
+            for topic in group["Topics"]:
+                topic["Partitions"] = [{**row, "Metadata": alike} for row in topic["Partitions"] * 5]
+    body = OFFSET_FETCH.response.encode(version, value)
+    assert fast.decode_offset_fetch(version, body) == general_offset_fetch(version, body)
+
+
+@pytest.mark.parametrize("version", LIST_OFFSETS_VERSIONS)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_list_offsets(version: int, seed: int) -> None:
+    value = hostile(Random(seed)).value(LIST_OFFSETS.response.struct, version)
+    body = LIST_OFFSETS.response.encode(version, value)
+    assert fast.decode_list_offsets(version, body) == general_list_offsets(version, body)
+
+
+def compact(text: str) -> bytes:
+    raw = text.encode("utf-8", "surrogateescape")
+    size = len(raw) + 1
+    return (bytes([size]) if size < 128 else bytes([size & 127 | 128, size >> 7])) + raw
+
+
+def list_groups_body(*rows: bytes) -> bytes:
+    return bytes(6) + bytes([len(rows) + 1]) + b"".join(rows) + TAGS
+
+
+def test_list_groups_with_tags_and_long_strings() -> None:
+    """Rows of every shape in one frame, each reached from the one before."""
+    plain = b"".join(map(compact, ("a", "consumer", "Stable", "classic")))
+    long_id = b"".join(map(compact, (LONG, "consumer", "Stable", "classic")))
+    long_state = b"".join(map(compact, ("b", "consumer", LONG, "classic")))
+    rows = [row + tags for row in (plain, long_id, long_state) for tags in (b"\0", TAGS)] * 3
+    body = list_groups_body(*rows)
+    assert fast.split_list_groups(5, body).rows == rows
+    assert fast.decode_list_groups(5, body) == general_list_groups(5, body)
+    assert {row.group_id for row in fast.decode_list_groups(5, body)[2]} == {"a", "b", LONG}
+
+
+def test_equal_groups_are_equal_bytes_and_their_tails_are_shared() -> None:
+    """A poll is compared with the one before by the bytes of its rows; their tails exist once."""
+    groups = [
+        {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
+        for n in range(50)
+    ]
+    first = fast.split_list_groups(5, LIST_GROUPS.response.encode(5, {"Groups": groups}))
+    groups[7]["GroupState"] = "Empty"
+    second = fast.split_list_groups(5, LIST_GROUPS.response.encode(5, {"Groups": groups}))
+    assert [n for n in range(50) if first.rows[n] != second.rows[n]] == [7]
+    rows = list(map(fast.row_decoder(5), second.rows))
+    assert rows[7] == fast.GroupRow("g7", "consumer", "Empty", "classic")
+    assert len({id(row.state) for row in rows}) == 2
+    assert isinstance(rows[0], fast.GroupRow)
+
+
+def test_the_shared_tails_do_not_grow_without_end() -> None:
+    """A broker that makes up a new state for each group must not fill the memory."""
+    decode = fast.row_decoder(4)
+    for number in range(20_000):
+        decode(b"".join(map(compact, (f"g{number}", "consumer", f"State{number}"))) + b"\0")
+    caches = [d for d in gc.get_objects() if isinstance(d, dict) and b"\x09consumer\x07State1\0" in d]
+    assert len(caches) == 1
+    assert len(caches[0]) <= 4096
+
+
+@pytest.mark.parametrize("row", [b"", b"\x05ab", b"\x02a", b"\0\x02a\x02a\x02a\0", b"\xff\xff\xff\xff\xff\x01"])
+def test_a_damaged_row_is_a_decode_error(row: bytes) -> None:
+    fast.row_decoder(5)(b"".join(map(compact, ("a", "b", "c", "d"))) + b"\0")
+    with pytest.raises(DecodeError):
+        fast.row_decoder(5)(row)
+
+
+def test_offset_fetch_with_tags_on_some_partitions() -> None:
+    """Tagged fields shift what follows: the fixed stride must notice and the row be read the long way."""
+
+    def partition(index: int, metadata: bytes, tags: bytes) -> bytes:
+        fixed = index.to_bytes(4, "big") + (1000 + index).to_bytes(8, "big") + bytes(4)
+        return fixed + metadata + b"\0\0" + tags
+
+    for metadata in (b"\0", b"\1", b"\x0aninebytes", compact(LONG)):
+        for tagged in ({0}, {4}, {9}, {0, 4, 9}, set(range(10))):
+            rows = [partition(n, metadata, TAGS if n in tagged else b"\0") for n in range(10)]
+            topic = compact("topic") + bytes([11]) + b"".join(rows) + TAGS
+            body = bytes(4) + b"\2" + compact("group") + b"\2" + topic + b"\0\x10" + TAGS + TAGS
+            decoded = fast.decode_offset_fetch(9, body)
+            assert decoded == general_offset_fetch(9, body)
+            assert [row[:2] for row in decoded["Groups"][0]["Topics"][0]["Partitions"]] == [
+                (n, 1000 + n) for n in range(10)
+            ]
+            assert decoded["Groups"][0]["ErrorCode"] == 16
+
+
+def test_list_offsets_with_tags_on_some_partitions() -> None:
+    def partition(index: int, tags: bytes) -> bytes:
+        return index.to_bytes(4, "big") + bytes(2) + bytes(8) + (7 * index).to_bytes(8, "big") + bytes(4) + tags
+
+    for tagged in (set[int](), {0}, {9}, {3, 4}):
+        rows = [partition(n, TAGS if n in tagged else b"\0") for n in range(10)]
+        body = bytes(4) + b"\2" + compact("topic") + bytes([11]) + b"".join(rows) + TAGS + TAGS
+        decoded = fast.decode_list_offsets(7, body)
+        assert decoded == general_list_offsets(7, body)
+        assert [row[3] for row in decoded["Topics"][0]["Partitions"]] == [7 * n for n in range(10)]
+
+
+def test_a_stride_that_only_looks_right_is_not_believed() -> None:
+    """Metadata of different lengths, chosen so that the bytes at some strides look like lengths."""
+    samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
+    for _ in range(300):
+        value = samples.value(OFFSET_FETCH.response.struct, 9)
+        for group in value["Groups"]:
+            for topic in group["Topics"]:
+                topic["Partitions"] = topic["Partitions"] * 4
+        body = OFFSET_FETCH.response.encode(9, value)
+        assert fast.decode_offset_fetch(9, body) == general_offset_fetch(9, body)
+
+
+@pytest.mark.parametrize("version", [-1, 6, 99])
+def test_a_version_that_is_not_spoken(version: int) -> None:
+    with pytest.raises(DecodeError, match="versions 0 to 5"):
+        fast.split_list_groups(version, bytes(100))
+    with pytest.raises(DecodeError, match="versions 0 to 5"):
+        fast.row_decoder(version)
