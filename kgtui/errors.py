@@ -26,6 +26,10 @@ class KgtuiError(Exception):
     """The root of every error that kgtui raises on purpose."""
 
     exit_code = 1
+    fault_name = "FAILED"
+    """What a `Fault` that tells of this error is called."""
+    advice = ""
+    """What to do about it, where the message does not say."""
 
 
 class UsageError(KgtuiError):
@@ -61,6 +65,9 @@ class UnreachableError(KgtuiError):
         attempts: `(address, reason)` of each try, newest last.
     """
 
+    fault_name = "UNREACHABLE"
+    advice = "check the addresses, the network and the security settings"
+
     exit_code = 3
 
     def __init__(self, message: str, attempts: tuple[tuple[str, str], ...] = ()) -> None:
@@ -91,17 +98,28 @@ class ClientError(KgtuiError):
 class ConnectError(ClientError):
     """No connection could be made; the message says at which step and what to look at."""
 
+    fault_name = "NOT_CONNECTED"
+
 
 class DeadlineError(ClientError):
     """No answer arrived before the deadline."""
+
+    fault_name = "NO_ANSWER"
+    advice = "the broker is slow or cannot be reached; what it coordinates keeps its last values"
 
 
 class DisconnectedError(ClientError):
     """The connection broke while a request was under way; whether it was carried out is unknown."""
 
+    fault_name = "DISCONNECTED"
+    advice = "the connection broke; it is made again by itself"
+
 
 class UnsupportedError(ClientError):
     """This broker has no version of the API that we speak, or has it switched off."""
+
+    fault_name = "NOT_SUPPORTED"
+    advice = "the broker is too old for it, or the feature is switched off on the cluster"
 
 
 class BrokerError(ClientError):
@@ -111,9 +129,20 @@ class BrokerError(ClientError):
         code: Kafka's error code; the name and advice are in `kgtui.protocol.codes`.
     """
 
-    def __init__(self, message: str, *, code: int, broker: int | None = None, address: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: int,
+        name: str = "",
+        advice: str = "",
+        broker: int | None = None,
+        address: str = "",
+    ) -> None:
         super().__init__(message, broker=broker, address=address)
         self.code = code
+        self.fault_name = name or f"ERROR_{code}"
+        self.advice = advice
 
 
 class ProtocolError(KgtuiError):
@@ -126,6 +155,9 @@ class DecodeError(ProtocolError):
     Attributes:
         position: offset in bytes where decoding stopped, or -1 when not known.
     """
+
+    fault_name = "DAMAGED_ANSWER"
+    advice = "the answer is not what Kafka's protocol says; is something between us and the broker?"
 
     def __init__(self, message: str, position: int = -1) -> None:
         super().__init__(message)

@@ -6,11 +6,10 @@ import asyncio
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from kgtui.admin.faults import fault_of_error
 from kgtui.admin.routing import PAUSE_FIRST
 from kgtui.client.pool import Lane
 from kgtui.errors import ClientError, ProtocolError
-from kgtui.model.answer import Answer, Coverage, Fault
+from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.offsets import PartitionBounds, TopicPartition
 from kgtui.protocol.codes import Reaction, lookup
 from kgtui.protocol.fast import decode_list_offsets
@@ -92,7 +91,7 @@ class BoundsReader:
             if isinstance(result, tuple):
                 again += _merge(rows, result, bounds, last=last)
             else:
-                fault = fault_of_error(result, broker=node)
+                fault = fault_of(result, broker=node)
                 faults[node, fault.name] = fault
         return again
 
@@ -123,9 +122,9 @@ class BoundsReader:
             node, LIST_OFFSETS, request, timeout=deadline.left(), lane=lane, decode=decode_list_offsets
         )
         offsets: _Offsets = {}
-        for topic in reply.value["Topics"]:
-            for part, code, _timestamp, offset, _epoch in topic["Partitions"]:
-                offsets[topic["Name"], part] = (code, offset)
+        for found in reply.value["Topics"]:
+            for part, code, _timestamp, offset, _epoch in found["Partitions"]:
+                offsets[found["Name"], part] = (code, offset)
         return offsets
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgtui.admin.faults import Deadline
-    from kgtui.client.pool import Pool
+    from kgtui.client.pool import Pool, Reply
 
 GROUP_RESOURCE = 32
 
@@ -58,7 +58,9 @@ async def read_configs(
             "IncludeSynonyms": True,
             "IncludeDocumentation": True,
         }
-        reply = await pool.call(node, DESCRIBE_CONFIGS, request, timeout=deadline.left(), lane=lane)
+        reply: Reply[dict[str, Any]] = await pool.call(
+            node, DESCRIBE_CONFIGS, request, timeout=deadline.left(), lane=lane
+        )
     except UnsupportedError:
         faults = tuple(not_supported("reading group configs", broker=node, group=group) for group in groups)
         return Answer({}, faults, Coverage(groups=(0, len(groups))))

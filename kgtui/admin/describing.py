@@ -1,9 +1,9 @@
 """Describes groups of any mix of types, each by the RPC of its own type.
 
 A list tells the type of most groups, and that RPC is asked first. Error 69 (or 35, switched off) sends a group on to
-the next RPC, as Kafka's own admin client falls back from ConsumerGroupDescribe to DescribeGroups. DescribeGroups before v6
-answers `Dead` without an error for all that it does not know, so that answer proves nothing: what no RPC recognises is
-looked up in the coordinator's list.
+the next RPC, as Kafka's own admin client falls back from ConsumerGroupDescribe to DescribeGroups. DescribeGroups before
+v6 answers `Dead` without an error for all that it does not know, so that answer proves nothing: what no RPC recognises
+is looked up in the coordinator's list.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from kgtui.admin.faults import Deadline
     from kgtui.admin.listing import Lister
-    from kgtui.client.pool import Lane, Pool
+    from kgtui.client.pool import Lane, Pool, Reply
     from kgtui.model.answer import Fault
     from kgtui.protocol.schema import Api
 
@@ -121,7 +121,9 @@ class Describer:
             version = await self._pool.version(node, api, timeout=deadline.left(), lane=lane)
             if api is DESCRIBE_GROUPS and version < 3:
                 del request["IncludeAuthorizedOperations"]
-            reply = await self._pool.call(node, api, request, timeout=deadline.left(), lane=lane, version=version)
+            reply: Reply[dict[str, Any]] = await self._pool.call(
+                node, api, request, timeout=deadline.left(), lane=lane, version=version
+            )
         except UnsupportedError:
             for group in names:
                 searches[group].disabled.add(group_type)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta, ListingFeed
 from kgtui.admin.bounds import BoundsReader
 from kgtui.admin.configs import read_configs
 from kgtui.admin.describing import BATCH, Describer
-from kgtui.admin.faults import Deadline, fault_of_error
+from kgtui.admin.faults import Deadline
 from kgtui.admin.listing import KafkaListingFeed, Lister
 from kgtui.admin.offsets import GROUPS, OffsetReader
 from kgtui.admin.routing import PAUSE_FIRST, Batch, Router
 from kgtui.client.pool import Lane, Pool
 from kgtui.errors import BrokerError, ClientError, ProtocolError, UnreachableError
-from kgtui.model.answer import Answer, Coverage, Fault, Outcome
+from kgtui.model.answer import Answer, Coverage, Fault, Outcome, fault_of
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import GroupListing, Listing
 from kgtui.protocol.codes import Reaction, lookup
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from kgtui.client.pool import ClusterView
+    from kgtui.client.pool import ClusterView, Reply
     from kgtui.model.group import GroupConfig, GroupDescription
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
@@ -119,11 +119,11 @@ class KafkaGroupAdmin:
             except BrokerError as error:
                 retriable = lookup(error.code).reaction in (Reaction.RETRY, Reaction.FIND_COORDINATOR)
                 if not retriable or deadline.left() < pause * 2:
-                    return fault_of_error(error, broker=node)
+                    return fault_of(error, broker=node)
                 await asyncio.sleep(pause)
                 pause *= 2
             except (ClientError, ProtocolError) as error:
-                return fault_of_error(error, broker=node)
+                return fault_of(error, broker=node)
 
     async def _complete(
         self, listings: dict[str, Listing], deadline: Deadline
@@ -203,7 +203,7 @@ class KafkaGroupAdmin:
             try:
                 return await read_configs(self._pool, node, names, deadline)
             except (ClientError, ProtocolError) as error:
-                faults = tuple(fault_of_error(error, broker=node, group=group) for group in names)
+                faults = tuple(fault_of(error, broker=node, group=group) for group in names)
                 failed = Answer({}, faults, Coverage(groups=(0, len(names))))
         return failed or Answer({}, (), Coverage(groups=(0, len(names))))
 
@@ -222,7 +222,9 @@ class KafkaGroupAdmin:
 
 async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: Deadline) -> Batch[bool]:
     batch: Batch[bool] = Batch()
-    reply = await pool.call(node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI)
+    reply: Reply[dict[str, Any]] = await pool.call(
+        node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI
+    )
     for row in reply.value["Results"]:  # in another order than asked for
         if row["ErrorCode"]:
             batch.codes[row["GroupId"]] = (row["ErrorCode"], row["ErrorMessage"])

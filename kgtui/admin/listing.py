@@ -34,7 +34,9 @@ def raise_for(code: int, node: int) -> None:
     """Raise `BrokerError` for the error code of a whole list."""
     if code:
         error = lookup(code)
-        raise BrokerError(f"list groups: {error.message or error.name}", code=code, broker=node)
+        raise BrokerError(
+            f"list groups: {error.message or error.name}", code=code, name=error.name, advice=error.advice, broker=node
+        )
 
 
 class Interner:

@@ -126,7 +126,7 @@ class OffsetReader:
         batch: Batch[tuple[ShareOffset, ...]] = Batch()
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups]}
         try:
-            reply = await self._pool.call(
+            reply: Reply[dict[str, Any]] = await self._pool.call(
                 node, DESCRIBE_SHARE_GROUP_OFFSETS, request, timeout=deadline.left(), lane=lane
             )
         except UnsupportedError:

@@ -12,9 +12,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from kgtui.admin.faults import Deadline, fault_of_code, fault_of_error
+from kgtui.admin.faults import Deadline, fault_of_code
 from kgtui.errors import ClientError, ConnectError, DeadlineError, DisconnectedError, ProtocolError
-from kgtui.model.answer import Answer, Coverage, Fault
+from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.protocol.codes import Reaction, lookup
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Router:
         todo.again = {}
         found = await self._pool.find_coordinators(todo.groups, timeout=deadline.left())
         for group, error in found.errors.items():
-            todo.faults[group] = fault_of_error(error, group=group)
+            todo.faults[group] = fault_of(error, group=group)
         by_node: dict[int, list[str]] = defaultdict(list)
         for group, node in found.nodes.items():
             by_node[node].append(group)
@@ -167,7 +167,7 @@ class Router:
         """Decide for a batch that got no answer. A connection that never came up has carried nothing out."""
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:
-            fault = fault_of_error(error, broker=node, group=group)
+            fault = fault_of(error, broker=node, group=group)
             todo.losses[group] += 1
             if lost and todo.losses[group] <= RECONNECTS and not isinstance(error, DeadlineError):
                 todo.moved.add(group)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from kgtui.errors import KgtuiError
 
 RowsT = TypeVar("RowsT", covariant=True)
 
@@ -28,6 +31,19 @@ class Fault:
     broker: int | None = None
     group: str | None = None
     advice: str = ""
+
+
+def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None = None) -> Fault:
+    """The fault that tells of an error; the broker that the error names goes before `broker`."""
+    named = getattr(error, "broker", None)
+    return Fault(
+        error.fault_name,
+        str(error),
+        getattr(error, "code", None),
+        broker if named is None else named,
+        group,
+        error.advice,
+    )
 
 
 @dataclass(frozen=True, slots=True)

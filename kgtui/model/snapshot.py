@@ -76,6 +76,7 @@ class BrokerStatus:
         groups: how many groups it coordinates, as last listed; None if never.
         interval: seconds between its polls as stretched now.
         failures: polls that failed in a row.
+        asked_at: seconds since the epoch when the poll under way was sent; None when none is.
     """
 
     node: int
@@ -86,6 +87,7 @@ class BrokerStatus:
     groups: int | None = None
     interval: float = 2.0
     failures: int = 0
+    asked_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

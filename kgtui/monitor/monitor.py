@@ -1,0 +1,125 @@
+"""The monitor: three tiers over one GroupAdmin, one newest snapshot."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from kgtui.model.series import SeriesStore
+from kgtui.monitor.clockwork import Clockwork
+from kgtui.monitor.collector import Collector
+from kgtui.monitor.focus import FocusTier
+from kgtui.monitor.listing import ListingTier
+from kgtui.monitor.options import MonitorOptions
+from kgtui.monitor.reading import Summariser
+from kgtui.monitor.store import Store
+from kgtui.monitor.sweep import SweepTier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.model.snapshot import Snapshot
+
+
+class Monitor:
+    """Keeps an eye on every group of a cluster.
+
+    Make it inside a running event loop, `subscribe`, and let `run` run as a task.
+
+    Args:
+        admin: what to ask. The monitor does not close it.
+        options: intervals and budgets.
+        now: seconds since the epoch.
+
+    Attributes:
+        snapshot: the newest snapshot; an empty one at first.
+        series: samples of the groups that were looked at.
+    """
+
+    def __init__(
+        self, admin: GroupAdmin, options: MonitorOptions | None = None, *, now: Callable[[], float] = time.time
+    ) -> None:
+        self._options = options = options or MonitorOptions()
+        self._clock = Clockwork(options.interval, now)
+        self._collector = Collector()
+        self._store = Store(options.keep, now)
+        self.series = SeriesStore()
+        self.snapshot: Snapshot = self._store.snapshot()
+        self._listeners: list[Callable[[Snapshot], None]] = []
+        self._publishing: asyncio.TimerHandle | None = None
+        self._published = 0.0
+        summariser = Summariser()
+        self._listing = ListingTier(admin, self._store, options, self._clock, self._collector, self._publish_soon)
+        self._focus = FocusTier(admin, self._store, self.series, summariser, options, self._clock, self._publish_soon)
+        self._sweep = SweepTier(admin, self._store, summariser, options, self._clock, self._publish_soon)
+
+    def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]:
+        """Call `listener` on the loop with every new snapshot; returns how to stop that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    async def run(self) -> None:
+        """Until cancelled; failures are in the snapshot's faults and never raised."""
+        try:
+            async with asyncio.TaskGroup() as tiers:
+                for tier in (self._listing, self._focus, self._sweep):
+                    tiers.create_task(tier.run())
+        finally:
+            if self._publishing is not None:
+                self._publishing.cancel()
+
+    # -- what the views say ------------------------------------------------------------------------------------
+
+    def look_at(self, selected: str | None, visible: Sequence[str] = ()) -> None:
+        """Say which group is selected and which rows are in view: they are read in full at every interval."""
+        self._focus.look_at(selected, visible)
+
+    def want_configs(self, group: str | None) -> None:
+        """Say that this group's configs are on the screen."""
+        self._focus.want_configs(group)
+
+    @property
+    def paused(self) -> bool:
+        """Whether polling is paused."""
+        return self._clock.paused
+
+    @property
+    def interval(self) -> float:
+        """Seconds between polls."""
+        return self._clock.interval
+
+    def pause(self) -> None:
+        """Stop asking; the last snapshot stays."""
+        self._clock.pause()
+
+    def resume(self) -> None:
+        """Ask again, at once."""
+        self._clock.resume()
+
+    def refresh(self) -> None:
+        """Ask now, also while paused."""
+        self._clock.refresh()
+
+    def set_interval(self, seconds: float) -> None:
+        """Change the interval; kept between half a second and five minutes."""
+        self._clock.set_interval(seconds)
+
+    # -- publishing --------------------------------------------------------------------------------------------
+
+    def _publish_soon(self) -> None:
+        """Publish once for all that changes within a moment."""
+        if self._publishing is None and self._store.dirty:
+            loop = asyncio.get_running_loop()
+            wait = max(self._published + self._options.publish - loop.time(), 0.0)
+            self._publishing = loop.call_later(wait, self._publish)
+
+    def _publish(self) -> None:
+        self._publishing = None
+        self._published = asyncio.get_running_loop().time()
+        self.snapshot = self._store.snapshot()
+        if self._listing.complete:
+            self._collector.freeze_once(len(self.snapshot.groups))
+        for listener in list(self._listeners):
+            listener(self.snapshot)

@@ -1,0 +1,269 @@
+"""All that is known of the groups, changed in place by the tiers and published as frozen snapshots."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from bisect import bisect_left, insort
+from collections import OrderedDict, defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from kgtui.model.cluster import ClusterInfo
+from kgtui.model.snapshot import BrokerStatus, Changes, Reading, Snapshot
+from kgtui.monitor.options import PAUSE, SLICE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from kgtui.admin.base import ListingDelta
+    from kgtui.model.answer import Fault
+    from kgtui.model.group import GroupConfig, GroupDescription, Listing
+    from kgtui.model.offsets import GroupOffsets
+    from kgtui.model.snapshot import Summary
+
+T = TypeVar("T")
+
+_FEW = 64  # changes to a sorted list up to which bisecting is cheaper than sorting again
+
+
+class Store:
+    """What the tiers know. Everything happens on one event loop.
+
+    Args:
+        keep: how many groups' details are kept.
+        clock: seconds since the epoch.
+    """
+
+    def __init__(self, keep: int, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._keep = keep
+        self.cluster = ClusterInfo(None)
+        self.groups: dict[str, Listing] = {}
+        self.by_listing: dict[Listing, list[str]] = {}
+        self.summaries: dict[str, Summary] = {}
+        self.details: OrderedDict[str, Reading[GroupDescription]] = OrderedDict()
+        self.offsets: OrderedDict[str, Reading[GroupOffsets]] = OrderedDict()
+        self.configs: OrderedDict[str, Reading[tuple[GroupConfig, ...]]] = OrderedDict()
+        self.state_since: dict[str, float] = {}
+        self.brokers: dict[int, BrokerStatus] = {}
+        self.group_faults: dict[str, Fault] = {}
+        self.faults: tuple[Fault, ...] = ()
+        self._added: set[str] = set()
+        self._removed: set[str] = set()
+        self._relisted: set[str] = set()
+        self._updated: set[str] = set()
+        self._stale: set[str] = {"groups", "by_listing", "summaries", "details", "offsets", "configs", "state_since"}
+        self._stale |= {"brokers", "group_faults"}
+        self._frozen: dict[str, dict[object, object]] = {}
+        self._serial = 0
+
+    # -- lists -------------------------------------------------------------------------------------------------
+
+    async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
+        """Merge what changed in one broker's list, in slices.
+
+        Args:
+            first: whether this is the broker's first list: states then began before we looked.
+        """
+        joined: dict[Listing, list[str]] = defaultdict(list)
+        left: dict[Listing, list[str]] = defaultdict(list)
+        now = self._clock()
+        rows = list(delta.updated.items())
+        for start in range(0, len(rows), SLICE):
+            for group, listing in rows[start : start + SLICE]:
+                self._relist(group, listing, joined, left, None if first else now)
+            if start + SLICE < len(rows):
+                await asyncio.sleep(PAUSE)
+        for group in delta.removed:
+            old = self.groups.get(group)
+            if old is not None and old.coordinator == node:  # else it moved, and its new coordinator lists it
+                self._forget(group, old, left)
+        self._move(joined, left)
+
+    def _relist(
+        self,
+        group: str,
+        listing: Listing,
+        joined: dict[Listing, list[str]],
+        left: dict[Listing, list[str]],
+        now: float | None,
+    ) -> None:
+        old = self.groups.get(group)
+        if old == listing:
+            return
+        self.groups[group] = listing
+        joined[listing].append(group)
+        if old is None and group not in self._removed:
+            self._added.add(group)
+        elif old is None:
+            self._removed.discard(group)
+            self._relisted.add(group)
+        else:
+            left[old].append(group)
+            self._relisted.add(group)
+        if now is not None and (old is None or old.state != listing.state):
+            self.state_since[group] = now
+            self._stale.add("state_since")
+
+    def _forget(self, group: str, old: Listing, left: dict[Listing, list[str]]) -> None:
+        del self.groups[group]
+        left[old].append(group)
+        if group in self._added:
+            self._added.discard(group)
+        else:
+            self._removed.add(group)
+        self._relisted.discard(group)
+        for part in ("summaries", "details", "offsets", "configs", "state_since", "group_faults"):
+            if getattr(self, part).pop(group, None) is not None:
+                self._stale.add(part)
+
+    def _move(self, joined: dict[Listing, list[str]], left: dict[Listing, list[str]]) -> None:
+        """Bring the sorted ids per listing up to date; each changed list is replaced, since snapshots share them."""
+        for listing in joined.keys() | left.keys():
+            ids = self.by_listing.get(listing, [])
+            # Another broker's list may have moved a group on while this one was taken in.
+            come = [group for group in joined.get(listing, ()) if self.groups.get(group) == listing]
+            gone = left.get(listing, [])
+            if len(come) + len(gone) <= _FEW:
+                ids = _patched(ids, come, gone)
+            else:
+                out = {*gone, *come}
+                ids = [group for group in ids if group not in out] if ids else []
+                ids.extend(come)
+                ids.sort()
+            if ids:
+                self.by_listing[listing] = ids
+            else:
+                self.by_listing.pop(listing, None)
+        if joined or left:
+            self._stale |= {"groups", "by_listing"}
+
+    def drop_coordinator(self, nodes: Iterable[int]) -> None:
+        """Forget groups whose coordinator has left the cluster and which no other broker lists."""
+        gone_nodes = set(nodes)
+        left: dict[Listing, list[str]] = defaultdict(list)
+        for group, old in [(g, row) for g, row in self.groups.items() if row.coordinator in gone_nodes]:
+            self._forget(group, old, left)
+        self._move({}, left)
+        for node in gone_nodes:
+            if self.brokers.pop(node, None) is not None:
+                self._stale.add("brokers")
+
+    # -- brokers, readings, faults -----------------------------------------------------------------------------
+
+    def set_broker(self, node: int, **changes: object) -> None:
+        """Change what is known of how a broker answers."""
+        status = self.brokers.get(node)
+        if status is None:
+            broker = self.cluster.brokers.get(node)
+            status = BrokerStatus(node, broker.address if broker else f"broker {node}")
+        self.brokers[node] = replace(status, **changes)  # type: ignore[arg-type]
+        self._stale.add("brokers")
+
+    def set_faults(self, faults: tuple[Fault, ...]) -> None:
+        """Replace what concerns the cluster as a whole."""
+        if faults != self.faults:
+            self.faults = faults
+            self._stale.add("brokers")
+
+    def set_cluster(self, cluster: ClusterInfo) -> None:
+        """Take over new metadata."""
+        self.cluster = cluster
+        for node, broker in cluster.brokers.items():
+            self.set_broker(node, address=broker.address)
+
+    def put_summary(self, group: str, summary: Summary) -> None:
+        """Keep what the sweep found, if the group still exists."""
+        if group in self.groups:
+            self.summaries[group] = summary
+            self._note("summaries", group)
+
+    def put_detail(self, group: str, value: GroupDescription) -> None:
+        """Keep a description."""
+        self._keep_reading(self.details, "details", group, value)
+
+    def put_offsets(self, group: str, value: GroupOffsets) -> None:
+        """Keep offsets."""
+        self._keep_reading(self.offsets, "offsets", group, value)
+
+    def put_configs(self, group: str, value: tuple[GroupConfig, ...]) -> None:
+        """Keep configs."""
+        self._keep_reading(self.configs, "configs", group, value)
+
+    def _keep_reading(self, part: OrderedDict[str, Reading[T]], name: str, group: str, value: T) -> None:
+        part[group] = Reading(value, self._clock())
+        part.move_to_end(group)
+        self._note(name, group)
+        while len(part) > self._keep:
+            oldest, _ = part.popitem(last=False)
+            self._updated.add(oldest)
+
+    def put_fault(self, group: str, fault: Fault, parts: Sequence[str] = ()) -> None:
+        """Remember why a group could not be read; values read before are kept and carry the fault."""
+        for name in parts:
+            part: OrderedDict[str, Reading[object]] = getattr(self, name)
+            if group in part:
+                part[group] = replace(part[group], fault=fault)
+                self._note(name, group)
+        if self.group_faults.get(group) != fault:
+            self.group_faults[group] = fault
+            self._note("group_faults", group)
+
+    def put_config_fault(self, group: str, fault: Fault) -> None:
+        """Remember why configs could not be read; an empty reading carries the fault where there is none yet."""
+        last = self.configs.get(group)
+        self.configs[group] = Reading(last.value if last else (), last.at if last else self._clock(), fault)
+        self._note("configs", group)
+
+    def clear_fault(self, group: str) -> None:
+        """A group could be read again."""
+        if self.group_faults.pop(group, None) is not None:
+            self._note("group_faults", group)
+
+    def _note(self, part: str, group: str) -> None:
+        self._stale.add(part)
+        self._updated.add(group)
+
+    # -- snapshots ---------------------------------------------------------------------------------------------
+
+    @property
+    def dirty(self) -> bool:
+        """Whether a snapshot would differ from the last one."""
+        return bool(self._stale)
+
+    def snapshot(self) -> Snapshot:
+        """A frozen copy; parts that did not change are shared with the one before."""
+        for part in self._stale:
+            self._frozen[part] = dict(getattr(self, part))
+        self._stale.clear()
+        changes = Changes(
+            frozenset(self._added),
+            frozenset(self._removed),
+            frozenset(self._relisted - self._added),
+            frozenset(self._updated),
+        )
+        for seen in (self._added, self._removed, self._relisted, self._updated):
+            seen.clear()
+        self._serial += 1
+        return Snapshot(
+            serial=self._serial,
+            taken_at=self._clock(),
+            cluster=self.cluster,
+            faults=self.faults,
+            swept=len(self.summaries),
+            changes=changes,
+            **self._frozen,  # type: ignore[arg-type]
+        )
+
+
+def _patched(ids: list[str], come: Sequence[str], gone: Sequence[str]) -> list[str]:
+    """A sorted copy with a few changes."""
+    ids = list(ids)
+    for group in gone:
+        at = bisect_left(ids, group)
+        if at < len(ids) and ids[at] == group:
+            del ids[at]
+    for group in come:
+        insort(ids, group)
+    return ids
