@@ -1,0 +1,125 @@
+"""The audit log: append-only JSON lines, each on the disk before the next step is taken.
+
+An action on a group writes an `intent` before anything is sent and an `outcome` with the same id afterwards. A line
+`uncertain` stands for a request whose answer was lost and whose effect could not be learned: like an intent alone, it
+waits to be looked into. Times are RFC 3339 in UTC. Readers ignore fields and entries that they do not know.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from kgtui import __version__
+from kgtui.actions.backup import as_json, cluster_fields
+from kgtui.actions.files import append_line, rfc3339
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from kgtui.actions.plan import Allowed
+    from kgtui.actions.results import GroupResult
+    from kgtui.model.cluster import ClusterInfo
+
+SCHEMA = 1
+INTENT, OUTCOME, UNCERTAIN = "intent", "outcome", "uncertain"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An action on a group, put together from its lines.
+
+    Attributes:
+        intent: the fields of its intent line.
+        outcome: the fields of its outcome line; None while there is none.
+    """
+
+    id: str
+    intent: Mapping[str, Any]
+    outcome: Mapping[str, Any] | None = None
+
+    @property
+    def group(self) -> str:
+        """Group id."""
+        return str(self.intent.get("group", ""))
+
+
+def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, backup: Path, command: str = "") -> None:
+    """Log what is about to be sent. Raises OSError; then nothing may be sent."""
+    fields = {
+        "entry": INTENT,
+        "action": "delete group",
+        "group": line.group,
+        "type": line.type,
+        "cluster": cluster_fields(cluster),
+        "backup": backup,
+        "loss": asdict(line.loss),
+        "command": command,
+        "user": _user(),
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "kgtui": __version__,
+    }
+    _append(log, entry, fields)
+
+
+def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found_later: bool = False) -> None:
+    """Log what became of it; with `certain` false it stays to be looked into. Raises OSError."""
+    fields = {
+        "entry": OUTCOME if certain else UNCERTAIN,
+        "group": result.group,
+        "result": result.status.value,
+        "verified": result.verified,
+        "reason": result.reason,
+        "fault": None if result.fault is None else asdict(result.fault),
+        "backup": result.backup,
+        "found_later": found_later,
+    }
+    _append(log, result.entry or "", fields)
+
+
+def read_entries(log: Path) -> tuple[list[Entry], int]:
+    """Every action in the order of its intent, and how many lines could not be read. Raises OSError."""
+    entries: dict[str, Entry] = {}
+    damaged = 0
+    try:
+        lines = log.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return [], 0
+    for line in filter(None, lines):
+        fields = _fields(line)
+        if fields is None:
+            damaged += 1
+            continue
+        key = str(fields.get("id"))
+        if fields.get("entry") == INTENT:
+            entries[key] = Entry(key, fields)
+        elif fields.get("entry") == OUTCOME and key in entries:
+            entries[key] = Entry(key, entries[key].intent, fields)
+    return list(entries.values()), damaged
+
+
+def _append(log: Path, entry: str, fields: Mapping[str, Any]) -> None:
+    line = {"schema": SCHEMA, "id": entry, "at": rfc3339(time.time()), **fields}
+    append_line(log, as_json(line).encode())
+
+
+def _fields(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())

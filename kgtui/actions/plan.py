@@ -1,0 +1,174 @@
+"""What a delete would do, group by group, before anything is done: allowed, with what is lost, or refused, and why."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from kgtui.actions.holdings import Holdings, fault_of, read_holdings
+from kgtui.admin.base import DEFAULT_TIMEOUT
+from kgtui.model.answer import Fault
+from kgtui.model.group import CONSUMER, SHARE, STREAMS
+from kgtui.model.guard import why_not_delete, why_not_described
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.model.group import GroupDescription
+
+
+class Undo(StrEnum):
+    """How far the backup can bring back what a delete takes."""
+
+    RESTORABLE = "restorable"
+    PARTLY = "partly"
+    IRREVERSIBLE = "irreversible"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a group loses when it is deleted.
+
+    Attributes:
+        topics: topics in which it has an offset.
+        partitions: partitions in which it has an offset.
+        positions: the sum of these offsets.
+        last_commit: seconds since the epoch; None when not known, which no RPC tells.
+        undo: how far it can be undone.
+        not_restored: what the backup cannot bring back, in words; empty when it brings back everything.
+    """
+
+    topics: int
+    partitions: int
+    positions: int
+    last_commit: float | None
+    undo: Undo
+    not_restored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A group that may be deleted as it was just described."""
+
+    description: GroupDescription
+    loss: Loss
+
+    @property
+    def group(self) -> str:
+        """Group id."""
+        return self.description.group
+
+    @property
+    def type(self) -> str:
+        """Group type."""
+        return self.description.type
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A group that will not be deleted, and why. `type` is None when it was not learned."""
+
+    group: str
+    reason: str
+    type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One line per group, in the order asked for, without repeats.
+
+    Attributes:
+        made_at: seconds since the epoch.
+    """
+
+    lines: tuple[Allowed | Refused, ...]
+    made_at: float
+
+    @property
+    def allowed(self) -> tuple[Allowed, ...]:
+        """The groups that would be deleted."""
+        return tuple(line for line in self.lines if isinstance(line, Allowed))
+
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        """The groups that would be left alone."""
+        return tuple(line for line in self.lines if isinstance(line, Refused))
+
+    @property
+    def irreversible(self) -> bool:
+        """Whether anything would be lost that no backup brings back."""
+        return any(line.loss.undo is Undo.IRREVERSIBLE for line in self.allowed)
+
+
+async def plan(
+    admin: GroupAdmin,
+    groups: Iterable[str],
+    *,
+    timeout: float = DEFAULT_TIMEOUT,
+    last_commits: Mapping[str, float] | None = None,
+) -> Plan:
+    """Describe each group freshly by the RPC of its type and read what it holds; nothing is sent that changes anything.
+
+    Args:
+        timeout: seconds for each of the three rounds of calls.
+        last_commits: group id → time of its last commit, in seconds since the epoch, where it was observed.
+
+    Raises:
+        UnreachableError: no broker answers.
+    """
+    ids = tuple(dict.fromkeys(groups))
+    answer = await admin.describe_groups(ids, timeout=timeout)
+    refused: dict[str, Refused] = {}
+    for group in ids:
+        description = answer.rows.get(group)
+        if description is None:
+            refused[group] = Refused(group, why_not_described(fault_of(answer, group)))
+        elif (reason := why_not_delete(group, description)) is not None:
+            refused[group] = Refused(group, reason, description.type)
+    empty = [answer.rows[group] for group in ids if group not in refused]
+    held = await read_holdings(admin, empty, timeout=timeout)
+    seen = last_commits or {}
+    lines = [refused.get(group) or _line(answer.rows[group], held[group], seen.get(group)) for group in ids]
+    return Plan(tuple(lines), time.time())
+
+
+def _line(description: GroupDescription, held: Holdings | Fault, last_commit: float | None) -> Allowed | Refused:
+    reason = why_no_backup(held)
+    if reason is not None or isinstance(held, Fault):
+        return Refused(description.group, reason or "", description.type)
+    return Allowed(description, loss_of(held, last_commit))
+
+
+def why_no_backup(held: Holdings | Fault) -> str | None:
+    """Why what a group holds cannot be backed up completely; None when it can."""
+    if isinstance(held, Holdings):
+        return held.unreadable
+    if held.name == "GROUP_AUTHORIZATION_FAILED":
+        return "no backup: you may not read its offsets (the ACL operation DESCRIBE on this Group is missing)"
+    return f"no backup: its offsets cannot be read: {held.message or held.name}"
+
+
+def loss_of(held: Holdings, last_commit: float | None = None) -> Loss:
+    """What is lost with the group, and how much of it the backup brings back."""
+    positions = held.positions
+    total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
+    gone = sorted(held.gone_topics & {row.topic for row in positions})
+    gaps = _gaps(held, gone)
+    undo = Undo.IRREVERSIBLE if gone else Undo.PARTLY if gaps else Undo.RESTORABLE
+    return Loss(len({row.topic for row in positions}), len(positions), total, last_commit, undo, tuple(gaps))
+
+
+def _gaps(held: Holdings, gone: list[str]) -> list[str]:
+    if not held.positions:
+        return []
+    gaps = [f"offsets of deleted topics ({len(gone):,})"] if gone else []
+    kind = held.description.type
+    if kind == SHARE:
+        return [*gaps, "records in flight and delivery counts"]
+    gaps.append("commit time and expiry")
+    if kind in (CONSUMER, STREAMS):
+        gaps.append(f"its type: it is a simple classic group until its {kind} application joins again")
+    return gaps

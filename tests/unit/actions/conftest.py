@@ -1,0 +1,25 @@
+"""A scripted cluster and a state folder for every test of actions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.actions.state_folder import StateFolder
+from tests.scripted import ScriptedAdmin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def admin() -> ScriptedAdmin:
+    """A cluster without groups."""
+    return ScriptedAdmin()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> StateFolder:
+    """A state folder that does not exist yet."""
+    return StateFolder(tmp_path / "state")

@@ -1,0 +1,183 @@
+"""The audit log survives crashes, full disks and several writers; what has no outcome is looked into."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import stat
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.actions.audit import read_entries
+from kgtui.actions.execute import execute
+from kgtui.actions.files import append_line, shared_lock
+from kgtui.actions.plan import plan
+from kgtui.actions.results import Status
+from kgtui.actions.unfinished import unfinished
+from kgtui.model.answer import Fault
+from tests.scripted import ScriptedAdmin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kgtui.actions.state_folder import StateFolder
+    from kgtui.model.cluster import ClusterInfo
+
+KILLED = """
+import asyncio, os, pathlib, signal, sys
+from kgtui.actions.execute import execute
+from kgtui.actions.plan import plan
+from kgtui.actions.state_folder import StateFolder
+from tests.scripted import ScriptedAdmin
+
+class Killed(ScriptedAdmin):
+    async def delete_groups(self, groups, *, timeout=30.0):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+async def main():
+    admin = Killed()
+    admin.add("g", state="Empty", lag=5)
+    await execute(admin, await plan(admin, ["g"]), StateFolder(pathlib.Path(sys.argv[1])))
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def killed(folder: StateFolder) -> StateFolder:
+    """A state folder left behind by a process that was killed between the intent and the outcome."""
+    done = subprocess.run([sys.executable, "-c", KILLED, str(folder.path)], check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    return folder
+
+
+async def test_killed_between_intent_and_outcome(killed: StateFolder, admin: ScriptedAdmin) -> None:
+    """The next start finds the group gone, logs that as found later, and asks only once."""
+    ((entry,), _) = read_entries(killed.audit)
+    assert entry.outcome is None
+    (result,) = await unfinished(admin, killed)
+    assert (result.group, result.status, result.entry) == ("g", Status.DELETED, entry.id)
+    assert result.backup is not None
+    assert result.backup.exists()
+    ((entry,), _) = read_entries(killed.audit)
+    assert entry.outcome is not None
+    assert entry.outcome["found_later"] is True
+    assert entry.outcome["result"] == "deleted"
+    assert await unfinished(admin, killed) == ()
+
+
+async def test_killed_and_the_group_is_there(killed: StateFolder, admin: ScriptedAdmin) -> None:
+    """The request never arrived: nothing is sent again."""
+    admin.add("g", state="Empty", lag=5)
+    (result,) = await unfinished(admin, killed)
+    assert result.status is Status.FAILED
+    assert "delete_groups" not in {call for call, _ in admin.calls}
+
+
+async def test_what_cannot_be_learned_stays_open(killed: StateFolder, admin: ScriptedAdmin) -> None:
+    """Its broker is away: looked into at a later start."""
+    admin.broken["g"] = Fault("NO_ANSWER", "broker 1 is down", group="g")
+    admin.broken[1] = Fault("NO_ANSWER", "broker 1 is down", broker=1)
+    assert await unfinished(admin, killed) == ()
+    admin.broken.clear()
+    assert len(await unfinished(admin, killed)) == 1
+
+
+async def test_intents_of_other_clusters_are_left(killed: StateFolder) -> None:
+    """A group that is missing here says nothing about another cluster."""
+    other = OtherCluster()
+    assert await unfinished(other, killed) == ()
+    assert {call for call, _ in other.calls} == {"cluster"}
+
+
+class OtherCluster(ScriptedAdmin):
+    """A cluster with another id."""
+
+    async def cluster(self, *, timeout: float = 30.0) -> ClusterInfo:
+        return replace(await super().cluster(), cluster_id="another")
+
+
+async def test_a_write_under_way_is_left_alone(killed: StateFolder, admin: ScriptedAdmin) -> None:
+    """Another process between its intent and its outcome is not taken for a dead one."""
+    with shared_lock(killed.lock):
+        assert await unfinished(admin, killed) == ()
+    assert len(await unfinished(admin, killed)) == 1
+
+
+async def test_without_a_log_nothing_is_asked(folder: StateFolder, admin: ScriptedAdmin) -> None:
+    """A first start costs nothing and makes no folder."""
+    assert await unfinished(admin, folder) == ()
+    assert admin.calls == []
+    assert not folder.path.exists()
+
+
+async def test_lines_carry_what_an_auditor_needs(folder: StateFolder, admin: ScriptedAdmin) -> None:
+    """Who, when in UTC, where, what, what was lost; the same id in both; readable by the owner only."""
+    admin.add("g", "share", state="Empty", lag=5)
+    await execute(admin, await plan(admin, ["g"]), folder, command="kgtui delete g")
+    intent, outcome = (json.loads(line) for line in folder.audit.read_text().splitlines())
+    assert intent["id"] == outcome["id"]
+    assert (intent["entry"], outcome["entry"]) == ("intent", "outcome")
+    assert (intent["group"], intent["type"], intent["command"]) == ("g", "share", "kgtui delete g")
+    assert intent["cluster"]["id"] == "scripted"
+    assert intent["loss"]["partitions"] == 1
+    assert intent["pid"] == os.getpid()
+    assert intent["at"].endswith("Z")
+    assert datetime.fromisoformat(intent["at"]) <= datetime.fromisoformat(outcome["at"])
+    assert stat.S_IMODE(folder.audit.stat().st_mode) == 0o600
+
+
+async def test_a_torn_line_spoils_no_other(folder: StateFolder, admin: ScriptedAdmin) -> None:
+    """A crash in the middle of a line: counted as damaged, the next lines are whole."""
+    folder.path.mkdir()
+    folder.audit.write_bytes(b'{"schema":1,"id":"x","entry":"int')
+    admin.add("g", state="Empty")
+    await execute(admin, await plan(admin, ["g"]), folder)
+    entries, damaged = read_entries(folder.audit)
+    assert (len(entries), damaged) == (1, 1)
+    assert entries[0].outcome is not None
+
+
+def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk fills in the middle of a line: what was there before is all that is there."""
+    log = tmp_path / "log"
+    append_line(log, b"first")
+    write = os.write
+    left = [3]
+
+    def filling(file: int, data: memoryview) -> int:
+        if not left:
+            raise OSError(28, "No space left on device")
+        return write(file, data[: left.pop()])
+
+    monkeypatch.setattr(os, "write", filling)
+    with pytest.raises(OSError, match="No space"):
+        append_line(log, b"second")
+    assert log.read_bytes() == b"first\n"
+
+
+def _append_many(log: Path, name: int) -> None:
+    for number in range(50):
+        append_line(log, f"{name}:{number}:{'x' * 5000}".encode())
+
+
+def test_several_processes_append_at_once(tmp_path: Path) -> None:
+    """No line is lost or mixed with another's."""
+    log = tmp_path / "log"
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_append_many, args=(log, name)) for name in range(3)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+        assert writer.exitcode == 0
+    lines = log.read_text().splitlines()
+    assert {line.rsplit(":", 1)[0] for line in lines} == {f"{name}:{n}" for name in range(3) for n in range(50)}
+    assert {len(line.rsplit(":", 1)[1]) for line in lines} == {5000}

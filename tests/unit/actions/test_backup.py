@@ -1,0 +1,173 @@
+"""The backup holds all that the broker gave, is private, and is on the disk before anything is sent."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.actions.backup import backup_path, list_backups, read_backup, write_backup
+from kgtui.actions.execute import execute
+from kgtui.actions.holdings import Holdings
+from kgtui.actions.plan import plan
+from kgtui.errors import UsageError
+from kgtui.model.answer import Fault
+from kgtui.model.cluster import ClusterInfo
+from kgtui.model.group import GroupConfig, GroupDescription
+from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, ShareOffset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from kgtui.actions.state_folder import StateFolder
+    from tests.scripted import ScriptedAdmin
+
+CLUSTER = ClusterInfo("cluster-1", seeds=("b:9092",))
+CONFIG = GroupConfig("consumer.session.timeout.ms", "50000", "DYNAMIC_GROUP_CONFIG", type="INT")
+COMMITTED = (
+    CommittedOffset("orders", 0, 7, 3, "AgAAAaH8zkW1"),
+    CommittedOffset("orders", 1, None),
+    CommittedOffset("old", 0, 9),
+)
+BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): PartitionBounds(None, None, 3)}
+
+
+def consumer(group: str = "g") -> Holdings:
+    """A consumer group with a commit, a partition without one, and a commit on a topic that is gone."""
+    described = GroupDescription(
+        group, "consumer", "consumer", "Empty", 1, "uniform", 4, 4, operations=frozenset({"READ", "DELETE"})
+    )
+    return Holdings(described, GroupOffsets(COMMITTED, bounds=BOUNDS), (CONFIG,))
+
+
+def share() -> Holdings:
+    """A share group whose configs could not be read."""
+    described = GroupDescription("s", "share", "share", "Empty", 1, group_epoch=3, assignment_epoch=2)
+    offsets = GroupOffsets(share=(ShareOffset("t", 0, 5, 1, 2), ShareOffset("t", 1, None)), bounds={})
+    return Holdings(described, offsets, None, Fault("NOT_SUPPORTED", "no configs before 3.7"))
+
+
+def written(folder: StateFolder, held: Holdings) -> Path:
+    """The path of a backup just written."""
+    path = backup_path(folder, held.group, "0123456789abcdef", 1763712000.25)
+    write_backup(path, held, CLUSTER, "0123456789abcdef", 1763712000.25)
+    return path
+
+
+def test_everything_the_broker_gave_is_in_it(folder: StateFolder) -> None:
+    """Offsets with leader epoch and metadata, partitions without a commit, log bounds, epochs, configs."""
+    backup = read_backup(written(folder, consumer()))
+    assert backup.complete
+    assert backup.header["schema"] == 1
+    assert backup.header["made_at"] == "2025-11-21T08:00:00.250Z"
+    assert backup.header["cluster"] == {"id": "cluster-1", "seeds": ["b:9092"]}
+    assert backup.header["description"]["group_epoch"] == 4
+    assert backup.header["description"]["operations"] == ["DELETE", "READ"]
+    assert backup.rows[0] == {
+        "kind": "committed", "topic": "orders", "partition": 0, "offset": 7, "leader_epoch": 3,
+        "metadata": "AgAAAaH8zkW1", "error": 0, "log": {"log_start": 1, "log_end": 20, "error": 0},
+    }  # fmt: skip
+    assert [row["kind"] for row in backup.rows] == ["committed"] * 3 + ["config"]
+    assert backup.rows[3]["value"] == "50000"
+    assert backup.offsets == 2
+
+
+def test_share_offsets_are_in_it(folder: StateFolder) -> None:
+    """Start offsets, lag and leader epoch; and why there are no configs."""
+    backup = read_backup(written(folder, share()))
+    assert backup.rows[0]["kind"] == "share"
+    assert (backup.rows[0]["start_offset"], backup.rows[0]["lag"], backup.rows[0]["leader_epoch"]) == (5, 2, 1)
+    assert backup.header["configs_fault"] == "no configs before 3.7"
+    assert backup.offsets == 1
+    assert backup.csv.read_text() == "t,0,5\n"
+
+
+def test_the_csv_is_what_kafkas_tool_reads(folder: StateFolder) -> None:
+    """`topic,partition,offset`; neither what has no commit nor a topic that is gone."""
+    assert read_backup(written(folder, consumer())).csv.read_text() == "orders,0,7\n"
+
+
+def test_only_the_owner_can_read_it(folder: StateFolder) -> None:
+    """0600 in folders of 0700."""
+    path = written(folder, consumer())
+    for file in (path, path.with_suffix(".csv")):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.backups.stat().st_mode) == 0o700
+    assert sorted(folder.backups.iterdir()) == sorted((path, path.with_suffix(".csv")))
+
+
+def test_a_backup_is_never_written_over(folder: StateFolder) -> None:
+    """The same name twice is an error, and the first stays as it is."""
+    path = written(folder, consumer())
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError):
+        written(folder, consumer())
+    assert path.read_bytes() == before
+    assert path.with_suffix(".csv").exists()
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "..", "\n", "x" * 32_000, "ünïcode", ""])
+def test_any_name_makes_a_safe_file_name(folder: StateFolder, name: str) -> None:
+    """Within the folder, short, ASCII."""
+    path = backup_path(folder, name, "0123456789abcdef", 0.0)
+    assert path.parent == folder.backups
+    assert path.name.isascii()
+    assert len(path.name) < 100
+
+
+def test_a_cut_file_is_recognised(folder: StateFolder) -> None:
+    """Without its end line, or torn in the middle of a line."""
+    path = written(folder, consumer())
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]))
+    assert not read_backup(path).complete
+    path.write_text("".join(lines[:2]) + lines[2][:10])
+    assert not read_backup(path).complete
+
+
+def test_other_files_are_refused(folder: StateFolder) -> None:
+    """A newer schema, no backup at all, bytes; the list names each and shows the rest."""
+    path = written(folder, consumer())
+    header = json.loads(path.read_text().splitlines()[0])
+    newer = path.with_name("a-newer.jsonl")
+    newer.write_text(json.dumps(header | {"schema": 2}))
+    (folder.backups / "b-none.jsonl").write_text("{}\n[1]\n")
+    (folder.backups / "c-bytes.jsonl").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="schema 2; this version reads up to 1"):
+        read_backup(newer)
+    found, faults = list_backups(folder)
+    assert [backup.group for backup in found] == ["g"]
+    assert len(faults) == 3
+
+
+async def test_everything_is_flushed_before_the_send(
+    admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Backup, CSV, intent and their folders reach the disk first; the outcome afterwards."""
+    steps: list[str] = []
+    fsync, asked = os.fsync, admin._asked
+
+    def flush(file: int) -> None:
+        steps.append(os.path.basename(os.readlink(f"/proc/self/fd/{file}")))
+        fsync(file)
+
+    async def watch(name: str, groups: Iterable[str] = ()) -> None:
+        steps.append(name)
+        await asked(name, groups)
+
+    admin.add("g", state="Empty", lag=5)
+    made = await plan(admin, ["g"])
+    monkeypatch.setattr(os, "fsync", flush)
+    admin._asked = watch  # type: ignore[assignment,method-assign]
+    await execute(admin, made, folder)
+    sent = steps.index("delete_groups")
+    before, after = steps[:sent], steps[sent:]
+    assert any(step.endswith(".jsonl.part") for step in before)
+    assert any(step.endswith(".csv.part") for step in before)
+    assert "audit.jsonl" in before
+    assert "backups" in before
+    assert "audit.jsonl" in after

@@ -1,0 +1,141 @@
+"""A plan says what would be lost, what would be refused and why, and sends nothing that changes anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgtui.actions.plan import Allowed, Refused, Undo, plan
+from kgtui.errors import ClientError, UnreachableError
+from kgtui.model.answer import Fault
+from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+from tests.scripted import ScriptedAdmin, member
+
+READS = {"describe_groups", "committed_offsets", "share_offsets", "group_configs", "partition_bounds"}
+
+
+async def test_allowed_says_what_is_lost(admin: ScriptedAdmin) -> None:
+    """Topics, partitions and the sum of positions; a partition without a commit is no loss."""
+    admin.add("g", state="Empty")
+    admin.commits["g"] = (
+        CommittedOffset("a", 0, 10),
+        CommittedOffset("a", 1, 32),
+        CommittedOffset("b", 0, None),
+    )
+    admin.bounds |= {
+        ("a", 0): PartitionBounds(0, 50),
+        ("a", 1): PartitionBounds(0, 50),
+        ("b", 0): PartitionBounds(0, 1),
+    }
+    made = await plan(admin, ["g", "g"], last_commits={"g": 1700000000.0})
+    (line,) = made.lines
+    assert isinstance(line, Allowed)
+    assert (line.type, line.loss.topics, line.loss.partitions, line.loss.positions) == ("classic", 1, 2, 42)
+    assert line.loss.last_commit == 1700000000.0
+    assert line.loss.undo is Undo.PARTLY
+    assert line.loss.not_restored == ("commit time and expiry",)
+    assert {call for call, _ in admin.calls} <= READS
+
+
+@pytest.mark.parametrize(
+    ("type_", "gap"),
+    [("consumer", "simple classic group"), ("streams", "simple classic group"), ("share", "delivery counts")],
+)
+async def test_each_type_says_what_does_not_come_back(admin: ScriptedAdmin, type_: str, gap: str) -> None:
+    """A consumer or streams group comes back as a simple classic one; a share group without its records in flight."""
+    admin.add("g", type_, state="Empty", lag=5)
+    (line,) = (await plan(admin, ["g"])).allowed
+    assert line.loss.undo is Undo.PARTLY
+    assert any(gap in words for words in line.loss.not_restored)
+    assert line.loss.positions == 1000
+
+
+async def test_nothing_held_is_restorable(admin: ScriptedAdmin) -> None:
+    """A group without offsets loses nothing."""
+    admin.add("g", state="Empty")
+    (line,) = (await plan(admin, ["g"])).allowed
+    assert (line.loss.undo, line.loss.partitions, line.loss.not_restored) == (Undo.RESTORABLE, 0, ())
+
+
+async def test_offsets_of_a_deleted_topic_are_irreversible(admin: ScriptedAdmin) -> None:
+    """No broker takes a commit for a topic that is gone."""
+    admin.add("g", state="Empty", lag=1)
+    admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
+    made = await plan(admin, ["g"])
+    assert made.irreversible
+    assert made.allowed[0].loss.not_restored[0] == "offsets of deleted topics (1)"
+
+
+async def test_refused_and_allowed_apart_in_the_order_asked(admin: ScriptedAdmin) -> None:
+    """Each group has its own line, and one that is live or missing does not stop the rest."""
+    admin.add("live", members=(member(),))
+    admin.add("idle", "consumer", state="Empty")
+    made = await plan(admin, ["missing", "idle", "live"])
+    assert [line.group for line in made.lines] == ["missing", "idle", "live"]
+    assert [line.group for line in made.allowed] == ["idle"]
+    assert [(line.group, line.reason) for line in made.refused] == [
+        ("missing", "no group has this name"),
+        ("live", "Stable with 1 member: stop it first"),
+    ]
+
+
+async def test_dead_of_an_old_describe_proves_nothing(admin: ScriptedAdmin) -> None:
+    """DescribeGroups before v6 says `Dead` of a live group of a newer type."""
+    admin.add("g", state="Dead", source="DescribeGroups v5", authoritative=False)
+    (line,) = (await plan(admin, ["g"])).refused
+    assert "cannot tell" in line.reason
+
+
+async def test_forbidden_offsets_are_refused(admin: ScriptedAdmin) -> None:
+    """What cannot be backed up is not deleted: the whole group, or one partition of it."""
+    admin.add("part", state="Empty")
+    admin.commits["part"] = (CommittedOffset("t", 0, 5), CommittedOffset("secret", 0, None, error=29))
+    admin.add("all", "share", state="Empty")
+    admin.shares["all"] = (ShareOffset("t", 0, None, error=30),)
+    made = await plan(admin, ["part", "all"])
+    assert [line.reason for line in made.refused] == [
+        "no complete backup: the offsets of 1 partition cannot be read (forbidden)"
+    ] * 2
+
+
+async def test_a_group_whose_offsets_do_not_come_is_refused(admin: ScriptedAdmin) -> None:
+    """An answer that did not come is not an empty answer."""
+
+    async def forbidden(groups: list[str], *, timeout: float = 30.0) -> object:
+        raise ClientError("broker 1: no answer in 30 s", broker=1)
+
+    admin.add("g", state="Empty", lag=1)
+    admin.committed_offsets = forbidden  # type: ignore[assignment,method-assign]
+    (line,) = (await plan(admin, ["g"])).lines
+    assert line == Refused("g", "no backup: its offsets cannot be read: broker 1: no answer in 30 s", "classic")
+
+
+async def test_a_missing_permission_is_named(admin: ScriptedAdmin) -> None:
+    """Authorised operations without DELETE: refused before the broker has to."""
+    admin.add("g", state="Empty", operations=frozenset({"READ", "DESCRIBE"}))
+    admin.add("hidden", state="Empty")
+    admin.broken["hidden"] = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="hidden")
+    reasons = [line.reason for line in (await plan(admin, ["g", "hidden"])).refused]
+    assert "ACL operation DELETE" in reasons[0]
+    assert "ACL operation DESCRIBE" in reasons[1]
+
+
+async def test_look_alikes_are_two_groups(admin: ScriptedAdmin) -> None:
+    """Ids are compared exactly: a Latin and a Cyrillic letter, an accent composed and decomposed."""
+    pairs = ["payment", "p\u0430yment", "caf\u00e9", "cafe\u0301"]
+    for group in pairs:
+        admin.add(group, state="Empty")
+    admin.add(pairs[1], members=(member(),))
+    made = await plan(admin, pairs)
+    assert [line.group for line in made.allowed] == [pairs[0], *pairs[2:]]
+    assert [line.group for line in made.refused] == [pairs[1]]
+
+
+async def test_nothing_reachable_is_raised(admin: ScriptedAdmin) -> None:
+    """When no broker answers there is no plan, and the caller says what was tried."""
+
+    async def nothing(groups: object, *, timeout: float = 30.0) -> object:
+        raise UnreachableError("no broker answers", (("b:1", "refused"),))
+
+    admin.describe_groups = nothing  # type: ignore[assignment,method-assign]
+    with pytest.raises(UnreachableError):
+        await plan(admin, ["g"])

@@ -1,0 +1,157 @@
+"""Only a group that the RPC of its own type calls Empty may be deleted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.model.answer import Fault
+from kgtui.model.cluster import ClusterInfo
+from kgtui.model.group import EMPTY, STATES, TYPES, GroupDescription, Listing, listing_of
+from kgtui.model.guard import DESCRIBE_RPC, READ_ONLY, delete_availability, why_not_delete, why_not_described
+from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
+from tests.scripted import member
+
+if TYPE_CHECKING:
+    from kgtui.model.members import Member
+
+RPCS = [*DESCRIBE_RPC.values(), "ListGroups", ""]
+EMPTY_GROUP = GroupDescription("g", "classic", "consumer", EMPTY, 1, source="DescribeGroups v6")
+
+types = st.sampled_from([*TYPES, "", "tiered"]) | st.text(max_size=8)
+states = st.sampled_from([*STATES, "", "empty", "EMPTY", "Unknown"]) | st.text(max_size=8)
+sources = st.builds(str.__add__, st.sampled_from(RPCS), st.sampled_from(["", " v0", " v1", " v5", " v6"]))
+
+
+@given(
+    type_=types,
+    state=states,
+    source=sources,
+    authoritative=st.booleans(),
+    members=st.sampled_from([None, (), (member(),)]),
+    operations=st.none() | st.frozensets(st.sampled_from(["READ", "DELETE", "DESCRIBE", "ALL"])),
+)
+def test_only_an_authoritative_empty_passes(
+    type_: str,
+    state: str,
+    source: str,
+    authoritative: bool,
+    members: tuple[Member, ...] | None,
+    operations: frozenset[str] | None,
+) -> None:
+    """Over every type, state, source and permission, known or not."""
+    description = GroupDescription(
+        "g", type_, "", state, 1, members=members, operations=operations, source=source, authoritative=authoritative
+    )
+    right_rpc = type_ in DESCRIBE_RPC and source.split(" ")[0] == DESCRIBE_RPC[type_]
+    permitted = operations is None or bool(operations & {"DELETE", "ALL"})
+    safe = state == "Empty" and authoritative and right_rpc and members == () and permitted
+    assert (why_not_delete("g", description) is None) == safe
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_every_known_type_can_pass(type_: str) -> None:
+    """The rule is not so strict that nothing passes."""
+    assert why_not_delete("g", replace(EMPTY_GROUP, type=type_, source=f"{DESCRIBE_RPC[type_]} v1")) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"state": "Stable", "members": (member(),) * 3}, "Stable with 3 members: stop them first"),
+        ({"state": "Stable", "members": (member(),)}, "Stable with 1 member: stop it first"),
+        ({"state": "Stable", "members": (member(instance_id="i"),)}, "until their session times out"),
+        ({"state": "Reconciling", "members": None}, "Reconciling: stop its members first"),
+        ({"state": "Dead", "source": "DescribeGroups v5"}, "Dead"),
+        ({"state": "Dead", "source": "DescribeGroups v5", "authoritative": False}, "DescribeGroups v5 cannot tell"),
+        ({"state": "Hibernating"}, "state Hibernating is not known"),
+        ({"type": "tiered"}, "type tiered are not known"),
+        ({"type": "share"}, "described by ShareGroupDescribe, not by DescribeGroups v6"),
+        ({"members": (member(),)}, "said to be Empty, yet has 1 member"),
+        ({"members": None}, "withheld"),
+        ({"operations": frozenset({"READ", "DESCRIBE"})}, "ACL operation DELETE on this Group is missing"),
+        ({"group": "G"}, "another group's"),
+    ],
+)  # fmt: skip
+def test_the_reason_is_in_words(changes: dict[str, object], words: str) -> None:
+    """A refusal says what stands in the way and what to do about it."""
+    reason = why_not_delete("g", replace(EMPTY_GROUP, **changes))  # type: ignore[arg-type]
+    assert reason is not None
+    assert words in reason
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (None, "said nothing"),
+        (Fault("GROUP_ID_NOT_FOUND", "", 69), "no group has this name"),
+        (Fault("GROUP_AUTHORIZATION_FAILED", "", 30), "ACL operation DESCRIBE"),
+        (Fault("NO_ANSWER", "broker 4 is slow"), "broker 4 is slow"),
+    ],
+)
+def test_a_group_without_a_description_is_refused_with_why(fault: Fault | None, words: str) -> None:
+    """What cannot be described cannot be deleted."""
+    assert words in why_not_described(fault)
+
+
+def snapshot(
+    description: GroupDescription | None = EMPTY_GROUP,
+    *,
+    at: float = 100.0,
+    listing: Listing | None = None,
+    stale: Fault | None = None,
+    faults: dict[str, Fault] | None = None,
+    interval: float = 2.0,
+) -> Snapshot:
+    """A snapshot taken at 100 s of one group `g`."""
+    return Snapshot(
+        1,
+        100.0,
+        ClusterInfo("c"),
+        groups={"g": listing or listing_of(EMPTY_GROUP)},
+        details={"g": Reading(description, at, stale)} if description else {},
+        group_faults=faults or {},
+        brokers={1: BrokerStatus(1, "b:1", interval=interval)},
+    )
+
+
+def test_a_fresh_empty_group_is_offered() -> None:
+    """No reason, so the key works."""
+    assert delete_availability(snapshot(), "g") is None
+
+
+@pytest.mark.parametrize(
+    ("taken", "words"),
+    [
+        (snapshot(at=88.0), "the newest describe is 12 s old"),
+        (snapshot(None), "not described yet"),
+        (snapshot(None, listing=Listing(None, "consumer", None, 1)), "type not known yet"),
+        (snapshot(None, faults={"g": Fault("GROUP_AUTHORIZATION_FAILED", "", 30)}), "ACL operation DESCRIBE"),
+        (snapshot(stale=Fault("NO_ANSWER", "broker 1 is slow")), "broker 1 is slow"),
+        (snapshot(listing=Listing("classic", "consumer", "Stable", 1)), "listed as Stable and described as Empty"),
+        (snapshot(listing=Listing("share", "share", "Empty", 1)), "listed as share and described as classic"),
+        (snapshot(replace(EMPTY_GROUP, state="Stable", members=(member(),))), "Stable with 1 member"),
+    ],
+)
+def test_why_the_key_is_grey(taken: Snapshot, words: str) -> None:
+    """A greyed key says why."""
+    reason = delete_availability(taken, "g")
+    assert reason is not None
+    assert words in reason
+
+
+def test_no_group_no_delete() -> None:
+    """Nothing selected, vanished or read-only: said so."""
+    assert delete_availability(snapshot(), None) == "no group is selected"
+    assert delete_availability(snapshot(), "other") == "it is not listed any more"
+    assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY
+
+
+def test_a_stretched_interval_allows_an_older_describe() -> None:
+    """Where polls are 30 s apart, 12 s are fresh; and a paused screen goes stale by the clock."""
+    assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
+    assert delete_availability(snapshot(), "g", now=200.0) == "the newest describe is 100 s old"
