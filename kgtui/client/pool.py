@@ -1,0 +1,345 @@
+"""The connections to one cluster: who is there, who is asked, on which lane, and for how long."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from kgtui.client.address import Address, split_address
+from kgtui.client.bootstrap import (
+    BROKERS_ONLY,
+    Attempts,
+    BrokerAddress,
+    ClusterView,
+    Entry,
+    bootstrap,
+    read_view,
+    unreachable,
+)
+from kgtui.client.coordinators import Coordinators, Found
+from kgtui.client.leaders import LeaderCache, Leaders
+from kgtui.client.link import Link
+from kgtui.client.options import Lane, PoolOptions
+from kgtui.client.race import AllFailedError, first_good
+from kgtui.client.security import PLAINTEXT, Security
+from kgtui.errors import ClientError, ConfigError, ConnectError, DecodeError, UnreachableError
+from kgtui.protocol.messages import METADATA
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from kgtui.client.transport import Transport
+    from kgtui.protocol.schema import Api
+
+__all__ = ["BrokerAddress", "ClusterView", "Found", "Lane", "Leaders", "Pool", "PoolOptions", "Reply"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Generic[T]):
+    """One broker's answer.
+
+    Attributes:
+        version: of the API, as negotiated with this broker.
+        took_ms: from the request's last byte to the answer's, without waiting for a place or a connection.
+    """
+
+    node: int
+    version: int
+    value: T
+    took_ms: float
+
+
+class Pool:
+    """Connections to one cluster: two lanes to each broker, made when needed.
+
+    Use as an async context manager, or call `close`. All times are seconds. Nothing here looks into an answer for
+    error codes, except where it looks for coordinators and leaders.
+
+    Raises ConfigError for a seed that is not `host:port`.
+    """
+
+    def __init__(
+        self,
+        seeds: Sequence[str],
+        security: Security = PLAINTEXT,
+        *,
+        client_id: str | None = None,
+        options: PoolOptions = PoolOptions(),  # noqa: B008 - a frozen value
+    ) -> None:
+        self.seeds = tuple(seeds)
+        self.options = options
+        self.security = security
+        self._addresses = [split_address(seed) for seed in self.seeds]
+        if not self._addresses:
+            raise ConfigError("no bootstrap server is given: write host:port")
+        self._client_id = client_id or security.client_id or "kgtui"
+        self._transport: Transport | None = None
+        self._view: ClusterView | None = None
+        self._viewed_at = 0.0
+        self._start_over = False
+        self._refreshing: asyncio.Task[ClusterView] | None = None
+        self._attempts: Attempts = {}
+        self._links: dict[tuple[int, Lane], Link] = {}
+        self._retired: list[Link] = []
+        self._decoders: ThreadPoolExecutor | None = None
+        self._coordinators = Coordinators(self)
+        self._leaders = LeaderCache(self)
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close every connection and end every attempt to make one; calls under way fail."""
+        self._closed = True
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+            await asyncio.wait([self._refreshing])
+        await asyncio.gather(*(link.close() for link in [*self._links.values(), *self._retired]))
+        self._links.clear()
+        self._retired.clear()
+        if self._transport is not None:
+            await self._transport.close()
+        if self._decoders is not None:
+            self._decoders.shutdown(wait=False, cancel_futures=True)
+
+    async def metadata(self, *, timeout: float, refresh: bool = False) -> ClusterView:
+        """Return the brokers of the cluster; finds them on the first call, and again with `refresh`.
+
+        Callers at the same time share one look. When no known broker answers, the seeds are asked again.
+
+        Raises UnreachableError, which carries what was tried.
+        """
+        if self._view is not None and not refresh and not self._start_over:
+            return self._view
+        if self._closed:
+            raise UnreachableError("the connections to this cluster were closed")
+        if self._refreshing is None:
+            self._refreshing = asyncio.create_task(self._refresh())
+            self._refreshing.add_done_callback(self._refreshed)
+        try:
+            async with asyncio.timeout(timeout):
+                return await asyncio.shield(self._refreshing)
+        except TimeoutError:
+            raise unreachable(self._attempts or {"": f"no broker answered within {timeout:.3g} s"}) from None
+
+    def rebootstrap(self) -> None:
+        """Ask the seeds next time, and forget what was learned (KIP-899, KIP-1102)."""
+        self._start_over = True
+        self._coordinators.clear()
+        self._leaders.clear()
+
+    async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = Lane.BULK) -> int:
+        """Return the version of an API that was negotiated on this lane to this broker.
+
+        Raises UnsupportedError, ConnectError, DeadlineError.
+        """
+        started = time.monotonic()
+        link = await self._link(node, lane, timeout)
+        return await link.version(api, timeout=max(0.0, started + timeout - time.monotonic()))
+
+    async def call(
+        self,
+        node: int,
+        api: Api,
+        value: Mapping[str, Any],
+        *,
+        timeout: float,
+        lane: Lane = Lane.BULK,
+        version: int | None = None,
+        decode: Callable[[int, bytes], T] | None = None,
+    ) -> Reply[T]:
+        """Send one request to one broker and decode its answer.
+
+        Args:
+            value: fields for `api.request.encode`.
+            timeout: for all of it: connection, waiting for a place, throttle time, answer.
+            version: not above the negotiated one, which is the default.
+            decode: instead of `api.response.decode`; long answers are decoded in a thread.
+
+        Raises ConnectError, DeadlineError, DisconnectedError, UnsupportedError, DecodeError, EncodeError. A request
+        that only reads is sent once more when the broker had closed the connection while it was not in use.
+        """
+        started = time.monotonic()
+        if self.security.request_timeout is not None:
+            timeout = min(timeout, self.security.request_timeout)
+        link = await self._link(node, lane, timeout)
+        remaining = max(0.0, started + timeout - time.monotonic())
+        raw = await link.exchange(api, value, timeout=remaining, version=version)
+        read: Callable[[int, bytes], Any] = decode or api.response.decode
+        if len(raw.body) > self.options.thread_bytes:
+            decoded = await self._in_thread(partial(read, raw.version, raw.body))
+        else:
+            decoded = read(raw.version, raw.body)
+        return Reply(node, raw.version, decoded, raw.took_ms)
+
+    async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Found[str]:
+        """Return the coordinator of each group: as remembered, else looked up in batches (KIP-699).
+
+        Groups whose coordinator moves or loads are asked for again until `timeout`; then, and for final errors, they
+        have an error. Raises UnreachableError when the cluster cannot be reached at all.
+        """
+        return await self._coordinators.find(groups, timeout=timeout, refresh=refresh)
+
+    def learn_coordinators(self, groups: Iterable[str], node: int) -> None:
+        """Remember that a broker listed these groups, so that it coordinates them."""
+        self._coordinators.learn(groups, node)
+
+    def forget_coordinator(self, group: str) -> None:
+        """Look this group's coordinator up again when it is asked for next."""
+        self._coordinators.forget(group)
+
+    async def find_leaders(self, topics: Iterable[str], *, timeout: float, refresh: bool = False) -> Leaders:
+        """Return the leader of every partition of these topics, as remembered, else from the metadata.
+
+        Never creates a topic. Raises UnreachableError when no broker answers.
+        """
+        return await self._leaders.find(topics, timeout=timeout, refresh=refresh)
+
+    def live_lane(self, node: int) -> Lane:
+        """The lane for a small question: the interactive one if it is open."""
+        link = self._links.get((node, Lane.UI))
+        return Lane.UI if link is not None and link.live else Lane.BULK
+
+    async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
+        """Ask one broker after the other until one answers; a silent one costs `options.head_start`.
+
+        Raises UnreachableError when none does.
+        """
+        nodes = self._ranked()
+        attempts = {self._name(node): f"{self._name(node)}: no answer within {timeout:.3g} s" for node in nodes}
+        try:
+            async with asyncio.timeout(timeout):
+                return await first_good(
+                    [partial(ask, node) for node in nodes],
+                    head_start=self.options.head_start,
+                    losing=(ClientError, DecodeError),
+                )
+        except AllFailedError as failed:
+            raise unreachable(dict(zip(attempts, map(str, failed.errors), strict=True))) from None
+        except TimeoutError:
+            raise unreachable(attempts) from None
+
+    async def _refresh(self) -> ClusterView:
+        if self._view is not None and not self._start_over:
+            try:
+                return self._take(await self.ask_any(self._ask_metadata, timeout=self.options.connect_timeout))
+            except UnreachableError:
+                pass
+        entry = await bootstrap(
+            await self._open_transport(), self._addresses, timeout=self.options.connect_timeout, log=self._attempts
+        )
+        self._start_over = False
+        view = self._take(entry.view)
+        self._adopt(entry)
+        return view
+
+    async def _ask_metadata(self, node: int) -> ClusterView:
+        reply: Reply[Any] = await self.call(node, METADATA, BROKERS_ONLY, timeout=self.options.connect_timeout)
+        view = read_view(reply.value, self._features())
+        if not view.brokers:
+            raise ConnectError(f"{self._name(node)} knows of no broker", broker=node)
+        return view
+
+    def _refreshed(self, task: asyncio.Task[ClusterView]) -> None:
+        self._refreshing = None
+        if not task.cancelled():
+            task.exception()
+
+    def _take(self, view: ClusterView) -> ClusterView:
+        """Make this the view; links to brokers that are gone or moved are closed."""
+        old = self._view
+        if old is not None and old.cluster_id != view.cluster_id:
+            self._coordinators.clear()
+            self._leaders.clear()
+        self._view = view
+        self._viewed_at = time.monotonic()
+        for key, link in list(self._links.items()):
+            broker = view.brokers.get(key[0])
+            if broker is None or link.address != Address(broker.host, broker.port):
+                link.shut()
+                self._retired.append(self._links.pop(key))
+        return view
+
+    def _adopt(self, entry: Entry) -> None:
+        """Keep the connection to the seed as the bulk lane of the broker that advertises that address."""
+        for node, broker in entry.view.brokers.items():
+            if Address(broker.host, broker.port) == entry.seed:
+                self._at(node, Lane.BULK, broker).adopt(entry.session)
+                return
+        entry.session.connection.close()
+
+    def _features(self) -> Mapping[str, int] | None:
+        """The newest finalized features that any open connection was told of."""
+        told = [link.negotiated for link in self._links.values() if link.negotiated is not None]
+        if not told:
+            return self._view.features if self._view else None
+        return max(told, key=lambda negotiated: negotiated.epoch).features
+
+    async def _link(self, node: int, lane: Lane, timeout: float) -> Link:
+        link = self._links.get((node, lane))
+        if link is not None:
+            return link
+        view = self._view or await self.metadata(timeout=timeout)
+        if node not in view.brokers and time.monotonic() - self._viewed_at > 1:
+            view = await self.metadata(timeout=timeout, refresh=True)
+        broker = view.brokers.get(node)
+        if broker is None:
+            raise ConnectError(f"broker {node} is not in the cluster now", broker=node)
+        if self._closed:
+            raise ConnectError("the connections to this cluster were closed", broker=node)
+        await self._open_transport()
+        return self._at(node, lane, broker)
+
+    def _at(self, node: int, lane: Lane, broker: BrokerAddress) -> Link:
+        link = self._links.get((node, lane))
+        if link is None:
+            assert self._transport is not None  # noqa: S101
+            link = Link(node, Address(broker.host, broker.port), lane, self._transport, self.options)
+            self._links[node, lane] = link
+        return link
+
+    def _ranked(self) -> list[int]:
+        """Known brokers: open connections first, the least busy before others; those that failed lately last."""
+        nodes = list(self._view.brokers) if self._view is not None else []
+        random.shuffle(nodes)
+
+        def rank(node: int) -> tuple[int, int]:
+            links = [link for lane in Lane if (link := self._links.get((node, lane))) is not None]
+            if any(link.live for link in links):
+                return 0, min(link.in_flight for link in links)
+            return (2 if any(link.left_alone for link in links) else 1), 0
+
+        return sorted(nodes, key=rank)
+
+    def _name(self, node: int) -> str:
+        broker = self._view.brokers.get(node) if self._view is not None else None
+        return f"broker {node}" if broker is None else str(Address(broker.host, broker.port))
+
+    async def _open_transport(self) -> Transport:
+        if self._transport is None:
+            # aiokafka is loaded here, off the loop, and not before a connection is wanted.
+            room = await asyncio.to_thread(import_module, "kgtui.client.transport")
+            if self._transport is None:
+                self._transport = room.Transport(self.security, self._client_id)
+        return self._transport
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        """Run pure work off the loop, in a thread that slow name lookups cannot take."""
+        if self._decoders is None:
+            self._decoders = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kgtui-decode")
+        return await asyncio.get_running_loop().run_in_executor(self._decoders, work)

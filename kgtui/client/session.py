@@ -1,0 +1,89 @@
+"""A connection together with what its broker speaks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import kgtui
+from kgtui.client import probe, reasons
+from kgtui.client.versions import read_api_versions
+from kgtui.errors import ConnectError, DecodeError, DisconnectedError
+from kgtui.protocol.messages import API_VERSIONS
+
+if TYPE_CHECKING:
+    from kgtui.client.address import Address
+    from kgtui.client.transport import Connection, Transport
+    from kgtui.client.versions import Negotiated
+
+UNSUPPORTED_VERSION = 35
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Session:
+    """A connection that is ready for requests."""
+
+    connection: Connection
+    negotiated: Negotiated
+
+
+async def open_session(transport: Transport, address: Address, *, timeout: float) -> Session:
+    """Connect, log in and negotiate versions and features (KIP-35, KIP-511, KIP-584).
+
+    When the other side does not talk, it is looked at once more to say what it is; that takes at most
+    `probe.TIMEOUT` on top of `timeout`.
+
+    Raises ConnectError.
+    """
+    started = time.monotonic()
+    try:
+        connection = await transport.dial(address, timeout=timeout)
+    except ConnectError as error:
+        raise await probe.better(error, address, transport.security) from error
+    try:
+        async with asyncio.timeout(max(0.0, started + timeout - time.monotonic())):
+            negotiated = await _negotiate(connection)
+    except (TimeoutError, DisconnectedError, DecodeError) as error:
+        connection.close()
+        raise _reason(error, address, transport, timeout) from error
+    except BaseException:
+        connection.close()
+        raise
+    return Session(connection, negotiated)
+
+
+async def _negotiate(connection: Connection) -> Negotiated:
+    """Ask for versions with the newest request that we have, and again with one that the broker has."""
+    request = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": kgtui.__version__}
+    version = API_VERSIONS.high
+    while True:
+        body = API_VERSIONS.request.encode(version, request)
+        data = await connection.send(API_VERSIONS, version, body)
+        code = int.from_bytes(data[:2], "big", signed=True)
+        if code != UNSUPPORTED_VERSION:
+            break
+        # Such an answer is in the format of version 0, and holds the versions that the broker does speak.
+        offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
+        if version == 0:
+            raise ConnectError(f"{connection.address} speaks no version of ApiVersions that we do")
+        version = min(offered, version - 1)
+    if code != 0:
+        raise ConnectError(
+            f"{connection.address} refused ApiVersions with error {code}", address=str(connection.address)
+        )
+    return read_api_versions(API_VERSIONS.response.decode(version, data))
+
+
+def _reason(error: Exception, address: Address, transport: Transport, timeout: float) -> ConnectError:
+    match error:
+        case TimeoutError():
+            message = reasons.of_silence(address, timeout)
+        case DecodeError():
+            message = f"{address} answers, but not as a Kafka broker does: {error}"
+        case DisconnectedError() if transport.security.mechanism is None:
+            message = reasons.of_login_wanted(address, transport.security)
+        case _:
+            message = str(error)
+    return ConnectError(message, address=str(address))

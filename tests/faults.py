@@ -1,0 +1,158 @@
+"""A link that fails on demand: a TCP proxy between a client and a server on loopback.
+
+::
+
+    async with FaultyLink("127.0.0.1", broker_port) as link:
+        pool = Pool([link.address])
+        link.stall()        # nothing passes any more, connections stay open
+        link.resume()       # what was held back passes
+        link.cut()          # every connection breaks, new ones still pass
+        link.refuse()       # connections break, new ones are refused until `resume`
+        link.black_hole()   # new connections are taken and never answered, old ones stall
+        link.slow(0.05)     # every piece of data arrives 50 ms later
+
+The proxy runs on the event loop of the test, so that its faults happen between two steps of the test and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_PIECE = 64 * 1024
+
+
+class FaultyLink:
+    """A TCP proxy on a port of its own in front of `host:port`."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._server: asyncio.Server | None = None
+        self._port = 0
+        self._open = asyncio.Event()
+        self._open.set()
+        self._delay = 0.0
+        self._cut_after: int | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.connections = 0
+        """How many connections were taken so far."""
+        self.carried = 0
+        """How many bytes passed, both ways."""
+
+    @property
+    def port(self) -> int:
+        """The port to connect to; stays the same over `refuse` and `resume`."""
+        return self._port
+
+    @property
+    def address(self) -> str:
+        """`127.0.0.1:port`."""
+        return f"127.0.0.1:{self._port}"
+
+    async def __aenter__(self) -> Self:
+        await self._listen()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stop_listening()
+        self.cut()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def stall(self) -> None:
+        """Hold back everything from now on, in both directions; also what new connections send."""
+        self._open.clear()
+
+    def black_hole(self) -> None:
+        """Take connections and never let a byte through: the same as `stall`, by its better-known name."""
+        self.stall()
+
+    async def resume(self) -> None:
+        """Pass everything again, at full speed, what was held back first."""
+        self._delay = 0.0
+        self._cut_after = None
+        self._open.set()
+        await self._listen()
+
+    def slow(self, seconds: float) -> None:
+        """Deliver every piece of data later by so much."""
+        self._delay = seconds
+
+    def cut(self) -> None:
+        """Break every connection at once, as a reset; new ones pass."""
+        for writer in list(self._writers):
+            writer.transport.abort()
+
+    def cut_after(self, size: int) -> None:
+        """Break the connections once so many more bytes have passed from the server to the client."""
+        self._cut_after = size
+
+    async def refuse(self) -> None:
+        """Break every connection and refuse new ones until `resume`."""
+        await self._stop_listening()
+        self.cut()
+
+    async def _listen(self) -> None:
+        if self._server is None:
+            self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port)
+            self._port = self._server.sockets[0].getsockname()[1]
+
+    async def _stop_listening(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self._writers.add(writer)
+        try:
+            await self._join(reader, writer)
+        except (OSError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.transport.abort()
+            self._writers.discard(writer)
+            self._tasks.discard(task)
+
+    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._open.wait()
+        far_reader, far_writer = await asyncio.open_connection(*self._target)
+        self._writers.add(far_writer)
+        try:
+            directions = [
+                asyncio.ensure_future(self._carry(reader, far_writer, counted=False)),
+                asyncio.ensure_future(self._carry(far_reader, writer, counted=True)),
+            ]
+            try:
+                await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for direction in directions:
+                    direction.cancel()
+                await asyncio.gather(*directions, return_exceptions=True)
+        finally:
+            far_writer.transport.abort()
+            self._writers.discard(far_writer)
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, counted: bool) -> None:
+        while data := await reader.read(_PIECE):
+            if self._delay:
+                await asyncio.sleep(self._delay)
+            await self._open.wait()
+            if counted and self._cut_after is not None:
+                data, self._cut_after = data[: self._cut_after], max(0, self._cut_after - len(data))
+            writer.write(data)
+            await writer.drain()
+            self.carried += len(data)
+            if counted and self._cut_after == 0:
+                self._cut_after = None
+                self.cut()
