@@ -1,0 +1,134 @@
+"""Themes: files with colours by role, read one by one so that a bad one never stops the others."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.color import Color, ColorParseError
+from textual.theme import Theme
+
+from kgtui.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+DEFAULT = "kgtui-dark"
+
+ROLES = ("kg-ok", "kg-warn", "kg-error", "kg-muted", "kg-accent", "kg-stale")
+"""What our own widgets colour by; each is a theme variable, `$kg-ok` in CSS."""
+
+_COLOURS = (
+    "primary", "secondary", "warning", "error", "success", "accent", "foreground", "background", "surface", "panel",
+    "boost",
+)  # fmt: skip
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTheme:
+    """A theme file that cannot be used, and why."""
+
+    path: Path
+    reason: str
+
+
+def shipped_folder() -> Path:
+    """Where our own themes lie: in the installed package, or at the top of a checkout."""
+    here = Path(__file__).resolve().parents[1]
+    installed = here / "themes"
+    return installed if installed.is_dir() else here.parent / "themes"
+
+
+def load(folders: Iterable[Path | None]) -> tuple[list[Theme], list[FailedTheme]]:
+    """Every theme in these folders, and every file that could not be read; a later one of a name wins."""
+    loaded: dict[str, Theme] = {}
+    failed: list[FailedTheme] = []
+    for path in _files(folders):
+        try:
+            theme = read(path)
+        except ConfigError as error:
+            failed.append(FailedTheme(path, str(error)))
+        else:
+            loaded[theme.name] = theme
+    return list(loaded.values()), failed
+
+
+def _files(folders: Iterable[Path | None]) -> Iterator[Path]:
+    for folder in folders:
+        if folder is not None and folder.is_dir():
+            yield from sorted(folder.glob("*.toml"))
+
+
+def read(path: Path) -> Theme:
+    """One theme file. Raises `ConfigError` that says what is wrong with it."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(str(error)) from error
+    return theme_of(table, path.stem)
+
+
+def theme_of(table: dict[str, Any], stem: str) -> Theme:
+    """A theme from its table; the name may be left to the file's. Raises `ConfigError`."""
+    known = {"name", "dark", "ansi", "roles", "variables", *_COLOURS}
+    unknown = sorted(set(table) - known)
+    if unknown:
+        raise ConfigError(f"unknown key {unknown[0]!r}: expected one of {', '.join(sorted(known))}")
+    name = table.get("name", stem)
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ConfigError("name: expected lower-case letters, digits and hyphens")
+    colours = {key: _colour(key, table[key]) for key in _COLOURS if key in table}
+    if "primary" not in colours:
+        raise ConfigError("primary: expected a colour, such as '#5aa9e6'")
+    roles = _section(table, "roles")
+    missing = [role for role in ROLES if role not in roles]
+    if missing:
+        raise ConfigError(f"roles.{missing[0]}: expected a colour")
+    strange = sorted(set(roles) - set(ROLES))
+    if strange:
+        raise ConfigError(f"unknown role {strange[0]!r}: expected one of {', '.join(ROLES)}")
+    variables = {key: _colour(f"roles.{key}", value) for key, value in roles.items()}
+    variables |= {key: _text(f"variables.{key}", value) for key, value in _section(table, "variables").items()}
+    return Theme(
+        name, dark=_flag(table, "dark", True), ansi=_flag(table, "ansi", False), variables=variables, **colours
+    )  # type: ignore[arg-type]
+
+
+def _section(table: dict[str, Any], key: str) -> dict[str, Any]:
+    section = table.get(key, {})
+    if not isinstance(section, dict):
+        raise ConfigError(f"{key}: expected a table")
+    return section
+
+
+def _flag(table: dict[str, Any], key: str, default: bool) -> bool:
+    value = table.get(key, default)
+    if not isinstance(value, bool):
+        raise ConfigError(f"{key}: expected true or false")
+    return value
+
+
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{key}: expected text")
+    return value
+
+
+def _colour(key: str, value: object) -> str:
+    shown = _text(key, value)
+    try:
+        Color.parse(shown)
+    except ColorParseError as error:
+        raise ConfigError(f"{key}: {shown!r} is not a colour, expected one such as '#5aa9e6' or 'ansi_red'") from error
+    return shown
+
+
+def role_defaults(dark: bool) -> dict[str, str]:
+    """The roles' colours in a theme that does not name them, such as one of Textual's own."""
+    if dark:
+        return dict(zip(ROLES, ("#7cc77f", "#e8b04a", "#f2727f", "#98a2b0", "#7fd1c7", "#b59ad9"), strict=True))
+    return dict(zip(ROLES, ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0"), strict=True))

@@ -1,0 +1,166 @@
+"""What a row of the tree says: pieces of text with the role of each, in columns that adapt to the width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from kgtui.tui import text
+from kgtui.tui.tree.forest import bare_state
+from kgtui.tui.tree.totals import NodeTotal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kgtui.model.offsets import LagTotal
+    from kgtui.tui.tree.forest import Forest, Node
+
+COUNT_WIDTH = 8
+LAG_WIDTH = 9
+AGE_WIDTH = 6
+_NARROWEST_NAME = 22
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Widths in cells; 0 where a column has no room."""
+
+    name: int
+    count: int
+    lag: int
+    age: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row before it is coloured: `(text, role)` pieces as wide as the tree. Equal lines look the same."""
+
+    pieces: tuple[tuple[str, str], ...]
+    cursor: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """What the row of a group shows.
+
+    Attributes:
+        total: summed lag; None when not read yet.
+        age: seconds since it was read, where that is longer than a live view should be; None otherwise.
+        fault: something of it could not be learned.
+    """
+
+    group: str
+    state: str | None
+    members: int | None
+    total: LagTotal | None
+    age: float | None = None
+    fault: bool = False
+    marked: bool = False
+
+
+def columns(width: int) -> Columns:
+    """The name gets what is left; age gives way first, then the count, and the lag last."""
+    room = width - 1
+    lag = LAG_WIDTH if room - LAG_WIDTH >= _NARROWEST_NAME - 6 else 0
+    count = COUNT_WIDTH if lag and room - lag - COUNT_WIDTH >= _NARROWEST_NAME else 0
+    age = AGE_WIDTH if count and room - lag - count - AGE_WIDTH >= _NARROWEST_NAME + 6 else 0
+    return Columns(max(room - lag - count - age, 1), count, lag, age)
+
+
+def heading(width: int, grouping: str, sort: str, descending: bool) -> Line:
+    """The line above the tree: how it is grouped, and the columns, with the one that it is sorted by."""
+    wide = columns(width)
+    sign = {True: "-", False: "+"}[descending]
+    names = {"name": "name", "members": "count", "lag": "lag"}
+    shown = {key: f"{name}{sign}" if key == sort else name for key, name in names.items()}
+    left = f" by {grouping}" + (f", {shown['name']}" if sort == "name" and descending else "")
+    roles = {key: "sorted" if key == sort else "heading" for key in names}
+    age = "age" if wide.age else ""
+    right = _right(wide, shown["members"], roles["members"], shown["lag"], roles["lag"], age)
+    return _joined([(text.pad(left, wide.name + 1), "heading"), *right], cursor=False)
+
+
+def node_line(node: Node, forest: Forest, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool) -> Line:
+    """The line of a node: its name, how many groups are under it, and their lag."""
+    wide = columns(width)
+    marks = text.marks()
+    indent = "  " * node.depth
+    state = bare_state(node, forest.grouping)
+    shown_state = state is not None and state == node.key
+    name_width = max(wide.name - len(indent) - 2 - (2 if shown_state else 0), 1)
+    total = total or NodeTotal(None, node.count)
+    name = text.plain(node.key, name_width, cut="middle")
+    lag = text.lag(total.lag, total.unknown)
+    return _joined(
+        [
+            (" " + indent, "node"),
+            (f"{marks.opened if opened else marks.closed} ", "guide"),
+            *([(f"{text.state_mark(state)} ", text.state_role(state))] if shown_state else []),
+            (text.pad(name, name_width), "node"),
+            *_right(wide, text.exact(node.count), "count", lag, "lag" if total.lag else "muted", ""),
+        ],
+        cursor=cursor,
+    )
+
+
+def group_line(row: GroupRow, depth: int, width: int, *, cursor: bool) -> Line:
+    """The line of a group: its mark, state, name, members and lag."""
+    wide = columns(width)
+    marks = text.marks()
+    indent = "  " * depth
+    unmarked = (marks.fault, "kg-error") if row.fault else (" ", "leaf")
+    flag = (marks.marked, "mark") if row.marked else unmarked
+    name_width = max(wide.name - len(indent) - 2, 1)
+    name = text.plain(row.group, name_width, cut="middle")
+    total = row.total
+    lag = marks.unknown if total is None else text.lag(total.lag, total.unknown)
+    members = marks.unknown if row.members is None else text.short(row.members)
+    stale = row.age is not None
+    return _joined(
+        [
+            flag,
+            (indent, "leaf"),
+            (f"{text.state_mark(row.state)} ", text.state_role(row.state)),
+            (text.pad(name, name_width), "stale" if stale else "leaf"),
+            *_right(
+                wide, members, _role(stale, row.members), lag, _role(stale, total.lag if total else None),
+                coarse_age(row.age) if stale else "",
+            ),
+        ],
+        cursor=cursor,
+    )  # fmt: skip
+
+
+def coarse_age(seconds: float | None) -> str:
+    """An age in steps, so that a broker that does not answer does not make its rows change at every poll."""
+    if seconds is not None and seconds < 60:
+        seconds -= seconds % 10
+    return text.age(seconds)
+
+
+def _role(stale: bool, value: int | None) -> str:
+    if stale:
+        return "stale"
+    return "lag" if value else "muted"
+
+
+def _right(wide: Columns, count: str, count_role: str, lag: str, lag_role: str, age: str) -> list[tuple[str, str]]:
+    pieces = []
+    if wide.count:
+        pieces.append((text.pad(count, wide.count, right=True), count_role))
+    if wide.lag:
+        pieces.append((text.pad(lag, wide.lag, right=True), lag_role))
+    if wide.age:
+        pieces.append((text.pad(age, wide.age, right=True), "stale"))
+    return pieces
+
+
+def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> Line:
+    return Line(tuple(piece for piece in pieces if piece[0]), cursor)
+
+
+def width_of(line: Line) -> int:
+    """Cells that a line takes."""
+    return sum(cell_len(piece) for piece, _ in line.pieces)

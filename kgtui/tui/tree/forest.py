@@ -1,0 +1,269 @@
+"""A snapshot arranged into nodes: by type and protocol and state, state, coordinator, topic, name family, or flat."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+from kgtui.model import facts
+from kgtui.model.group import STATES, TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+
+    from kgtui.model.group import Listing
+    from kgtui.model.snapshot import Snapshot
+
+SLICE = 1_000
+"""Groups that are looked at between two pauses."""
+
+Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
+GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
+NAMES: dict[Grouping, str] = {
+    "type": "type, state",
+    "state": "state",
+    "coordinator": "coordinator",
+    "topic": "topic",
+    "family": "name",
+    "flat": "nothing",
+}
+
+Path = tuple[str, ...]
+"""Keys of the nodes from the top to a node. Keys are text of the cluster, or end in one of ours."""
+
+UNTOLD = "not told"
+NO_TOPIC = "no topic"
+NOT_READ = "not read yet"
+OTHER_NAMES = "other names"
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A node and all that is under it.
+
+    Attributes:
+        parts: sorted lists of group ids, not merged; only in nodes without children.
+        count: groups under it.
+    """
+
+    path: Path
+    children: list[Node] = field(default_factory=list)
+    parts: list[Sequence[str]] = field(default_factory=list)
+    count: int = 0
+
+    @property
+    def key(self) -> str:
+        """The last part of the path."""
+        return self.path[-1] if self.path else ""
+
+    @property
+    def depth(self) -> int:
+        """0 for the top nodes."""
+        return len(self.path) - 1
+
+
+@dataclass(slots=True, eq=False)
+class Forest:
+    """Every node, by path, and the top ones in the order in which they are drawn."""
+
+    top: list[Node] = field(default_factory=list)
+    nodes: dict[Path, Node] = field(default_factory=dict)
+    grouping: Grouping = "type"
+
+    @property
+    def count(self) -> int:
+        """Groups shown; with groups under several topics, how many rows of groups there are."""
+        return sum(node.count for node in self.top)
+
+
+def kind_name(group_type: str | None, protocol: str) -> str:
+    """`consumer`, `classic · connect`, `classic · simple`: type and protocol, once if they are the same word."""
+    name = group_type or "type not told"
+    shown = protocol or ("simple" if group_type in (None, "classic") else "")
+    return name if shown in ("", name) else f"{name} · {shown}"
+
+
+def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
+    """Under which node a group is; None if it is not listed. Of several topics, the first."""
+    listing = snapshot.groups.get(group)
+    if listing is None:
+        return None
+    if grouping == "topic":
+        return (_topics_of(snapshot, group)[0],)
+    if grouping == "family":
+        return (family_of(group) or OTHER_NAMES,)
+    return _path(listing, grouping, facts.type_of(snapshot, group), snapshot.state_of(group))
+
+
+def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: str | None) -> Path:
+    state = state or UNTOLD
+    if grouping == "type":
+        return (kind_name(group_type, listing.protocol), state)
+    if grouping == "state":
+        return (state, kind_name(group_type, listing.protocol))
+    if grouping == "coordinator":
+        return (f"broker {listing.coordinator}", state)
+    return ()
+
+
+def family_of(group: str) -> str | None:
+    """The family that a name belongs to by its first separator: `team-007.settle` → `team-007.*`."""
+    for separators in (".", ":/_", "-"):
+        ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
+        if ends and min(ends) < len(group) - 1:
+            return group[: min(ends) + 1] + "*"
+    return None
+
+
+def arrange(
+    snapshot: Snapshot, grouping: Grouping, chosen: Collection[str] | None = None
+) -> Generator[None, None, Forest]:
+    """Arrange the groups of a snapshot, all or the chosen ones. Yields at each slice; returns the forest.
+
+    Args:
+        chosen: ids that a filter lets through, with fast membership; None for all.
+    """
+    if grouping in ("topic", "family"):
+        buckets = yield from _by_group(snapshot, grouping, chosen)
+    else:
+        buckets = yield from _by_listing(snapshot, grouping, chosen)
+    return _plant(buckets, grouping)
+
+
+def _by_listing(
+    snapshot: Snapshot, grouping: Grouping, chosen: Collection[str] | None
+) -> Generator[None, None, dict[Path, list[Sequence[str]]]]:
+    buckets: dict[Path, list[Sequence[str]]] = defaultdict(list)
+    few = chosen is not None and len(chosen) * 10 < len(snapshot.groups)
+    lists = _chosen_lists(snapshot, chosen or ()) if few else snapshot.by_listing
+    for listing, listed in lists.items():
+        ids = listed
+        if chosen is not None and not few:
+            ids = [group for group in listed if group in chosen]
+            yield
+        if not ids:
+            continue
+        if grouping == "flat" or (listing.type is not None and listing.state is not None):
+            buckets[_path(listing, grouping, listing.type, listing.state)].append(ids)
+        else:
+            yield from _split_untold(snapshot, grouping, listing, ids, buckets)
+    return buckets
+
+
+def _chosen_lists(snapshot: Snapshot, chosen: Iterable[str]) -> Mapping[Listing, Sequence[str]]:
+    lists: dict[Listing, list[str]] = defaultdict(list)
+    for group in sorted(chosen):
+        listing = snapshot.groups.get(group)
+        if listing is not None:
+            lists[listing].append(group)
+    return lists
+
+
+def _split_untold(
+    snapshot: Snapshot,
+    grouping: Grouping,
+    listing: Listing,
+    ids: Sequence[str],
+    buckets: dict[Path, list[Sequence[str]]],
+) -> Generator[None, None, None]:
+    """Groups of an old broker, whose list has no types or no states: the sweep may have learned them."""
+    found: dict[Path, list[str]] = defaultdict(list)
+    for start in range(0, len(ids), SLICE):
+        for group in ids[start : start + SLICE]:
+            path = _path(listing, grouping, facts.type_of(snapshot, group), snapshot.state_of(group))
+            found[path].append(group)
+        yield
+    for path, part in found.items():
+        buckets[path].append(part)
+
+
+def _topics_of(snapshot: Snapshot, group: str) -> Sequence[str]:
+    summary = snapshot.summaries.get(group)
+    if summary is None:
+        return facts.topics(snapshot, group) or (NOT_READ,)
+    return summary.topics or (NO_TOPIC,)
+
+
+def _families(snapshot: Snapshot, group: str) -> Sequence[str]:
+    return (family_of(group) or OTHER_NAMES,)
+
+
+def _by_group(
+    snapshot: Snapshot, grouping: Grouping, chosen: Collection[str] | None
+) -> Generator[None, None, dict[Path, list[Sequence[str]]]]:
+    keys_of: Callable[[Snapshot, str], Sequence[str]] = _topics_of if grouping == "topic" else _families
+    found: dict[str, list[str]] = defaultdict(list)
+    ids = list(snapshot.groups if chosen is None else chosen)
+    for start in range(0, len(ids), SLICE):
+        for group in ids[start : start + SLICE]:
+            if group in snapshot.groups:
+                for key in keys_of(snapshot, group):
+                    found[key].append(group)
+        yield
+    if grouping == "family":
+        _join_singles(found)
+    buckets: dict[Path, list[Sequence[str]]] = {}
+    for number, (key, part) in enumerate(found.items()):
+        part.sort()
+        buckets[key,] = [part]
+        if number % 100 == 99:
+            yield
+    return buckets
+
+
+def _join_singles(found: dict[str, list[str]]) -> None:
+    """A family of one is none."""
+    single = [key for key, part in found.items() if len(part) == 1 and key != OTHER_NAMES]
+    for key in single:
+        found.setdefault(OTHER_NAMES, []).extend(found.pop(key))
+
+
+def _plant(buckets: Mapping[Path, list[Sequence[str]]], grouping: Grouping) -> Forest:
+    forest = Forest(grouping=grouping)
+    for path in sorted(buckets, key=lambda path: _rank(path, grouping)):
+        node = _node(forest, path)
+        node.parts = buckets[path]
+        count = sum(len(part) for part in node.parts)
+        for length in range(len(path), -1 if not path else 0, -1):
+            forest.nodes[path[:length]].count += count
+    return forest
+
+
+def _node(forest: Forest, path: Path) -> Node:
+    node = forest.nodes.get(path)
+    if node is None:
+        node = forest.nodes[path] = Node(path)
+        (forest.top if len(path) <= 1 else _node(forest, path[:-1]).children).append(node)
+    return node
+
+
+_STATE_RANK = {state: rank for rank, state in enumerate(STATES)}
+_TYPE_RANK = {name: rank for rank, name in enumerate(("consumer", "classic", "share", "streams"))}
+_LAST = (OTHER_NAMES, NO_TOPIC, NOT_READ, UNTOLD)
+
+
+def _rank(path: Path, grouping: Grouping) -> tuple[tuple[int, int, str], ...]:
+    return tuple(_key_rank(key, grouping) for key in path)
+
+
+def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
+    if key in _LAST:
+        return (9, _LAST.index(key), key)
+    if grouping in ("topic", "family"):
+        return (0, 0, key)
+    if grouping == "coordinator" and key.startswith("broker "):
+        return (0, int(key[7:]), "")
+    if key in _STATE_RANK:
+        return (0, _STATE_RANK[key], "")
+    name = key.split(" ", 1)[0]
+    return (1, _TYPE_RANK.get(name, len(TYPES)), key)
+
+
+def bare_state(node: Node, grouping: Grouping) -> str | None:
+    """The state that all groups of a node share, where the grouping says so."""
+    if grouping in ("type", "coordinator") and len(node.path) == 2:
+        return node.path[1]
+    if grouping == "state":
+        return node.path[0]
+    return None

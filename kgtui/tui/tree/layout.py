@@ -1,0 +1,118 @@
+"""Which row is what: open nodes as segments with cumulative starts, so that no object stands for a row."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kgtui.tui.tree.forest import Forest, Node, Path
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a row is: a node's own line (`group` is None), or a group under a node."""
+
+    path: Path
+    group: str | None = None
+
+
+class Layout:
+    """The rows of a forest, given which nodes are open and in which order the groups of each are.
+
+    Args:
+        is_open: whether a node is open, by its path.
+        leaves: the groups of a node without children, in drawing order.
+    """
+
+    def __init__(
+        self, forest: Forest, is_open: Callable[[Node], bool], leaves: Callable[[Node], Sequence[str]]
+    ) -> None:
+        self.forest = forest
+        self._nodes: list[Node] = []
+        self._leaves: list[Sequence[str] | None] = []
+        self._starts: list[int] = []
+        self._header_at: dict[Path, int] = {}
+        self._leaves_at: dict[Path, int] = {}
+        self.rows = 0
+        self.opened: set[Path] = set()
+        for node in forest.top:
+            self._place(node, is_open, leaves)
+
+    def _place(self, node: Node, is_open: Callable[[Node], bool], leaves: Callable[[Node], Sequence[str]]) -> None:
+        if node.path:
+            self._header_at[node.path] = len(self._nodes)
+            self._append(node, None, 1)
+            if not is_open(node):
+                return
+        self.opened.add(node.path)
+        for child in node.children:
+            self._place(child, is_open, leaves)
+        if node.parts:
+            ids = leaves(node)
+            self._leaves_at[node.path] = len(self._nodes)
+            self._append(node, ids, len(ids))
+
+    def _append(self, node: Node, ids: Sequence[str] | None, length: int) -> None:
+        self._nodes.append(node)
+        self._leaves.append(ids)
+        self._starts.append(self.rows)
+        self.rows += length
+
+    def place(self, row: int) -> Place | None:
+        """What is in a row; None outside."""
+        found = self.at(row)
+        return None if found is None else Place(found[0].path, found[1])
+
+    def at(self, row: int) -> tuple[Node, str | None] | None:
+        """Node and group in a row; None outside."""
+        if not 0 <= row < self.rows:
+            return None
+        index = bisect_right(self._starts, row) - 1
+        ids = self._leaves[index]
+        return self._nodes[index], None if ids is None else ids[row - self._starts[index]]
+
+    def header(self, path: Path) -> int | None:
+        """The row of a node's own line; None if it is not shown."""
+        index = self._header_at.get(path)
+        return None if index is None else self._starts[index]
+
+    def find(self, place: Place) -> int | None:
+        """The row of a place; None if it is not shown."""
+        if place.group is None:
+            return self.header(place.path)
+        span = self.span(place.path)
+        if span is None:
+            return None
+        start, ids = span
+        at = position(ids, place.group)
+        return None if at is None else start + at
+
+    def span(self, path: Path) -> tuple[int, Sequence[str]] | None:
+        """First row and groups of an open node that holds groups itself."""
+        index = self._leaves_at.get(path)
+        if index is None:
+            return None
+        ids = self._leaves[index]
+        return None if ids is None else (self._starts[index], ids)
+
+    def groups(self, first: int, last: int) -> Iterator[str]:
+        """The groups in rows `first` … `last` (exclusive)."""
+        for row in range(max(first, 0), min(last, self.rows)):
+            found = self.at(row)
+            if found is not None and found[1] is not None:
+                yield found[1]
+
+
+def position(ids: Sequence[str], group: str) -> int | None:
+    """Where a group is in a list that is usually, but not always, sorted by name."""
+    at = bisect_left(ids, group)
+    if at < len(ids) and ids[at] == group:
+        return at
+    try:
+        return ids.index(group)
+    except ValueError:
+        return None

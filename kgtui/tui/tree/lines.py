@@ -1,0 +1,186 @@
+"""The rows of the tree as lines on the screen: drawing, scrolling, and redrawing as little as can be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from kgtui.tui.tree import draw
+from kgtui.tui.tree.view import TreeView
+
+if TYPE_CHECKING:
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.tree.layout import Place
+
+ROLES = (
+    "node", "guide", "leaf", "count", "lag", "muted", "stale", "mark", "kg-ok", "kg-warn", "kg-error", "kg-muted",
+)  # fmt: skip
+
+
+class TreeLines(ScrollView, can_focus=True):
+    """Draws the rows of a `TreeView` line by line, and redraws only lines whose text differs."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "group-tree--cursor",
+        "group-tree--cursor-blurred",
+        *(f"group-tree--{role}" for role in ROLES),
+    }
+    """
+    | Class | Description |
+    | :- | :- |
+    | `group-tree--cursor` | The row under the cursor while the tree has the focus. |
+    | `group-tree--cursor-blurred` | The row under the cursor while something else has it. |
+    | `group-tree--node`, `--guide`, `--count` | The line of a node, its arrow, the number of groups under it. |
+    | `group-tree--leaf`, `--lag`, `--muted`, `--stale`, `--mark` | Parts of the line of a group. |
+    | `group-tree--kg-…` | State marks, by role. |
+    """
+
+    DEFAULT_CSS = """
+    TreeLines {
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        background: $background;
+        & > .group-tree--node { text-style: bold; }
+        & > .group-tree--guide { color: $kg-muted; }
+        & > .group-tree--count { color: $kg-muted; }
+        & > .group-tree--muted { color: $kg-muted; }
+        & > .group-tree--stale { color: $kg-stale; text-style: italic; }
+        & > .group-tree--mark { color: $kg-accent; text-style: bold; }
+        & > .group-tree--kg-ok { color: $kg-ok; }
+        & > .group-tree--kg-warn { color: $kg-warn; }
+        & > .group-tree--kg-error { color: $kg-error; }
+        & > .group-tree--kg-muted { color: $kg-muted; }
+        & > .group-tree--cursor {
+            background: $block-cursor-background; color: $block-cursor-foreground; text-style: bold;
+        }
+        & > .group-tree--cursor-blurred { background: $block-cursor-blurred-background; }
+    }
+    """
+
+    class ViewChanged(Message):
+        """Other groups came into view.
+
+        Attributes:
+            groups: the groups in view.
+        """
+
+        def __init__(self, groups: tuple[str, ...]) -> None:
+            super().__init__()
+            self.groups = groups
+
+    def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.view = TreeView(snapshot)
+        self._drawn: dict[int, draw.Line | None] = {}
+        self._in_view: tuple[str, ...] = ()
+
+    # Rows and scrolling
+
+    def hold(self) -> tuple[Place | None, int]:
+        """What must stay on its screen line while rows come and go: the cursor if it is in view, else the top row."""
+        top, cursor = self.scroll_offset.y, self.view.row
+        if top <= cursor < top + self.size.height:
+            return None, cursor - top
+        return self.view.layout.place(top), 0
+
+    def laid_out(self, hold: tuple[Place | None, int]) -> None:
+        """The rows changed: bring scroll bar and lines in line, with as few bytes to the terminal as can be."""
+        rows, height, old = self.view.layout.rows, self.size.height, self.virtual_size.height
+        if not height or (old > height) != (rows > height):
+            self.virtual_size = Size(0, rows)
+        elif rows != old:
+            # Not by assignment: that would lay out and repaint the whole screen.
+            self.set_reactive(Widget.virtual_size, Size(0, rows))
+            if self.show_vertical_scrollbar and abs(rows - old) * height * 8 > old:
+                self.vertical_scrollbar.window_virtual_size = rows
+        place, offset = hold
+        row = self.view.row if place is None else self.view.layout.find(place)
+        top = self.scroll_offset.y if row is None else row - offset
+        top = max(0, min(top, rows - height))
+        if top != self.scroll_offset.y:
+            self.set_reactive(Widget.scroll_y, float(top))
+            self.set_reactive(Widget.scroll_target_y, float(top))
+            if self.show_vertical_scrollbar:
+                self.vertical_scrollbar.position = float(top)
+        self.refresh_changed()
+
+    def scroll_to_cursor(self) -> None:
+        """Scroll as little as needed for the cursor to be in view."""
+        row, top, height = self.view.row, self.scroll_offset.y, self.size.height
+        if row < top:
+            self.scroll_to(y=row, animate=False)
+        elif height and row >= top + height:
+            self.scroll_to(y=row - height + 1, animate=False)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other rows are in view."""
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self._tell_view()
+
+    def on_resize(self) -> None:
+        """A new width asks for other columns."""
+        self._drawn.clear()
+        self._tell_view()
+
+    def _tell_view(self) -> None:
+        top = self.scroll_offset.y
+        groups = tuple(self.view.layout.groups(top, top + self.size.height))
+        if groups != self._in_view:
+            self._in_view = groups
+            self.post_message(self.ViewChanged(groups))
+
+    # Drawing
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the window, as wide as the tree."""
+        row = self.scroll_offset.y + y
+        line = self._line(row)
+        self._drawn[row] = line
+        width = self.size.width
+        base = self.rich_style
+        if line is None:
+            return Strip.blank(width, base)
+        cursor = Style.null()
+        if line.cursor:
+            name = "cursor" if self.has_focus else "cursor-blurred"
+            cursor = self.get_component_rich_style(f"group-tree--{name}", partial=True)
+        styles = [self._style(role) for _, role in line.pieces]
+        segments = [
+            Segment(piece, base + style + cursor) for (piece, _), style in zip(line.pieces, styles, strict=True)
+        ]
+        return Strip(segments).adjust_cell_length(width, base + cursor)
+
+    def _style(self, role: str) -> Style:
+        return self.get_component_rich_style(f"group-tree--{role}", partial=True)
+
+    def _line(self, row: int) -> draw.Line | None:
+        view = self.view
+        found = view.layout.at(row)
+        if found is None:
+            return None
+        node, group = found
+        cursor, width = row == view.row, self.size.width
+        if group is None:
+            opened = node.path in view.layout.opened
+            total = view.totals.get(node.path)
+            return draw.node_line(node, view.forest, total, width, opened=opened, cursor=cursor)
+        return draw.group_line(view.group_row(group), len(node.path), width, cursor=cursor)
+
+    def refresh_changed(self) -> None:
+        """Redraw the lines in the window whose text is not what was drawn."""
+        top = self.scroll_offset.y
+        window = range(top, top + self.size.height)
+        for row in window:
+            if row not in self._drawn or self._drawn[row] != self._line(row):
+                self.refresh_line(row)
+        self._drawn = {row: line for row, line in self._drawn.items() if row in window}
+        self._tell_view()

@@ -1,0 +1,82 @@
+"""The groups of one node in the order that the user chose, sorted in slices short enough for the event loop."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from kgtui.model.snapshot import Snapshot
+
+Sort = Literal["name", "lag", "members"]
+SORTS: tuple[Sort, ...] = get_args(Sort)
+
+CHUNK = 8_000
+"""Numbers sorted at once: about 2 ms."""
+_UNKNOWN = 1 << 62
+
+
+def merged(parts: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Sorted lists as one sorted list: about 6 ms for 98,000 ids in five lists."""
+    if len(parts) == 1:
+        return parts[0]
+    return sorted(chain.from_iterable(parts))
+
+
+def ordered(
+    ids: Sequence[str], snapshot: Snapshot, sort: Sort, descending: bool
+) -> Generator[None, None, Sequence[str]]:
+    """Ids, which come sorted by name, in another order; equals stay sorted by name, unknown ones come last.
+
+    Yields at each slice.
+    """
+    if sort == "name":
+        return ids[::-1] if descending else ids
+    value = _lag(snapshot) if sort == "lag" else _members(snapshot)
+    sign = -1 if descending else 1
+    runs: list[list[tuple[int, int]]] = []
+    for start in range(0, len(ids), CHUNK):
+        run: list[tuple[int, int]] = []
+        for index in range(start, min(start + CHUNK, len(ids))):
+            known = value(ids[index])
+            run.append((_UNKNOWN if known is None else sign * known, index))
+            if index % 2_000 == 1_999:
+                yield
+        run.sort()
+        runs.append(run)
+        yield
+    while len(runs) > 1:
+        runs = [*_pairs(runs)]
+        yield
+    return [ids[index] for _, index in runs[0]] if runs else []
+
+
+def _pairs(runs: list[list[tuple[int, int]]]) -> list[list[tuple[int, int]]]:
+    joined = []
+    for at in range(0, len(runs), 2):
+        both = runs[at] + (runs[at + 1] if at + 1 < len(runs) else [])
+        both.sort()
+        joined.append(both)
+    return joined
+
+
+def _lag(snapshot: Snapshot) -> Callable[[str], int | None]:
+    summaries = snapshot.summaries
+
+    def value(group: str) -> int | None:
+        summary = summaries.get(group)
+        return None if summary is None else summary.lag
+
+    return value
+
+
+def _members(snapshot: Snapshot) -> Callable[[str], int | None]:
+    summaries = snapshot.summaries
+
+    def value(group: str) -> int | None:
+        summary = summaries.get(group)
+        return None if summary is None else summary.members
+
+    return value
