@@ -107,7 +107,7 @@ def _classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
         subscription = consumer.subscription(metadata)
         if subscription is not None:
             values["topics"] = tuple(sorted(subscription.topics))
-            values["rack"] = subscription.rack
+            values["rack"] = subscription.rack or None
         partitions = consumer.assignment(assigned)
         if partitions is not None:
             values["assignment"] = _by_topic(partitions)

@@ -1,0 +1,47 @@
+"""Types, states and kinds of groups; what is unknown survives as written."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgtui.model.group import canonical_state, canonical_type, kind_of, state_order
+from kgtui.model.members import ConnectWorker, Member, StreamsAssignment, StreamsMember
+
+
+@pytest.mark.parametrize(
+    ("group_type", "protocol", "kind"),
+    [
+        ("classic", "consumer", "consumer"),
+        ("consumer", "consumer", "consumer"),
+        ("classic", "connect", "connect"),
+        ("classic", "sr", "sr"),
+        ("classic", "", "simple"),
+        (None, "", "simple"),
+        ("share", "share", "share"),
+        ("streams", "streams", "streams"),
+        ("classic", "rendezvous", "other"),
+        ("swarm", "consumer", "other"),
+    ],
+)
+def test_kind(group_type: str | None, protocol: str, kind: str) -> None:
+    assert kind_of(group_type, protocol) == kind
+
+
+def test_known_names_take_kafkas_spelling_and_unknown_ones_are_kept() -> None:
+    assert canonical_state(" preparingrebalance ") == "PreparingRebalance"
+    assert canonical_state("Hibernating") == "Hibernating"
+    assert canonical_type("Consumer") == "consumer"
+    assert canonical_type("Swarm") == "Swarm"
+
+
+def test_states_are_ordered_for_a_screen() -> None:
+    assert state_order([None, "Dead", "Zzz", "Empty", "Stable"]) == ["Stable", "Empty", "Dead", "Zzz", None]
+
+
+def test_what_a_member_holds_is_counted_by_its_kind() -> None:
+    assert Member("m", "c", "h").assigned_count is None
+    assert Member("m", "c", "h", assignment=(("t", (0, 1)),)).assigned_count == 2
+    worker = ConnectWorker("http://w", connectors=("sink",), tasks=(("sink", (0, 1)),))
+    assert Member("m", "c", "h", connect=worker).assigned_count == 3
+    tasks = StreamsAssignment(active=(("0", (0, 1)),), standby=(("0", (2,)),))
+    assert Member("m", "c", "h", streams=StreamsMember("p", 1, assignment=tasks)).assigned_count == 3

@@ -1,0 +1,87 @@
+"""Lag, lead and loss of a partition: unknown is not zero."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgtui.model.offsets import (
+    CommittedOffset,
+    GroupOffsets,
+    LagTotal,
+    PartitionBounds,
+    ShareOffset,
+    lag_of_commit,
+    lag_of_share,
+    lags,
+    total,
+)
+
+
+def test_lag_is_the_distance_to_the_log_end() -> None:
+    row = lag_of_commit(CommittedOffset("t", 0, 70), PartitionBounds(50, 100))
+    assert (row.lag, row.lead, row.lost, row.reason) == (30, 20, 0, "")
+
+
+def test_a_commit_beyond_the_log_end_has_no_negative_lag() -> None:
+    """Unclean elections and recreated topics leave commits behind the end of the new log."""
+    assert lag_of_commit(CommittedOffset("t", 0, 120), PartitionBounds(0, 100)).lag == 0
+
+
+def test_records_that_expired_before_they_were_read_are_counted() -> None:
+    row = lag_of_commit(CommittedOffset("t", 0, 40), PartitionBounds(50, 100))
+    assert (row.lost, row.lead) == (10, 0)
+
+
+@pytest.mark.parametrize(
+    ("commit", "bounds", "reason"),
+    [
+        (CommittedOffset("t", 0, None), PartitionBounds(0, 100), "no commit"),
+        (CommittedOffset("t", 0, None, error=29), PartitionBounds(0, 100), "forbidden"),
+        (CommittedOffset("t", 0, 5), PartitionBounds(None, None, 3), "topic deleted"),
+        (CommittedOffset("t", 0, 5), PartitionBounds(None, None, 5), "no leader"),
+        (CommittedOffset("t", 0, 5), PartitionBounds(None, None, 29), "forbidden"),
+        (CommittedOffset("t", 0, 5), PartitionBounds(None, None, 87), "error 87"),
+        (CommittedOffset("t", 0, 5), None, "pending"),
+    ],
+)
+def test_an_unknown_lag_says_why(commit: CommittedOffset, bounds: PartitionBounds | None, reason: str) -> None:
+    row = lag_of_commit(commit, bounds)
+    assert row.lag is None
+    assert row.reason == reason
+
+
+def test_zero_is_a_lag() -> None:
+    row = lag_of_commit(CommittedOffset("t", 0, 100), PartitionBounds(0, 100))
+    assert (row.lag, row.reason) == (0, "")
+
+
+def test_the_lag_of_a_share_group_is_what_the_broker_tells() -> None:
+    """Records beyond the start offset may be acknowledged already: end − start would count them."""
+    row = lag_of_share(ShareOffset("t", 0, 10, lag=3), PartitionBounds(0, 100))
+    assert (row.position, row.lag, row.lead) == (10, 3, 10)
+    assert lag_of_share(ShareOffset("t", 0, 10), PartitionBounds(0, 100)).reason == "not told"
+    assert lag_of_share(ShareOffset("t", 0, None), None).reason == "no commit"
+
+
+def test_a_sum_says_how_much_of_it_is_unknown() -> None:
+    offsets = GroupOffsets(
+        committed=(
+            CommittedOffset("b", 0, 10),
+            CommittedOffset("a", 1, None),
+            CommittedOffset("a", 0, 10),
+            CommittedOffset("gone", 0, 10),
+        ),
+        bounds={
+            ("a", 0): PartitionBounds(0, 15),
+            ("b", 0): PartitionBounds(0, 11),
+            ("gone", 0): PartitionBounds(None, None, 3),
+        },
+    )
+    rows = lags(offsets)
+    assert [(row.topic, row.partition) for row in rows] == [("a", 0), ("a", 1), ("b", 0), ("gone", 0)]
+    assert total(rows) == LagTotal(lag=6, unknown=1, partitions=4)
+
+
+def test_a_sum_of_nothing_known_is_unknown_and_not_zero() -> None:
+    assert total([]).lag is None
+    assert total(lags(GroupOffsets((CommittedOffset("t", 0, None),)))) == LagTotal(None, 0, 1)

@@ -1,0 +1,174 @@
+"""The monitor over a scripted cluster: tiers, partial failures, pausing."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.errors import DeadlineError, UnreachableError
+from kgtui.model.answer import Fault
+from kgtui.monitor import Monitor, MonitorOptions
+from tests.scripted import ScriptedAdmin, member
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from kgtui.model.cluster import ClusterInfo
+    from kgtui.model.snapshot import Snapshot
+
+FAST = MonitorOptions(
+    interval=0.5, timeout=2.0, publish=0.0, sweep_pause=0.05, sweep_rate=100_000.0, cluster_every=0.05
+)
+
+
+@asynccontextmanager
+async def watching(admin: ScriptedAdmin, options: MonitorOptions = FAST) -> AsyncIterator[Monitor]:
+    monitor = Monitor(admin, options)
+    task = asyncio.create_task(monitor.run())
+    try:
+        yield monitor
+    finally:
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def until(monitor: Monitor, holds: Callable[[Snapshot], object]) -> Snapshot:
+    """The first snapshot that satisfies `holds`; fails after 5 s."""
+    found: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
+
+    def look(snapshot: Snapshot) -> None:
+        if not found.done() and holds(snapshot):
+            found.set_result(snapshot)
+
+    stop = monitor.subscribe(look)
+    look(monitor.snapshot)
+    try:
+        async with asyncio.timeout(5):
+            return await found
+    finally:
+        stop()
+
+
+@pytest.fixture
+def admin() -> ScriptedAdmin:
+    admin = ScriptedAdmin()
+    admin.add("orders", "consumer", members=(member(topics=("t-orders",)),), lag=7)
+    admin.add("billing", "classic", "connect", coordinator=2)
+    admin.add("tasks", "share", coordinator=3, lag=4)
+    return admin
+
+
+async def test_every_group_is_listed_and_swept(admin: ScriptedAdmin) -> None:
+    async with watching(admin) as monitor:
+        snapshot = await until(monitor, lambda s: s.swept == 3)
+    assert {group: row.type for group, row in snapshot.groups.items()} == {
+        "orders": "consumer",
+        "billing": "classic",
+        "tasks": "share",
+    }
+    assert snapshot.summaries["orders"].lag == 7
+    assert snapshot.summaries["orders"].topics == ("t-orders",)
+    assert snapshot.summaries["billing"].lag is None
+    assert snapshot.summaries["tasks"].lag == 4
+    assert snapshot.answering == 3
+
+
+async def test_what_is_looked_at_is_read_in_full_at_once(admin: ScriptedAdmin) -> None:
+    slow = MonitorOptions(interval=300.0, publish=0.0, sweep_pause=300.0, sweep_rate=100_000.0)
+    async with watching(admin, slow) as monitor:
+        await until(monitor, lambda s: s.swept == 3)
+        monitor.look_at("orders", ["tasks"])
+        snapshot = await until(monitor, lambda s: {"orders", "tasks"} <= s.details.keys())
+    assert snapshot.details["orders"].value.member_count == 1
+    assert snapshot.offsets["tasks"].value.share[0].lag == 4
+    series = monitor.series.get("orders")
+    assert series is not None
+    assert list(series.lag) == [7.0]
+
+
+async def test_a_silent_broker_ages_only_its_own_groups(admin: ScriptedAdmin) -> None:
+    async with watching(admin) as monitor:
+        await until(monitor, lambda s: s.swept == 3)
+        admin.broken[2] = DeadlineError("no answer within 2 s", broker=2)
+        admin.add("orders", "consumer", state="Empty")
+        snapshot = await until(monitor, lambda s: s.brokers[2].fault and s.groups["orders"].state == "Empty")
+        assert snapshot.brokers[2].failures >= 1
+        assert "billing" in snapshot.groups
+        assert snapshot.answering == 2
+        admin.broken.clear()
+        monitor.refresh()
+        await until(monitor, lambda s: s.answering == 3)
+
+
+async def test_a_forbidden_group_does_not_empty_the_others(admin: ScriptedAdmin) -> None:
+    admin.broken["orders"] = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="orders")
+    async with watching(admin) as monitor:
+        snapshot = await until(monitor, lambda s: s.swept == 2 and s.group_faults)
+    assert snapshot.group_faults["orders"].code == 30
+    assert snapshot.summaries["tasks"].lag == 4
+
+
+async def test_a_group_that_goes_leaves_at_the_next_list(admin: ScriptedAdmin) -> None:
+    async with watching(admin) as monitor:
+        await until(monitor, lambda s: s.swept == 3)
+        monitor.look_at("orders")
+        del admin.groups["orders"], admin.descriptions["orders"]
+        snapshot = await until(monitor, lambda s: "orders" not in s.groups)
+    assert "orders" not in snapshot.details
+
+
+async def test_groups_of_a_broker_that_left_go_once_the_others_were_asked(admin: ScriptedAdmin) -> None:
+    async with watching(admin) as monitor:
+        await until(monitor, lambda s: s.swept == 3)
+        del admin.brokers[2], admin.groups["billing"]
+        snapshot = await until(monitor, lambda s: "billing" not in s.groups)
+    assert set(snapshot.brokers) == {1, 3}
+
+
+async def test_an_unreachable_cluster_is_said_and_tried_again(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reachable = admin.cluster
+    down = True
+
+    async def cluster(*, timeout: float = 30.0) -> ClusterInfo:
+        if down:
+            raise UnreachableError("no broker could be reached", (("localhost:9092", "connection refused"),))
+        return await reachable(timeout=timeout)
+
+    monkeypatch.setattr(admin, "cluster", cluster)
+    async with watching(admin) as monitor:
+        snapshot = await until(monitor, lambda s: s.faults)
+        assert snapshot.faults[0].name == "UNREACHABLE"
+        assert "localhost:9092: connection refused" in snapshot.faults[0].message
+        down = False
+        monitor.refresh()
+        snapshot = await until(monitor, lambda s: len(s.groups) == 3)
+    assert snapshot.faults == ()
+
+
+async def test_paused_nothing_is_asked_but_a_refresh_is_answered(admin: ScriptedAdmin) -> None:
+    async with watching(admin) as monitor:
+        await until(monitor, lambda s: s.swept == 3)
+        monitor.pause()
+        assert monitor.paused
+        admin.add("late", "consumer")
+        asked = asyncio.Event()
+        poll = monitor.subscribe(lambda _: asked.set())
+        monitor.refresh()
+        await until(monitor, lambda s: "late" in s.groups)
+        poll()
+        monitor.resume()
+        assert not monitor.paused
+
+
+async def test_an_interval_is_kept_within_bounds(admin: ScriptedAdmin) -> None:
+    monitor = Monitor(admin)
+    monitor.set_interval(0.0)
+    assert monitor.interval == 0.5
+    monitor.set_interval(1e9)
+    assert monitor.interval == 300.0

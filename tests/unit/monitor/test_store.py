@@ -1,0 +1,163 @@
+"""The store: any history of lists ends in the right groups, the right sorted ids and the right changes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtui.admin.base import ListingDelta
+from kgtui.model.answer import Fault
+from kgtui.model.diff import diff
+from kgtui.model.group import GroupDescription, Listing
+from kgtui.model.snapshot import Snapshot, Summary
+from kgtui.monitor.store import Store
+
+STABLE = Listing("consumer", "consumer", "Stable", 1)
+EMPTY = Listing("consumer", "consumer", "Empty", 1)
+ELSEWHERE = Listing("consumer", "consumer", "Stable", 2)
+SUMMARY = Summary(1, 2, 0, 1, (), (), (), (), 0.0)
+
+_ids = st.sampled_from([f"g{number}" for number in range(8)])
+_states = st.sampled_from(["Stable", "Empty"])
+_lists = st.dictionaries(_ids, _states, max_size=8)
+
+
+def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDelta:
+    updated = {g: Listing("classic", "consumer", s, node) for g, s in now.items() if before.get(g) != s}
+    return ListingDelta(updated, [g for g in before if g not in now], len(now))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
+def test_any_history_of_lists_ends_right(history: list[tuple[int, dict[str, str], bool]]) -> None:
+    async def run() -> None:
+        store = Store(keep=10, clock=lambda: 0.0)
+        shown = store.snapshot()
+        lists: dict[int, dict[str, str]] = {1: {}, 2: {}}
+        for node, now, publish in history:
+            await store.take_list(node, _delta(node, lists[node], now), first=False)
+            lists[node] = now
+            if publish:
+                shown = _check(store, shown)
+        _check(store, shown)
+        for group, listing in store.groups.items():
+            assert listing.state == lists[listing.coordinator][group]
+
+    asyncio.run(run())
+
+
+def _check(store: Store, before: Snapshot) -> Snapshot:
+    """The snapshot is consistent in itself, and what it says has changed is what has changed."""
+    snapshot = store.snapshot()
+    by_id = {group: listing for listing, ids in snapshot.by_listing.items() for group in ids}
+    assert by_id == snapshot.groups
+    assert all(list(ids) == sorted(set(ids)) for ids in snapshot.by_listing.values())
+    assert snapshot.changes is not None
+    expected = diff(before, snapshot)
+    assert snapshot.changes.added == expected.added
+    assert snapshot.changes.removed == expected.removed
+    assert snapshot.changes.relisted >= expected.relisted
+    return snapshot
+
+
+async def test_a_group_that_moved_stays_when_its_old_coordinator_drops_it() -> None:
+    store = Store(keep=10)
+    await store.take_list(1, ListingDelta({"g": STABLE}), first=True)
+    await store.take_list(2, ListingDelta({"g": ELSEWHERE}), first=True)
+    await store.take_list(1, ListingDelta({}, ["g"]), first=False)
+    assert store.snapshot().groups == {"g": ELSEWHERE}
+
+
+async def test_a_snapshot_never_changes_afterwards() -> None:
+    store = Store(keep=10)
+    await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
+    before = store.snapshot()
+    await store.take_list(1, ListingDelta({"a": EMPTY, "c": STABLE}, ["b"]), first=False)
+    store.put_summary("a", SUMMARY)
+    after = store.snapshot()
+    assert list(before.by_listing[STABLE]) == ["a", "b"]
+    assert before.summaries == {}
+    assert list(after.by_listing[STABLE]) == ["c"]
+    assert after.summaries["a"].lag == 2
+
+
+async def test_parts_that_did_not_change_are_shared() -> None:
+    store = Store(keep=10)
+    await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
+    before = store.snapshot()
+    store.put_summary("a", SUMMARY)
+    after = store.snapshot()
+    assert after.groups is before.groups
+    assert after.changes is not None
+    assert after.changes.updated == {"a"}
+    assert not after.changes.structural
+
+
+async def test_a_state_has_an_age_only_if_it_began_while_watching() -> None:
+    now = 100.0
+    store = Store(keep=10, clock=lambda: now)
+    await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
+    now = 110.0
+    await store.take_list(1, ListingDelta({"a": EMPTY, "new": STABLE}), first=False)
+    now = 120.0
+    await store.take_list(1, ListingDelta({"a": replace(EMPTY, protocol="")}), first=False)
+    assert store.snapshot().state_since == {"a": 110.0, "new": 110.0}
+
+
+async def test_a_failed_read_keeps_the_last_value_and_says_why() -> None:
+    now = 100.0
+    store = Store(keep=10, clock=lambda: now)
+    await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
+    store.put_detail("a", GroupDescription("a", "consumer", "consumer", "Stable", 1))
+    now = 130.0
+    fault = Fault("NO_ANSWER", "describe: no answer", group="a")
+    store.put_fault("a", fault, ("details", "offsets"))
+    reading = store.snapshot().details["a"]
+    assert (reading.value.state, reading.at, reading.fault) == ("Stable", 100.0, fault)
+    store.put_detail("a", GroupDescription("a", "consumer", "consumer", "Empty", 1))
+    store.clear_fault("a")
+    snapshot = store.snapshot()
+    assert snapshot.details["a"].fault is None
+    assert snapshot.group_faults == {}
+
+
+async def test_details_of_groups_not_looked_at_any_more_make_room() -> None:
+    store = Store(keep=2)
+    await store.take_list(1, ListingDelta(dict.fromkeys("abc", STABLE)), first=True)
+    for group in "abc":
+        store.put_detail(group, GroupDescription(group, "consumer", "consumer", "Stable", 1))
+    assert list(store.snapshot().details) == ["b", "c"]
+
+
+async def test_a_removed_group_takes_all_that_was_known_of_it_along() -> None:
+    store = Store(keep=10)
+    await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
+    store.put_summary("a", SUMMARY)
+    store.put_detail("a", GroupDescription("a", "consumer", "consumer", "Stable", 1))
+    store.put_fault("a", Fault("X", "x"))
+    await store.take_list(1, ListingDelta({}, ["a"]), first=False)
+    snapshot = store.snapshot()
+    assert not (
+        snapshot.groups
+    )
+    assert not (
+        snapshot.summaries
+    )
+    assert not (
+        snapshot.details
+    )
+    assert not (
+        snapshot.group_faults
+    )
+    assert not (
+        snapshot.by_listing
+    )
+
+
+async def test_what_comes_late_for_a_removed_group_is_dropped() -> None:
+    store = Store(keep=10)
+    store.put_summary("gone", SUMMARY)
+    assert store.snapshot().summaries == {}
