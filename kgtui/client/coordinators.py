@@ -16,7 +16,7 @@ from kgtui.protocol.messages import FIND_COORDINATOR
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kgtui.client.pool import Pool, Reply
+    from kgtui.client.pool import Pool
 
 K = TypeVar("K")
 
@@ -119,7 +119,7 @@ class Coordinators:
         version = await pool.version(node, FIND_COORDINATOR, timeout=timeout, lane=lane)
         size = pool.options.batch if version >= BATCHED else 1
         batches = [groups[start : start + size] for start in range(0, len(groups), size)]
-        replies: list[Reply[Any]] = await all_of(
+        replies = await all_of(
             pool.call(node, FIND_COORDINATOR, _request(version, batch), version=version, timeout=timeout, lane=lane)
             for batch in batches
         )

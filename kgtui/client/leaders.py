@@ -14,7 +14,7 @@ from kgtui.protocol.messages import METADATA
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kgtui.client.pool import Pool, Reply
+    from kgtui.client.pool import Pool
 
 NEVER_CREATES = 4
 """The first version of Metadata that can be told not to create the topics it names."""
@@ -67,7 +67,7 @@ class LeaderCache:
         if await pool.version(node, METADATA, timeout=timeout, lane=lane) < NEVER_CREATES:
             raise UnsupportedError(f"broker {node} cannot be asked for a topic without creating it", broker=node)
         size = pool.options.batch
-        replies: list[Reply[Any]] = await all_of(
+        replies = await all_of(
             pool.call(node, METADATA, _request(topics[start : start + size]), timeout=timeout, lane=lane)
             for start in range(0, len(topics), size)
         )

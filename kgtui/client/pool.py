@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from kgtui.client.address import Address, split_address
 from kgtui.client.bootstrap import (
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
+    from kgtui.client.link import Fields
     from kgtui.client.transport import Transport
     from kgtui.protocol.schema import Api
 
@@ -152,21 +153,47 @@ class Pool:
         link = await self._link(node, lane, timeout)
         return await link.version(api, timeout=max(0.0, started + timeout - time.monotonic()))
 
+    @overload
     async def call(
         self,
         node: int,
         api: Api,
-        value: Mapping[str, Any],
+        value: Fields,
+        *,
+        timeout: float,
+        lane: Lane = ...,
+        version: int | None = ...,
+        decode: None = ...,
+    ) -> Reply[dict[str, Any]]: ...
+
+    @overload
+    async def call(
+        self,
+        node: int,
+        api: Api,
+        value: Fields,
+        *,
+        timeout: float,
+        lane: Lane = ...,
+        version: int | None = ...,
+        decode: Callable[[int, bytes], T],
+    ) -> Reply[T]: ...
+
+    async def call(
+        self,
+        node: int,
+        api: Api,
+        value: Fields,
         *,
         timeout: float,
         lane: Lane = Lane.BULK,
         version: int | None = None,
-        decode: Callable[[int, bytes], T] | None = None,
-    ) -> Reply[T]:
+        decode: Callable[[int, bytes], Any] | None = None,
+    ) -> Reply[Any]:
         """Send one request to one broker and decode its answer.
 
         Args:
-            value: fields for `api.request.encode`.
+            value: fields for `api.request.encode`, or a function that makes them for the version negotiated.
             timeout: for all of it: connection, waiting for a place, throttle time, answer.
             version: not above the negotiated one, which is the default.
             decode: instead of `api.response.decode`; long answers are decoded in a thread.
@@ -180,7 +207,7 @@ class Pool:
         link = await self._link(node, lane, timeout)
         remaining = max(0.0, started + timeout - time.monotonic())
         raw = await link.exchange(api, value, timeout=remaining, version=version)
-        read: Callable[[int, bytes], Any] = decode or api.response.decode
+        read = decode or api.response.decode
         if len(raw.body) > self.options.thread_bytes:
             decoded = await self._in_thread(partial(read, raw.version, raw.body))
         else:
@@ -249,7 +276,7 @@ class Pool:
         return view
 
     async def _ask_metadata(self, node: int) -> ClusterView:
-        reply: Reply[Any] = await self.call(node, METADATA, BROKERS_ONLY, timeout=self.options.connect_timeout)
+        reply = await self.call(node, METADATA, BROKERS_ONLY, timeout=self.options.connect_timeout)
         view = read_view(reply.value, self._features())
         if not view.brokers:
             raise ConnectError(f"{self._name(node)} knows of no broker", broker=node)

@@ -1,66 +1,39 @@
-"""How to log in."""
+"""How to log in, read from Java client properties."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgtui.client.jaas import KEY as JAAS
+from kgtui.client.jaas import parse_jaas
+from kgtui.client.properties import check_supported, unknown_keys
+from kgtui.client.secret import NO_SECRET, Secret
+from kgtui.client.tls import Tls, tls_from_properties
+from kgtui.errors import ConfigError
+
 if TYPE_CHECKING:
-    from kgtui.client.tls import Tls
+    from collections.abc import Mapping
 
+__all__ = ["PLAINTEXT", "Secret", "Security", "from_properties"]
 
-class Revealed(str):
-    """The text of a secret where a library needs it; still masked where values are printed by `repr`."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "'****'"
-
-
-class Secret:
-    """A text that is never shown: masked in `repr`, `str` and formats."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = Revealed(text)
-
-    def reveal(self) -> Revealed:
-        """Return the text."""
-        return self._text
-
-    def __repr__(self) -> str:
-        return "Secret('****')"
-
-    def __str__(self) -> str:
-        return "****"
-
-    def __bool__(self) -> bool:
-        return bool(self._text)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and self._text == other._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-
-NO_SECRET = Secret("")
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_MODULES = ("PlainLoginModule", "ScramLoginModule")
 
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """A way of logging in, from Java client properties.
+    """A way of logging in; shows no secret.
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
-        mechanism: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`; None without SASL.
+        mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; None without SASL.
         tls: None without TLS.
         client_id: `client.id`, None where not given.
-        request_timeout: seconds for one answer, `request.timeout.ms`.
-        api_timeout: seconds for a whole call, `default.api.timeout.ms`.
-        warnings: sentences about properties that are not known.
+        request_timeout: seconds for one answer, `request.timeout.ms`; None where not given.
+        api_timeout: seconds for a whole call, `default.api.timeout.ms`; None where not given.
+        warnings: a sentence for each property that neither we nor Kafka's clients know.
     """
 
     protocol: str = "PLAINTEXT"
@@ -71,7 +44,75 @@ class Security:
     client_id: str | None = None
     request_timeout: float | None = None
     api_timeout: float | None = None
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
 
 
 PLAINTEXT = Security()
+
+
+def from_properties(properties: Mapping[str, str]) -> Security:
+    """Read Java client properties, as `--command-config` of Kafka's tools takes them.
+
+    Properties that do not matter to an admin client are passed over, unknown ones become `warnings`.
+
+    Raises ConfigError for a wrong value, and for a property that matters and is not supported; names the key, never a
+    secret.
+    """
+    protocol = (properties.get("security.protocol", "").strip() or "PLAINTEXT").upper()
+    if protocol not in PROTOCOLS:
+        raise ConfigError(f"security.protocol={protocol} is not one of {', '.join(PROTOCOLS)}")
+    check_supported(properties)
+    mechanism, username, password = None, "", NO_SECRET
+    if protocol.startswith("SASL_"):
+        mechanism = _mechanism(properties)
+        username, password = _login(properties)
+    return Security(
+        protocol=protocol,
+        mechanism=mechanism,
+        username=username,
+        password=password,
+        tls=tls_from_properties(properties) if protocol.endswith("SSL") else None,
+        client_id=properties.get("client.id") or None,
+        request_timeout=_milliseconds(properties, "request.timeout.ms"),
+        api_timeout=_milliseconds(properties, "default.api.timeout.ms"),
+        warnings=unknown_keys(properties),
+    )
+
+
+def _mechanism(properties: Mapping[str, str]) -> str:
+    given = properties.get("sasl.mechanism", "").strip()
+    mechanism = given or "GSSAPI"
+    if mechanism not in MECHANISMS:
+        default = "" if given else " (Kafka's default)"
+        raise ConfigError(
+            f"sasl.mechanism={mechanism}{default} is not supported yet: set it to one of {', '.join(MECHANISMS)} that "
+            "the broker has too"
+        )
+    return mechanism
+
+
+def _login(properties: Mapping[str, str]) -> tuple[str, Secret]:
+    text = properties.get(JAAS, "")
+    if not text.strip():
+        raise ConfigError(f"{JAAS} is missing: it holds the user name and password for the login")
+    module = parse_jaas(text)
+    if module.short_name not in _MODULES:
+        raise ConfigError(
+            f"{JAAS}: the login module {module.name} is not supported yet: use {' or '.join(_MODULES)} with user name "
+            "and password"
+        )
+    if module.options.get("tokenauth", NO_SECRET).reveal().lower() == "true":
+        raise ConfigError(f"{JAAS}: tokenauth (delegation tokens) is not supported yet: log in with a user's password")
+    for option in ("username", "password"):
+        if option not in module.options:
+            raise ConfigError(f'{JAAS}: {option} is missing: write {option}="…"')
+    return str.__str__(module.options["username"].reveal()), module.options["password"]
+
+
+def _milliseconds(properties: Mapping[str, str], key: str) -> float | None:
+    text = properties.get(key, "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text[:12]) > 0):
+        raise ConfigError(f"{key}={text} is not a number of milliseconds above 0")
+    return int(text) / 1000

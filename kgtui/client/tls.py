@@ -1,19 +1,173 @@
-"""TLS as Java client properties describe it, with PEM files."""
+"""TLS as Java client properties describe it, with PEM (KIP-651)."""
 
 from __future__ import annotations
 
+import os
 import ssl
-from dataclasses import dataclass
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kgtui.client.secret import NO_SECRET, Secret
+from kgtui.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_VERSIONS = {
+    "TLSV1": ssl.TLSVersion.TLSv1,
+    "TLSV1.1": ssl.TLSVersion.TLSv1_1,
+    "TLSV1.2": ssl.TLSVersion.TLSv1_2,
+    "TLSV1.3": ssl.TLSVersion.TLSv1_3,
+}
+_DEFAULT_VERSIONS = "TLSv1.2,TLSv1.3"
+
+_CONVERT_TRUST = "keytool -list -rfc -keystore FILE > ca.pem"
+_CONVERT_KEY = (
+    "keytool -importkeystore -srckeystore FILE -destkeystore c.p12 -deststoretype PKCS12, then "
+    "openssl pkcs12 -in c.p12 -out client.pem"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How to check a broker's certificate, and what to show of ourselves."""
+    """How to check a broker's certificate, and what to show of ourselves.
 
+    Attributes:
+        trust_file, trust_pem: certificates that are trusted; the system's own if neither is given.
+        key_file: our private key and certificate chain in one file.
+        key_pem, chain_pem: the same, given in the properties themselves.
+        key_password: of an encrypted private key.
+        verify_hostname: whether the certificate must carry the name that we connect to.
+        lowest, highest: TLS versions.
+    """
+
+    trust_file: str = ""
+    trust_pem: str = field(default="", repr=False)
+    key_file: str = ""
+    key_pem: Secret = NO_SECRET
+    chain_pem: str = field(default="", repr=False)
+    key_password: Secret = NO_SECRET
     verify_hostname: bool = True
+    lowest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
+    highest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
 
     def context(self) -> ssl.SSLContext:
-        """Build the context; reads files, so call it off the loop. Raises ConfigError."""
-        context = ssl.create_default_context()
+        """Build the context; reads files. Raises ConfigError, which names the property and the file."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = self.lowest
+        context.maximum_version = self.highest
         context.check_hostname = self.verify_hostname
+        # As in Java, each certificate in the trust store is an anchor, also one that others have signed.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        self._load_trust(context)
+        self._load_key(context)
         return context
+
+    def _load_trust(self, context: ssl.SSLContext) -> None:
+        if self.trust_pem:
+            with _naming("ssl.truststore.certificates", "certificates in PEM"):
+                context.load_verify_locations(cadata=self.trust_pem)
+        elif self.trust_file:
+            with _naming(f"ssl.truststore.location={self.trust_file}", "a file with certificates in PEM"):
+                context.load_verify_locations(cafile=self.trust_file)
+        else:
+            context.load_default_certs()
+
+    def _load_key(self, context: ssl.SSLContext) -> None:
+        if self.key_pem:
+            with _naming("ssl.keystore.key and ssl.keystore.certificate.chain", "a private key and its certificates"):
+                text = f"{self.key_pem.reveal()}\n{self.chain_pem}\n"
+                with _as_file(text) as path:
+                    context.load_cert_chain(path, password=self._password)
+        elif self.key_file:
+            expected = "a PEM file with the private key and its certificates, and ssl.key.password if it is encrypted"
+            with _naming(f"ssl.keystore.location={self.key_file}", expected):
+                context.load_cert_chain(self.key_file, password=self._password)
+
+    def _password(self) -> str:
+        """The password of the key; never asked for on the terminal, as OpenSSL would."""
+        return str.__str__(self.key_password.reveal())
+
+
+def tls_from_properties(properties: Mapping[str, str]) -> Tls:
+    """Read the `ssl.*` properties. Raises ConfigError, which names what is not supported."""
+    _check_type(properties, "truststore", ("location", "certificates"), _CONVERT_TRUST)
+    _check_type(properties, "keystore", ("location", "key", "certificate.chain"), _CONVERT_KEY)
+    key, chain = properties.get("ssl.keystore.key", ""), properties.get("ssl.keystore.certificate.chain", "")
+    if bool(key) != bool(chain):
+        raise ConfigError("ssl.keystore.key and ssl.keystore.certificate.chain: give both or neither")
+    lowest, highest = _versions(properties)
+    return Tls(
+        trust_file=properties.get("ssl.truststore.location", ""),
+        trust_pem=properties.get("ssl.truststore.certificates", ""),
+        key_file=properties.get("ssl.keystore.location", ""),
+        key_pem=Secret(key),
+        chain_pem=chain,
+        key_password=Secret(properties.get("ssl.key.password", "")),
+        verify_hostname=_verify_hostname(properties.get("ssl.endpoint.identification.algorithm", "https")),
+        lowest=lowest,
+        highest=highest,
+    )
+
+
+def _check_type(properties: Mapping[str, str], store: str, sources: tuple[str, ...], convert: str) -> None:
+    given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
+    if not given:
+        return
+    type_key = f"ssl.{store}.type"
+    kind = properties.get(type_key, "").strip() or "JKS"
+    if kind.upper() != "PEM":
+        default = "" if properties.get(type_key) else " (Kafka's default)"
+        raise ConfigError(
+            f"{type_key}={kind}{default} is not supported yet, only PEM: convert the store ({convert}), then set "
+            f"{type_key}=PEM and ssl.{store}.location to the new file"
+        )
+    if len(given) > 1 and given[0].endswith("location"):
+        raise ConfigError(f"{given[0]} and {given[1]}: give one of them")
+
+
+def _verify_hostname(algorithm: str) -> bool:
+    if algorithm.strip().lower() not in {"", "https"}:
+        raise ConfigError(
+            f"ssl.endpoint.identification.algorithm={algorithm} is not supported: write https, or nothing after = to "
+            "switch the check of the host name off"
+        )
+    return bool(algorithm.strip())
+
+
+def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVersion]:
+    text = properties.get("ssl.enabled.protocols", "").strip() or _DEFAULT_VERSIONS
+    enabled = []
+    for name in text.split(","):
+        version = _VERSIONS.get(name.strip().upper())
+        if version is None:
+            raise ConfigError(f"ssl.enabled.protocols: {name.strip()} is not one of TLSv1.3, TLSv1.2, TLSv1.1, TLSv1")
+        enabled.append(version)
+    return min(enabled), max(enabled)
+
+
+@contextmanager
+def _naming(key: str, expected: str) -> Iterator[None]:
+    """Turn what OpenSSL and the file system say into a message that names the property."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"{key}: {why}; expected {expected}") from None
+
+
+@contextmanager
+def _as_file(text: str) -> Iterator[str]:
+    """A path that holds `text` for as long as the block runs, in memory where the system can do that."""
+    if hasattr(os, "memfd_create"):
+        with os.fdopen(os.memfd_create("kgtui"), "w") as file:
+            file.write(text)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
+        file.write(text)
+        file.flush()
+        yield file.name

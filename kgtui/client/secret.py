@@ -1,0 +1,45 @@
+"""Texts that are never shown."""
+
+from __future__ import annotations
+
+MASK = "****"
+
+
+class Revealed(str):
+    """The text of a secret where a library needs it; still masked where `repr` shows values, as tracebacks do."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"'{MASK}'"
+
+
+class Secret:
+    """A password or key: masked in `repr`, `str` and formats, so that it gets into no log and no message."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = Revealed(text)
+
+    def reveal(self) -> Revealed:
+        """Return the text, to hand it to the library that needs it."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"Secret('{MASK}')"
+
+    def __str__(self) -> str:
+        return MASK
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and str.__eq__(self._text, other._text)
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+NO_SECRET = Secret("")
