@@ -1,0 +1,228 @@
+"""The rows of the Assignments pane: placements of partitions and tasks, and loads of members, hosts and racks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgtui.model.assignment import Assignment, Placement, Status
+from kgtui.tui import text
+from kgtui.tui.panes.cells import MUTED, OK, WARN, Cell, none
+from kgtui.tui.panes.columns import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kgtui.model.group import GroupDescription
+    from kgtui.model.holding import Load, Skew
+
+BAR = 16
+"""Cells of the bar of the heaviest load."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementRow:
+    """A placement with the names of its members instead of their ids."""
+
+    placement: Placement
+    owners: str
+    targets: str
+    waits_for: str
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """What the cursor stays with."""
+        return self.placement.item
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRow:
+    """What falls to one member, host or rack.
+
+    Attributes:
+        heaviest: the heaviest load of the table, for the bar.
+        gives_up: items that it holds and that are another's by target.
+        behind: whether its epoch is behind.
+    """
+
+    load: Load
+    name: str
+    even: float
+    heaviest: int
+    gives_up: int = 0
+    behind: bool = False
+
+    @property
+    def key(self) -> str:
+        """What the cursor stays with."""
+        return self.load.name or ""
+
+
+def names_of(description: GroupDescription) -> dict[str, str]:
+    """Member id → its client id, or where several members share one the client id and the end of the member id."""
+    counted: dict[str, int] = {}
+    for member in description.members or ():
+        counted[member.client_id] = counted.get(member.client_id, 0) + 1
+    return {
+        member.member_id: member.client_id
+        if member.client_id and counted[member.client_id] == 1
+        else f"{member.client_id}{text.marks().ellipsis}{member.member_id[-6:]}"
+        for member in description.members or ()
+    }
+
+
+def placement_rows(assignment: Assignment, names: Mapping[str, str], *, unsettled: bool) -> list[PlacementRow]:
+    """Every placement, or only those that are not settled."""
+    return [
+        PlacementRow(one, _named(one.owners, names), _named(one.targets or (), names), _named(one.waits_for, names))
+        for one in assignment.placements
+        if not unsettled or one.status is not Status.SETTLED
+    ]
+
+
+def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> list[LoadRow]:
+    """Loads, heaviest first, with what holds the member up."""
+    blockers = {one.member_id: one for one in assignment.blockers} if skew.by == "member" else {}
+    people = sum(load.members for load in skew.loads)
+    whole = sum(load.items for load in skew.loads)
+    heaviest = max((load.items for load in skew.loads), default=0)
+    rows = []
+    for load in skew.loads:
+        blocker = blockers.get(load.name or "")
+        name = names.get(load.name or "", load.name or "no rack") if skew.by == "member" else load.name or "no rack"
+        even = whole / people * load.members if people else 0.0
+        gives_up = blocker.gives_up if blocker else 0
+        rows.append(
+            LoadRow(load, name.removeprefix("/"), even, heaviest, gives_up, bool(blocker and blocker.behind != 0))
+        )
+    return rows
+
+
+def _named(ids: Iterable[str], names: Mapping[str, str]) -> str:
+    return ", ".join(names.get(one, one) for one in ids)
+
+
+_TITLES = {"": "TOPIC", "active": "SUBTOPOLOGY", "standby": "SUBTOPOLOGY", "warmup": "SUBTOPOLOGY"}
+
+
+def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
+    """The columns that this assignment fills."""
+    roles = {one.item.role for one in assignment.placements}
+    title = _TITLES.get(min(roles, default=""), "CONNECTOR")
+    columns: list[Column[PlacementRow]] = [
+        Column("name", title, lambda row: row.placement.item.name, least=12, most=44, cut="middle"),
+        Column("number", "P" if roles <= {""} else "TASK", lambda row: row.placement.item.number, _number, right=True),
+    ]
+    if roles - {""}:
+        columns.append(Column("role", "ROLE", lambda row: row.placement.item.role, _role, rank=1, least=7))
+    columns += [
+        Column(
+            "owner", "OWNER", lambda row: row.owners or None, _owner, least=10, most=30, cut="middle", whole=_owner_ids
+        ),
+        Column("status", "STATUS", lambda row: status_word(row.placement), _status, rank=1, least=10),
+    ]
+    if assignment.targeted:
+        columns += [
+            Column("target", "TARGET", lambda row: row.targets or None, _target, rank=2, least=10, most=30,
+                   cut="middle"),
+            Column("waits", "WAITS FOR", lambda row: row.waits_for or None, lambda row: Cell(row.waits_for, WARN),
+                   rank=3, least=10, most=30, cut="middle"),
+        ]  # fmt: skip
+    return columns
+
+
+def _number(row: PlacementRow) -> Cell:
+    return none() if row.placement.item.number < 0 else Cell(str(row.placement.item.number))
+
+
+def _role(row: PlacementRow) -> Cell:
+    role = row.placement.item.role
+    return Cell({"warmup": "warm-up"}.get(role, role), "" if role in ("active", "connector") else MUTED)
+
+
+def _owner(row: PlacementRow) -> Cell:
+    if row.owners:
+        return Cell(row.owners)
+    return Cell(text.marks().unknown, MUTED) if row.placement.status is Status.UNKNOWN else Cell("nobody", WARN)
+
+
+def _owner_ids(row: PlacementRow) -> Cell:
+    ids = ", ".join(row.placement.owners)
+    return _owner(row) if not ids or ids == row.owners else Cell(f"{row.owners} ({ids})")
+
+
+def _target(row: PlacementRow) -> Cell:
+    if not row.targets:
+        return none()
+    return Cell(row.targets, MUTED if row.placement.status is Status.SETTLED else "")
+
+
+def status_word(placement: Placement) -> str:
+    """One or two words for how it stands."""
+    return {Status.LEAVING: "to give up", Status.ARRIVING: "to take"}.get(placement.status, placement.status.value)
+
+
+def _status(row: PlacementRow) -> Cell:
+    status = row.placement.status
+    role = {Status.SETTLED: OK, Status.UNSUBSCRIBED: MUTED, Status.UNKNOWN: MUTED}.get(status, WARN)
+    return Cell(status_word(row.placement), role)
+
+
+def load_columns(skew: Skew) -> list[Column[LoadRow]]:
+    """The columns of the loads by member, host or rack."""
+    columns: list[Column[LoadRow]] = [
+        Column("name", skew.by.upper(), lambda row: row.name, least=12, most=44, cut="middle",
+               whole=lambda row: Cell(row.load.name or row.name)),
+        Column("items", "HAS", lambda row: row.load.items,
+               lambda row: Cell(str(row.load.items), WARN if row.load.items == 0 else ""), right=True),
+        Column("even", "EVEN", lambda row: f"{row.even:.1f}", lambda row: Cell(f"{row.even:.1f}", MUTED), rank=2,
+               least=5),
+        Column("bar", "SHARE", lambda _row: " " * BAR, _bar, rank=1, least=6, most=BAR, whole=lambda _row: Cell("")),
+    ]  # fmt: skip
+    if skew.by != "member":
+        columns.append(Column("members", "MEMBERS", lambda row: row.load.members, rank=3, right=True))
+    else:
+        columns.append(Column("holds", "HOLDS UP", _holds_text, _holds, rank=1, least=8))
+    return columns
+
+
+def _bar(row: LoadRow) -> Cell:
+    if not row.heaviest:
+        return Cell("")
+    cells = max(1, round(BAR * row.load.items / row.heaviest)) if row.load.items else 0
+    return Cell(text.marks().bar * cells, WARN if row.load.items > 1.5 * max(row.even, 1) else OK)
+
+
+def _holds_text(row: LoadRow) -> str | None:
+    said = [f"gives up {row.gives_up}"] if row.gives_up else []
+    said += ["behind"] if row.behind else []
+    return ", ".join(said) or None
+
+
+def _holds(row: LoadRow) -> Cell:
+    return Cell(_holds_text(row) or "", WARN)
+
+
+def summary(assignment: Assignment, names: Mapping[str, str]) -> list[tuple[Cell, ...]]:
+    """What must still move, who holds it up, what nobody has, who has nothing, and how even it is."""
+    parts: list[tuple[Cell, ...]] = []
+    moving = assignment.count(Status.LEAVING, Status.ARRIVING)
+    if moving:
+        parts.append((Cell(f"{moving} of {len(assignment.placements)} must move", WARN),))
+        worst = [names.get(one.member_id, one.member_id) for one in assignment.blockers if one.waiting][:3]
+        if worst:
+            parts.append((Cell("waits for ", MUTED), Cell(", ".join(worst), WARN)))
+    elif assignment.targeted:
+        parts.append((Cell("as the target says", OK),))
+    unowned = assignment.count(Status.UNOWNED)
+    if unowned:
+        parts.append((Cell(f"{unowned} unowned", WARN),))
+    unknown = assignment.count(Status.UNKNOWN)
+    if unknown or assignment.untold:
+        parts.append((Cell(f"{len(assignment.untold)} members do not tell", MUTED),))
+    if assignment.idle:
+        parts.append((Cell(f"{len(assignment.idle)} idle", WARN),))
+    ratios = [f"{skew.by} {skew.ratio:.1f}×" for skew in assignment.skews if skew.ratio is not None]
+    if ratios:
+        parts.append((Cell("skew ", MUTED), Cell("  ".join(ratios))))
+    return parts

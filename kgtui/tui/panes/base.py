@@ -1,0 +1,120 @@
+"""What every pane is: a widget that is shown a snapshot and a group, and draws again only what differs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from kgtui.tui import text
+from kgtui.tui.panes.notices import notices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from textual.widget import Widget
+
+    from kgtui.model.command_line import View
+    from kgtui.model.snapshot import Reading, Snapshot
+    from kgtui.tui.panes.cells import Cell
+
+
+class Notice(Static):
+    """Lines above a pane about the state of its reading; takes no room when there is nothing to say."""
+
+    DEFAULT_CSS = """
+    Notice { height: auto; max-height: 4; display: none; }
+    Notice.-said { display: block; }
+    """
+
+
+class Pane(Vertical):
+    """One view of one group."""
+
+    DEFAULT_CSS = """
+    Pane { background: $surface; padding: 0 0 0 1; }
+    """
+
+    reads: ClassVar[str] = "details"
+    """The field of the snapshot that the pane draws from."""
+    what: ClassVar[str] = "the group"
+    """What that reading is called while it is awaited."""
+    tool: ClassVar[View] = "state"
+    """The view of Kafka's tools that shows the same."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self.snapshot: Snapshot | None = None
+        self.group: str | None = None
+        self._drawn: tuple[object, ...] | None = None
+        self._said: list[tuple[Cell, ...]] | None = None
+        self.command_config: str | None = None
+        """Path of the client properties, for the equivalent command."""
+
+    def show(self, snapshot: Snapshot, group: str | None) -> None:
+        """Draw this group of this snapshot; never moves cursor, scroll or focus while the group is the same."""
+        other = group != self.group
+        self.snapshot, self.group = snapshot, group
+        if self.is_mounted:
+            self._update(fresh=other)
+
+    def on_mount(self) -> None:
+        self._update(fresh=True)
+
+    @property
+    def readings(self) -> Mapping[str, Reading[Any]]:
+        """The snapshot's readings that the pane draws from."""
+        return getattr(self.snapshot, self.reads) if self.snapshot is not None else {}
+
+    def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
+        """What the pane draws from: it is drawn again when one of these is another object."""
+        return (self.readings.get(group),)
+
+    def draw(self, snapshot: Snapshot, group: str, *, fresh: bool) -> None:
+        """Draw the group. `fresh`: it is another group than before."""
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        """Draw nothing: no group is selected."""
+        raise NotImplementedError
+
+    def focus_target(self) -> Widget:
+        """What gets the focus when the pane is entered."""
+        return self
+
+    def _update(self, *, fresh: bool) -> None:
+        if self.snapshot is None or self.group is None:
+            self._drawn = None
+            self._say([])
+            self.clear()
+            return
+        self._say(notices(self.snapshot, self.group, self.readings, self.what))
+        basis = self.basis(self.snapshot, self.group)
+        if fresh or self._drawn is None or not _same(self._drawn, basis):
+            self._drawn = basis
+            self.draw(self.snapshot, self.group, fresh=fresh)
+
+    def _say(self, lines: list[tuple[Cell, ...]]) -> None:
+        if lines == self._said:
+            return
+        self._said = lines
+        notice = self.query_one(Notice)
+        notice.set_class(bool(lines), "-said")
+        notice.update(ink(lines))
+
+
+def ink(lines: Iterable[Iterable[Cell]]) -> Content:
+    """Lines of cells as one text in the roles' colours, whatever the theme; nothing in it is markup."""
+    parts: list[tuple[str, str] | str] = []
+    for index, line in enumerate(lines):
+        if index:
+            parts.append("\n")
+        parts += [(text.plain(cell.text), f"${cell.role}" if cell.role else "") for cell in line]
+    return Content.assemble(*parts)
+
+
+def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))

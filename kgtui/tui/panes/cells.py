@@ -1,0 +1,113 @@
+"""What a pane says, before it is drawn: words with a role, never a colour.
+
+A role is the name of a `$kg-…` theme variable without the `$`, or empty. The text of a cell is anything a cluster may
+send: it goes through `kgtui.tui.text` when it is drawn.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len, chop_cells
+
+from kgtui.tui import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kgtui.model.offsets import PartitionLag
+
+OK = "kg-ok"
+WARN = "kg-warn"
+ERROR = "kg-error"
+MUTED = "kg-muted"
+ACCENT = "kg-accent"
+STALE = "kg-stale"
+ROLES = (OK, WARN, ERROR, MUTED, ACCENT, STALE)
+
+
+class Cell(NamedTuple):
+    """Words in one role."""
+
+    text: str
+    role: str = ""
+
+
+class Field(NamedTuple):
+    """A label and what stands beside it, one line or more."""
+
+    label: str
+    lines: tuple[tuple[Cell, ...], ...]
+
+
+class Section(NamedTuple):
+    """Fields under a title; an empty title for the first."""
+
+    title: str
+    fields: tuple[Field, ...]
+
+
+def field(label: str, *cells: Cell | str) -> Field:
+    """A field of one line."""
+    return Field(label, (tuple(Cell(one) if isinstance(one, str) else one for one in cells),))
+
+
+def unknown() -> Cell:
+    """What nobody told."""
+    return Cell(text.marks().unknown, MUTED)
+
+
+def none() -> Cell:
+    """What is known not to be there."""
+    return Cell(text.marks().none, MUTED)
+
+
+def number(value: int | None) -> Cell:
+    """A number in full, `0` as 0 and `?` when unknown."""
+    return unknown() if value is None else Cell(text.exact(value))
+
+
+def optional(value: str | None) -> Cell:
+    """A text that may be missing: `–` then."""
+    return none() if not value else Cell(value)
+
+
+def absent(reason: str) -> Cell:
+    """The mark of a missing offset or lag, from `PartitionLag.reason`: `–` no commit, `x` forbidden or deleted, `?`."""
+    if reason == "no commit":
+        return none()
+    if reason in ("forbidden", "topic deleted"):
+        return Cell(text.marks().forbidden, ERROR if reason == "forbidden" else WARN)
+    return unknown()
+
+
+def lag(row: PartitionLag) -> Cell:
+    """The lag of a partition, or the mark that says why there is none."""
+    return absent(row.reason) if row.lag is None else Cell(text.exact(row.lag), MUTED if row.lag == 0 else "")
+
+
+def wrap(cells: Iterable[Cell], width: int) -> list[tuple[Cell, ...]]:
+    """Cells as lines of at most `width` cells, broken at blanks; a word longer than a line is broken anywhere."""
+    lines: list[list[Cell]] = [[]]
+    used = 0
+    for cell in cells:
+        for word in _words(text.plain(cell.text)):
+            if used and used + cell_len(word.rstrip()) > width:
+                lines.append([])
+                used = 0
+            for piece in chop_cells(word, width) if cell_len(word.rstrip()) > width else [word]:
+                if used and used + cell_len(piece.rstrip()) > width:
+                    lines.append([])
+                    used = 0
+                if lines[-1] and lines[-1][-1].role == cell.role:
+                    lines[-1][-1] = Cell(lines[-1][-1].text + piece, cell.role)
+                else:
+                    lines[-1].append(Cell(piece, cell.role))
+                used += cell_len(piece)
+    return [tuple(line) for line in lines]
+
+
+def _words(shown: str) -> list[str]:
+    """Words, each with the blanks that follow it."""
+    return re.findall(r"\S+\s*|\s+", shown)

@@ -1,0 +1,141 @@
+"""The Config pane: the group's configuration and where each value comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from kgtui.tui import text
+from kgtui.tui.panes.base import Notice, Pane
+from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell
+from kgtui.tui.panes.columns import Column
+from kgtui.tui.panes.detail import DetailedTable
+from kgtui.tui.panes.summary import SummaryLine, joined
+from kgtui.tui.panes.table import LineTable
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.widget import Widget
+
+    from kgtui.model.command_line import View
+    from kgtui.model.group import GroupConfig
+    from kgtui.model.snapshot import Snapshot
+
+_SOURCES = {
+    "DYNAMIC_GROUP_CONFIG": "this group",
+    "GROUP_CONFIG": "this group",
+    "DYNAMIC_BROKER_CONFIG": "broker, dynamic",
+    "DYNAMIC_DEFAULT_BROKER_CONFIG": "cluster, dynamic",
+    "STATIC_BROKER_CONFIG": "broker's file",
+    "DEFAULT_CONFIG": "default",
+}
+_OF_GROUP = frozenset({"DYNAMIC_GROUP_CONFIG", "GROUP_CONFIG"})
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRow:
+    """One entry; `applies` is False for names of other group types, which the broker tells all the same."""
+
+    config: GroupConfig
+    applies: bool
+
+
+def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> list[ConfigRow]:
+    """Set for this group first, then what applies to its type, then the rest."""
+    rows = [ConfigRow(one, _applies(one.name, group_type)) for one in configs]
+    return sorted(rows, key=lambda row: (row.config.source not in _OF_GROUP, not row.applies, row.config.name))
+
+
+def _applies(name: str, group_type: str | None) -> bool:
+    prefix = name.partition(".")[0]
+    return group_type is None or prefix not in ("consumer", "share", "streams") or prefix == group_type
+
+
+def _name(row: ConfigRow) -> Cell:
+    return Cell(row.config.name, "" if row.applies else MUTED)
+
+
+def value_of(config: GroupConfig) -> str | None:
+    """The value; a hidden one is said to be hidden."""
+    return "(hidden)" if config.sensitive else config.value
+
+
+def _value(row: ConfigRow) -> Cell:
+    value = value_of(row.config)
+    if value is None:
+        return Cell("(not told)", MUTED)
+    if value == "":
+        return Cell('""', MUTED)
+    return Cell(value, ACCENT if row.config.source in _OF_GROUP else "" if row.applies else MUTED)
+
+
+def source_word(source: str) -> str:
+    """Where a value comes from, in a word or two; a source never heard of as the broker wrote it."""
+    return _SOURCES.get(source, source.lower().replace("_", " "))
+
+
+def _source(row: ConfigRow) -> Cell:
+    return Cell(source_word(row.config.source), ACCENT if row.config.source in _OF_GROUP else MUTED)
+
+
+def _synonyms(row: ConfigRow) -> str | None:
+    shown = [
+        f"{name}={'(hidden)' if row.config.sensitive else value} ({source_word(source)})"
+        for name, value, source in row.config.synonyms
+    ]
+    return f" {text.marks().arrow} ".join(shown) or None
+
+
+COLUMNS: list[Column[ConfigRow]] = [
+    Column("name", "CONFIG", lambda row: row.config.name, _name, least=20, most=44),
+    Column("value", "VALUE", lambda row: value_of(row.config) or "(not told)", _value, least=8, most=32),
+    Column("source", "FROM", lambda row: source_word(row.config.source), _source, rank=1, least=8, most=20),
+    Column("type", "TYPE", lambda row: row.config.type, lambda row: Cell((row.config.type or "?").lower(), MUTED),
+           rank=3, least=6),
+    Column("falls", "FALLS BACK TO", _synonyms, lambda row: Cell(_synonyms(row) or "", MUTED), rank=4, least=16,
+           most=60),
+    Column("says", "MEANS", lambda row: row.config.documentation or None,
+           lambda row: Cell(row.config.documentation or "", MUTED), rank=5, least=16, most=60),
+]  # fmt: skip
+
+
+class ConfigPane(Pane):
+    """One row an entry. Read only."""
+
+    reads: ClassVar[str] = "configs"
+    what: ClassVar[str] = "the configuration"
+    tool: ClassVar[View] = "configs"
+
+    def compose(self) -> ComposeResult:
+        yield Notice()
+        yield SummaryLine()
+        yield DetailedTable(LineTable[ConfigRow](COLUMNS, lambda row: row.config.name, id="config-table"))
+
+    @property
+    def table(self) -> LineTable[ConfigRow]:
+        """The table of entries."""
+        return self.query_one("#config-table", LineTable)
+
+    def focus_target(self) -> Widget:
+        return self.table
+
+    def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
+        return (snapshot.configs.get(group), snapshot.groups.get(group))
+
+    def draw(self, snapshot: Snapshot, group: str, *, fresh: bool) -> None:
+        reading, listing = snapshot.configs.get(group), snapshot.groups.get(group)
+        if reading is None:
+            self.clear()
+            return
+        rows = config_rows(reading.value, listing.type if listing is not None else None)
+        self.table.set_rows(rows, fresh=fresh)
+        own = sum(1 for row in rows if row.config.source in _OF_GROUP)
+        parts: list[tuple[Cell, ...]] = [(Cell(f"{own} set for this group", ACCENT if own else MUTED),)]
+        parts.append((Cell(f"{len(rows) - own} from brokers and defaults", MUTED),))
+        if listing is not None and listing.type == "classic":
+            parts.append((Cell("classic groups are configured in their clients", WARN),))
+        self.query_one(SummaryLine).say(joined(parts))
+
+    def clear(self) -> None:
+        self.table.set_rows((), fresh=True)
+        self.query_one(SummaryLine).say(())

@@ -1,0 +1,85 @@
+"""A table with what its narrow columns leave out: the whole row under the cursor stands below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from textual import on
+from textual.containers import Vertical, VerticalScroll
+from textual.widgets import Static
+
+from kgtui.tui.panes.base import ink
+from kgtui.tui.panes.cells import MUTED, Cell, wrap
+from kgtui.tui.panes.table import LineTable
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from kgtui.tui.panes.columns import Column
+
+RowT = TypeVar("RowT")
+LONGEST = 2_000
+"""Cells of one value that the detail writes out."""
+
+
+class RowDetail(VerticalScroll, can_focus=False):
+    """The whole of one row: every column by name, nothing cut."""
+
+    DEFAULT_CSS = """
+    RowDetail {
+        height: auto; max-height: 45%; background: $panel; display: none; scrollbar-size-vertical: 1;
+    }
+    RowDetail.-some { display: block; }
+    RowDetail Static { height: auto; }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield Static()
+
+    def describe(self, columns: tuple[Column[RowT], ...], row: RowT | None) -> None:
+        """Show this row; None empties the detail."""
+        self.set_class(row is not None, "-some")
+        lines = detail_lines(columns, row, max(16, self.container_size.width - 2)) if row is not None else []
+        self.query_one(Static).update(ink(lines))
+
+
+def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> list[tuple[Cell, ...]]:
+    """`title value   title value …` of one row, wrapped; columns that have nothing to say are left out."""
+    cells: list[Cell] = []
+    for column in columns:
+        value = column.detail(row)
+        if value.text:
+            cells += [Cell(f"{column.title.lower()} ", MUTED), value, Cell("   ")]
+    return wrap(cells, width)
+
+
+class DetailedTable(Vertical, Generic[RowT]):
+    """A table with its row detail, which gives way on a low screen."""
+
+    DEFAULT_CSS = """
+    DetailedTable { height: 1fr; }
+    DetailedTable.-low RowDetail { display: none; }
+    """
+
+    def __init__(self, table: LineTable[RowT], *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.table = table
+        self._told: object = None
+
+    def compose(self) -> ComposeResult:
+        yield self.table
+        yield RowDetail()
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.height < 10, "-low")
+        self._tell(force=True)
+
+    @on(LineTable.CursorMoved)
+    def _cursor_moved(self) -> None:
+        self._tell()
+
+    def _tell(self, *, force: bool = False) -> None:
+        row = self.table.row
+        if force or row != self._told:
+            self._told = row
+            self.query_one(RowDetail).describe(self.table.columns, row)

@@ -1,0 +1,254 @@
+"""The rows of the Offsets pane: partitions with their lag and owner, and what each topic amounts to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from kgtui.model.members import partitions_of
+from kgtui.model.offsets import LagTotal, PartitionLag, lags, total
+from kgtui.tui import text
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, absent, lag, none, number, optional
+from kgtui.tui.panes.columns import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    from kgtui.model.group import GroupDescription
+    from kgtui.model.members import Member
+    from kgtui.model.offsets import GroupOffsets, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRow:
+    """A partition, or a topic over its partitions (`partition` is -1 then, and `topic_total` is set)."""
+
+    topic: str
+    partition: int
+    lag: PartitionLag | None = None
+    owner: str | None = None
+    owner_id: str | None = None
+    topic_total: LagTotal | None = None
+    lost: int = 0
+
+    @property
+    def key(self) -> TopicPartition:
+        """What the cursor stays with."""
+        return self.topic, self.partition
+
+
+class Order(Enum):
+    """How the rows are sorted, in the order in which the key goes through them."""
+
+    TOPIC = "topic"
+    LAG = "lag"
+    LEAD = "lead"
+    OWNER = "owner"
+
+
+def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) -> list[OffsetRow]:
+    """Every partition with an offset, sorted by topic and partition."""
+    owners = owners_by_partition(description)
+    rows = []
+    for one in lags(offsets):
+        who = owners.get((one.topic, one.partition), ())
+        name = who[0].client_id if len(who) == 1 else f"{len(who)} members" if who else None
+        ids = ", ".join(member.member_id for member in who) or None
+        rows.append(OffsetRow(one.topic, one.partition, one, name, ids, lost=one.lost or 0))
+    return rows
+
+
+def owners_by_partition(description: GroupDescription | None) -> dict[TopicPartition, tuple[Member, ...]]:
+    """`(topic, partition)` → the members that read it; of a streams group those with the active task."""
+    owners: dict[TopicPartition, tuple[Member, ...]] = {}
+    if description is None:
+        return owners
+    topics: dict[str, list[str]] = {}
+    for part in (description.topology.subtopologies or ()) if description.topology else ():
+        names = [*part.source_topics, *(info.name for info in part.repartition_source_topics)]
+        topics.setdefault(part.subtopology, []).extend(names)
+    for member in description.members or ():
+        held = set(partitions_of(member.assignment))
+        for name, parts in member.streams.assignment.active if member.streams else ():
+            held.update((topic, part) for topic in topics.get(name, ()) for part in parts)
+        for one in held:
+            owners[one] = (*owners.get(one, ()), member)
+    return owners
+
+
+def arranged(
+    rows: Sequence[OffsetRow], order: str, *, descending: bool, lagging: bool, wanted: str = ""
+) -> list[OffsetRow]:
+    """Rows filtered and sorted; by topic with a row for each topic's total, taken over all its partitions."""
+    kept = [row for row in rows if (not lagging or is_lagging(row)) and _matches(row, wanted)]
+    if order == "topic":
+        return list(_with_totals(kept, rows, descending))
+    key = _KEYS.get(order, _KEYS["partition"])
+    known = [row for row in kept if key(row) is not None]
+    known.sort(key=lambda row: (key(row), row.key), reverse=descending)
+    return known + [row for row in kept if key(row) is None]
+
+
+def is_lagging(row: OffsetRow) -> bool:
+    """Whether the partition lags, has lost data, or may lag for all we know."""
+    one = row.lag
+    return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
+
+
+def _matches(row: OffsetRow, wanted: str) -> bool:
+    if not wanted:
+        return True
+    said = (row.topic, f"{row.topic}-{row.partition}", row.owner, row.owner_id, _note_text(row))
+    return any(wanted.lower() in part.lower() for part in said if part)
+
+
+def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descending: bool) -> Iterable[OffsetRow]:
+    by_topic: dict[str, list[OffsetRow]] = {}
+    for row in rows:
+        by_topic.setdefault(row.topic, []).append(row)
+    shown: dict[str, list[OffsetRow]] = {}
+    for row in kept:
+        shown.setdefault(row.topic, []).append(row)
+    for topic in sorted(shown, reverse=descending):
+        everyone = by_topic[topic]
+        if len(everyone) > 1:
+            summed = total(row.lag for row in everyone if row.lag is not None)
+            yield OffsetRow(topic, -1, topic_total=summed, lost=sum(row.lost for row in everyone))
+        yield from shown[topic]
+
+
+_KEYS: dict[str, Callable[[OffsetRow], Any]] = {
+    "partition": lambda row: row.partition,
+    "committed": lambda row: row.lag.position if row.lag else None,
+    "start": lambda row: row.lag.log_start if row.lag else None,
+    "end": lambda row: row.lag.log_end if row.lag else None,
+    "lag": lambda row: row.lag.lag if row.lag else None,
+    "lead": lambda row: row.lag.lead if row.lag else None,
+    "epoch": lambda row: row.lag.leader_epoch if row.lag else None,
+    "owner": lambda row: row.owner,
+    "metadata": lambda row: (row.lag.metadata or None) if row.lag else None,
+    "note": lambda row: _note_text(row) or None,
+}
+
+
+def columns_for(share: bool) -> list[Column[OffsetRow]]:
+    """The columns; of share groups the position is the share-partition start offset, and nothing has metadata."""
+    key = _KEYS
+    columns: list[Column[OffsetRow]] = [
+        Column("topic", "TOPIC", lambda row: row.topic, _topic, least=12, most=48, cut="middle"),
+        Column("partition", "P", lambda row: _partition(row).text, _partition, right=True),
+        Column("lag", "LAG", _widest_lag, _lag, right=True),
+        Column("committed", "START" if share else "COMMITTED", key["committed"], _position, rank=2, right=True),
+        Column("end", "LOG END", key["end"], lambda row: _bound(row, row.lag.log_end if row.lag else None),
+               rank=3, right=True),
+        Column("note", "NOTE", key["note"], _note, rank=1, least=15, most=28),
+        Column("lead", "LEAD", key["lead"], _lead, rank=5, right=True),
+        Column("start", "LOG START", key["start"], lambda row: _bound(row, row.lag.log_start if row.lag else None),
+               rank=6, right=True),
+        Column("owner", "OWNER", key["owner"], _owner, rank=4, least=14, most=28, cut="middle", whole=_whole_owner),
+        Column("epoch", "EPOCH", key["epoch"], lambda row: _of(row, row.lag.leader_epoch if row.lag else None),
+               rank=7, right=True),
+    ]  # fmt: skip
+    if not share:
+        columns.append(
+            Column("metadata", "METADATA", key["metadata"], lambda row: Cell(row.lag.metadata if row.lag else ""),
+                   rank=8, least=8, most=32)
+        )  # fmt: skip
+    return columns
+
+
+def _topic(row: OffsetRow) -> Cell:
+    if row.topic_total is not None:
+        return Cell(row.topic, ACCENT)
+    return Cell(row.topic)
+
+
+def _partition(row: OffsetRow) -> Cell:
+    return Cell(f"×{row.topic_total.partitions}", ACCENT) if row.topic_total else Cell(str(row.partition))
+
+
+def _widest_lag(row: OffsetRow) -> int | None:
+    return row.topic_total.lag if row.topic_total else row.lag.lag if row.lag else None
+
+
+def _lag(row: OffsetRow) -> Cell:
+    summed = row.topic_total
+    if summed is not None:
+        if summed.lag is None:
+            return Cell(text.lag(None, summed.unknown), ACCENT)
+        return Cell((text.marks().at_least.strip() if summed.unknown else "") + text.exact(summed.lag), ACCENT)
+    return lag(row.lag) if row.lag else none()
+
+
+def _of(row: OffsetRow, value: int | None) -> Cell:
+    if row.topic_total is not None:
+        return Cell("")
+    return none() if value is None else Cell(text.exact(value), MUTED)
+
+
+def _position(row: OffsetRow) -> Cell:
+    if row.lag is None:
+        return Cell("")
+    return absent(row.lag.reason) if row.lag.position is None else number(row.lag.position)
+
+
+def _bound(row: OffsetRow, value: int | None) -> Cell:
+    if row.lag is None:
+        return Cell("")
+    if value is not None:
+        return Cell(text.exact(value), MUTED)
+    return absent("" if row.lag.reason == "no commit" else row.lag.reason)
+
+
+def _lead(row: OffsetRow) -> Cell:
+    if row.lag is None:
+        return Cell("")
+    if row.lag.lost:
+        return Cell("0", ERROR)
+    return number(row.lag.lead) if row.lag.lead is not None else absent(row.lag.reason)
+
+
+def _owner(row: OffsetRow) -> Cell:
+    return Cell("") if row.lag is None else optional(row.owner)
+
+
+def _whole_owner(row: OffsetRow) -> Cell:
+    if row.lag is None:
+        return Cell("")
+    return Cell(f"{row.owner} {row.owner_id}") if row.owner else Cell("nobody", MUTED)
+
+
+def _note_text(row: OffsetRow) -> str:
+    if row.lost:
+        return f"{text.exact(row.lost)} lost"
+    return row.lag.reason if row.lag else ""
+
+
+def _note(row: OffsetRow) -> Cell:
+    said = _note_text(row)
+    if row.lost:
+        return Cell(f"{text.marks().fault} {said}", ERROR)
+    role = {"forbidden": ERROR, "topic deleted": WARN, "no commit": MUTED, "pending": MUTED, "": ""}.get(said, WARN)
+    return Cell(said, role)
+
+
+def summary(rows: Sequence[OffsetRow]) -> list[tuple[Cell, ...]]:
+    """What the rows amount to: lag, partitions, and how many could not be counted for which reason."""
+    summed = total(row.lag for row in rows if row.lag is not None)
+    parts: list[tuple[Cell, ...]] = [
+        (Cell("lag ", MUTED), Cell(text.lag(summed.lag, summed.unknown), ACCENT)),
+        (Cell(f"{text.exact(len(rows))} partitions of {len({row.topic for row in rows})} topics", MUTED),),
+    ]
+    counted: dict[str, int] = {}
+    for row in rows:
+        if row.lag is not None and row.lag.reason:
+            counted[row.lag.reason] = counted.get(row.lag.reason, 0) + 1
+    parts += [
+        (Cell(f"{count} {reason}", MUTED if reason == "no commit" else WARN),) for reason, count in counted.items()
+    ]
+    lost = sum(row.lost for row in rows)
+    if lost:
+        parts.append((Cell(f"{text.marks().fault} {text.exact(lost)} records lost", ERROR),))
+    return parts

@@ -1,0 +1,148 @@
+"""The Offsets pane: where the group stands in every partition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from kgtui.tui.panes.base import Notice, Pane
+from kgtui.tui.panes.cells import MUTED, WARN, Cell
+from kgtui.tui.panes.detail import DetailedTable
+from kgtui.tui.panes.offset_rows import OffsetRow, Order, arranged, columns_for, partition_rows, summary
+from kgtui.tui.panes.summary import SummaryLine, joined
+from kgtui.tui.panes.table import LineTable
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.widget import Widget
+
+    from kgtui.model.command_line import View
+    from kgtui.model.snapshot import Snapshot
+
+# What is looked for is the largest lag and the smallest lead.
+_DESCENDING = {"lag": True, "note": True}
+
+
+class OffsetsPane(Pane):
+    """One row a partition, under its topic's total; sorted, filtered, or only those that lag."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "sort", "Sort", id="sort", tooltip="Sort partitions by topic, lag, lead or owner."),
+        Binding("l", "only_lagging", "Lagging", id="lagging", tooltip="Show only partitions that lag."),
+        Binding("slash", "filter", "Filter", id="filter", tooltip="Filter partitions by topic, owner or note."),
+        Binding("escape", "drop_filter", "Drop filter", show=False),
+    ]
+    """
+    | key | does |
+    |---|---|
+    | s | sort by topic, lag, lead, owner |
+    | l | only what lags |
+    | / | filter by topic, owner or note |
+    | escape | drop the filter |
+    """
+
+    DEFAULT_CSS = """
+    OffsetsPane Input { display: none; height: 1; border: none; padding: 0 1; background: $panel; }
+    OffsetsPane.-filtering Input { display: block; }
+    """
+
+    reads: ClassVar[str] = "offsets"
+    what: ClassVar[str] = "the offsets"
+    tool: ClassVar[View] = "offsets"
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self._rows: list[OffsetRow] = []
+        self._order = Order.TOPIC.value
+        self._descending = False
+        self._lagging = False
+
+    def compose(self) -> ComposeResult:
+        yield Notice()
+        yield SummaryLine()
+        yield Input(placeholder="topic, owner or note", id="offsets-filter", select_on_focus=False)
+        yield DetailedTable(LineTable[OffsetRow]((), lambda row: row.key, id="offsets-table"))
+
+    @property
+    def table(self) -> LineTable[OffsetRow]:
+        """The table of partitions."""
+        return self.query_one("#offsets-table", LineTable)
+
+    def focus_target(self) -> Widget:
+        return self.table
+
+    def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
+        return (snapshot.offsets.get(group), snapshot.details.get(group))
+
+    def draw(self, snapshot: Snapshot, group: str, *, fresh: bool) -> None:
+        reading, details = snapshot.offsets.get(group), snapshot.details.get(group)
+        if reading is None:
+            self.clear()
+            return
+        self._rows = partition_rows(reading.value, details.value if details is not None else None)
+        self.table.set_columns(columns_for(bool(reading.value.share)))
+        self._arrange(fresh=fresh)
+
+    def clear(self) -> None:
+        self._rows = []
+        self.table.set_rows((), fresh=True)
+        self.query_one(SummaryLine).say(())
+
+    def _arrange(self, *, fresh: bool = False) -> None:
+        wanted = self.query_one(Input).value.strip()
+        shown = arranged(self._rows, self._order, descending=self._descending, lagging=self._lagging, wanted=wanted)
+        self.table.set_sorted(self._order, descending=self._descending)
+        self.table.set_rows(shown, fresh=fresh)
+        parts = summary(self._rows) if self._rows else [(Cell("nothing is committed", MUTED),)]
+        if self._lagging or wanted:
+            count = sum(1 for row in shown if row.lag is not None)
+            what = " only lagging" if self._lagging else " matching"
+            parts.insert(0, (Cell(f"{count}{what}", WARN),))
+        self.query_one(SummaryLine).say(joined(parts))
+
+    def action_sort(self) -> None:
+        """Sort by the next of topic, lag, lead and owner."""
+        names = [order.value for order in Order]
+        at = names.index(self._order) if self._order in names else -1
+        self._sort_by(names[(at + 1) % len(names)])
+
+    def action_only_lagging(self) -> None:
+        """Show only partitions that lag, and all again."""
+        self._lagging = not self._lagging
+        self._arrange()
+
+    def action_filter(self) -> None:
+        """Type a filter for the partitions."""
+        self.add_class("-filtering")
+        self.query_one(Input).focus()
+
+    def action_drop_filter(self) -> None:
+        """Drop the filter and go back to the table."""
+        self.query_one(Input).value = ""
+        self.remove_class("-filtering")
+        self.table.focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Escape is ours only while there is a filter to drop."""
+        return action != "drop_filter" or self.has_class("-filtering")
+
+    def _sort_by(self, column: str, *, descending: bool | None = None) -> None:
+        self._order = column
+        self._descending = _DESCENDING.get(column, False) if descending is None else descending
+        self._arrange()
+
+    @on(LineTable.HeadingPressed)
+    def _heading_pressed(self, event: LineTable.HeadingPressed) -> None:
+        same = event.column == self._order
+        self._sort_by(event.column, descending=not self._descending if same else None)
+
+    @on(Input.Changed)
+    def _filter_changed(self) -> None:
+        self._arrange()
+
+    @on(Input.Submitted)
+    def _filter_kept(self) -> None:
+        self.table.focus()

@@ -1,0 +1,337 @@
+"""A table that draws only the rows in sight: 10,000 rows scroll like ten, and a refresh moves nothing.
+
+Rows are immutable values in the order in which they are to be shown, each with a key. New rows replace the old ones:
+the cursor stays with its key and on its line, and only lines that differ are drawn again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from kgtui.tui import text
+from kgtui.tui.panes.cells import ROLES, Cell
+from kgtui.tui.panes.columns import GAP, Column, arrange, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from rich.style import Style
+    from textual import events
+
+RowT = TypeVar("RowT")
+
+
+class LineTable(ScrollView, Generic[RowT], can_focus=True):
+    """Rows under a fixed heading, with a cursor."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"table--heading", "table--sorted", "table--cursor", "table--odd"} | {
+        f"table--{role}" for role in ROLES
+    }
+    """
+    | class | description |
+    |---|---|
+    | `table--heading` | the line of titles |
+    | `table--sorted` | the title of the column that rows are sorted by |
+    | `table--cursor` | the row under the cursor, while the table has the focus |
+    | `table--odd` | the row under the cursor, while it has not |
+    | `table--kg-…` | words in that role |
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor(-1)", "Up", id="up", show=False),
+        Binding("down,j", "cursor(1)", "Down", id="down", show=False),
+        Binding("pageup", "page(-1)", "Page up", id="page-up", show=False),
+        Binding("pagedown", "page(1)", "Page down", id="page-down", show=False),
+        Binding("home,g", "edge(-1)", "First", id="first", show=False),
+        Binding("end,G", "edge(1)", "Last", id="last", show=False),
+    ]
+    """
+    | key | does |
+    |---|---|
+    | up, k / down, j | one row |
+    | pageup / pagedown | one page |
+    | home, g / end, G | first and last row |
+    """
+
+    DEFAULT_CSS = """
+    LineTable {
+        height: 1fr;
+        background: $surface;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        & > .table--heading { color: $kg-muted; text-style: bold; }
+        & > .table--sorted { color: $kg-accent; text-style: bold underline; }
+        & > .table--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
+        & > .table--odd { background: $block-cursor-blurred-background; }
+        & > .table--kg-ok { color: $kg-ok; }
+        & > .table--kg-warn { color: $kg-warn; }
+        & > .table--kg-error { color: $kg-error; }
+        & > .table--kg-muted { color: $kg-muted; }
+        & > .table--kg-accent { color: $kg-accent; }
+        & > .table--kg-stale { color: $kg-stale; }
+    }
+    """
+
+    class CursorMoved(Message):
+        """The cursor is on another row, or its row has changed."""
+
+        def __init__(self, table: LineTable[Any]) -> None:
+            super().__init__()
+            self.table = table
+            """The table it happened in."""
+
+        @property
+        def control(self) -> LineTable[Any]:
+            """The table, for `@on` selectors."""
+            return self.table
+
+    class HeadingPressed(Message):
+        """A column's title was clicked."""
+
+        def __init__(self, table: LineTable[Any], column: str) -> None:
+            super().__init__()
+            self.table = table
+            """The table it happened in."""
+            self.column = column
+            """Id of the column."""
+
+        @property
+        def control(self) -> LineTable[Any]:
+            """The table, for `@on` selectors."""
+            return self.table
+
+    cursor = reactive(0, repaint=False)
+    """Index of the row under the cursor; 0 while there are no rows."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column[RowT]],
+        key: Callable[[RowT], Hashable],
+        *,
+        id: str | None = None,  # noqa: A002 - Textual's name
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._columns = tuple(columns)
+        self._key = key
+        self._rows: Sequence[RowT] = ()
+        self._wanted: dict[str, int] = {}
+        self._arranged: list[tuple[Column[RowT], int]] = []
+        self.sorted_by: tuple[str, bool] | None = None
+
+    @property
+    def rows(self) -> Sequence[RowT]:
+        """The rows as shown."""
+        return self._rows
+
+    @property
+    def row(self) -> RowT | None:
+        """The row under the cursor."""
+        return self._rows[self.cursor] if self.cursor < len(self._rows) else None
+
+    @property
+    def columns(self) -> tuple[Column[RowT], ...]:
+        """Every column, shown or left out."""
+        return self._columns
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Ids of the columns that have room."""
+        return tuple(column.id for column, _ in self._arranged)
+
+    def set_columns(self, columns: Sequence[Column[RowT]]) -> None:
+        """Show other columns; widths start afresh."""
+        if [column.id for column in columns] != [column.id for column in self._columns]:
+            self._wanted = {}
+        self._columns = tuple(columns)
+        self._arrange()
+        self.refresh()
+
+    def set_sorted(self, column: str, *, descending: bool) -> None:
+        """Mark the column that the rows are sorted by."""
+        if self.sorted_by != (column, descending):
+            self.sorted_by = (column, descending)
+            self.refresh()
+
+    def set_rows(self, rows: Sequence[RowT], *, fresh: bool = False) -> None:
+        """Show these rows. `fresh` forgets the cursor and the widths: they belong to something else."""
+        old, at = self._rows, self.cursor
+        if fresh:
+            self._wanted = {}
+        elif old == rows:
+            return
+        self._rows = rows
+        target = 0 if fresh else self._find(old, at)
+        if len(rows) != len(old) or not self.virtual_size:
+            self._resize()
+        top = self.scroll_offset.y
+        in_sight = top <= at < top + self._lines
+        if fresh:
+            self.scroll_to(y=0, animate=False)
+        elif target != at and in_sight:
+            self.scroll_to(y=max(0, top + target - at), animate=False, immediate=True)
+        before = [column for column, _ in self._arranged], [width for _, width in self._arranged]
+        self._arrange()
+        after = [column for column, _ in self._arranged], [width for _, width in self._arranged]
+        if fresh or before != after or self.scroll_offset.y != top:
+            self.refresh()
+        else:
+            self._refresh_changed(old)
+        self.set_reactive(LineTable.cursor, target)
+        self.refresh_row(at)
+        self.refresh_row(target)
+        self.post_message(self.CursorMoved(self))
+
+    def move_to(self, key: Hashable) -> bool:
+        """Put the cursor on the row with this key; False if there is none."""
+        for index, row in enumerate(self._rows):
+            if self._key(row) == key:
+                self.cursor = index
+                return True
+        return False
+
+    def refresh_row(self, index: int) -> None:
+        """Draw one row again, if it is in sight."""
+        line = index - self.scroll_offset.y
+        if 0 <= line < self._lines:
+            self.refresh(Region(0, line + 1, self.size.width, 1))
+
+    @property
+    def _lines(self) -> int:
+        """How many rows are in sight."""
+        return max(1, self.scrollable_content_region.height - 1)
+
+    def _find(self, old: Sequence[RowT], at: int) -> int:
+        if at >= len(old) or not self._rows:
+            return 0
+        key = self._key(old[at])
+        if at < len(self._rows) and self._key(self._rows[at]) == key:
+            return at
+        for index, row in enumerate(self._rows):
+            if self._key(row) == key:
+                return index
+        return min(at, len(self._rows) - 1)
+
+    def _refresh_changed(self, old: Sequence[RowT]) -> None:
+        top = self.scroll_offset.y
+        for index in range(top, top + self._lines):
+            was = old[index] if index < len(old) else None
+            now = self._rows[index] if index < len(self._rows) else None
+            if was != now:
+                self.refresh_row(index)
+
+    def _resize(self) -> None:
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows) + 1)
+
+    def _arrange(self) -> None:
+        for column in self._columns:
+            wanted = measure(column, self._rows)
+            self._wanted[column.id] = max(wanted, self._wanted.get(column.id, 0))
+        self._arranged = arrange(self._columns, self._wanted, self.scrollable_content_region.width - 1)
+
+    def on_resize(self) -> None:
+        self._arrange()
+        self._resize()
+        self.refresh()
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        self.refresh_row(old)
+        self.refresh_row(new)
+        self._scroll_to_cursor()
+        self.post_message(self.CursorMoved(self))
+
+    def validate_cursor(self, index: int) -> int:
+        return max(0, min(index, len(self._rows) - 1))
+
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        super().watch_has_focus(_has_focus)
+        self.refresh_row(self.cursor)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self.refresh()
+
+    def _scroll_to_cursor(self) -> None:
+        top = self.scroll_offset.y
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False, immediate=True)
+        elif self.cursor >= top + self._lines:
+            self.scroll_to(y=self.cursor - self._lines + 1, animate=False, immediate=True)
+
+    def action_cursor(self, step: int) -> None:
+        """Move the cursor by rows."""
+        self.cursor += step
+
+    def action_page(self, step: int) -> None:
+        """Move the cursor by pages."""
+        self.cursor += step * max(1, self._lines - 1)
+
+    def action_edge(self, side: int) -> None:
+        """Move the cursor to the first or last row."""
+        self.cursor = 0 if side < 0 else len(self._rows) - 1
+
+    async def on_click(self, event: events.Click) -> None:
+        """Put the cursor on the row, or report the title."""
+        if event.y == 0:
+            column = self._column_at(event.x)
+            if column is not None:
+                self.post_message(self.HeadingPressed(self, column))
+        elif event.y - 1 + self.scroll_offset.y < len(self._rows):
+            self.cursor = event.y - 1 + self.scroll_offset.y
+
+    def _column_at(self, x: int) -> str | None:
+        left = 0
+        for column, width in self._arranged:
+            if left <= x < left + width + GAP:
+                return column.id
+            left += width + GAP
+        return None
+
+    def render_line(self, y: int) -> Strip:
+        """The heading for line 0, else the row that is scrolled to there."""
+        width = self.size.width
+        if y == 0:
+            return self._heading().adjust_cell_length(width, self.rich_style)
+        index = y - 1 + self.scroll_offset.y
+        if index >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        return self._line(index).adjust_cell_length(width, self._base(index))
+
+    def _heading(self) -> Strip:
+        style = self.get_component_rich_style("table--heading")
+        chosen = self.get_component_rich_style("table--sorted")
+        segments: list[Segment] = []
+        for column, width in self._arranged:
+            is_sorted = self.sorted_by is not None and self.sorted_by[0] == column.id
+            title = text.pad(column.title, width, right=column.right)
+            segments += [Segment(title, chosen if is_sorted else style), Segment(" " * GAP, style)]
+        return Strip(segments)
+
+    def _base(self, index: int) -> Style:
+        if index != self.cursor:
+            return self.rich_style
+        return self.get_component_rich_style("table--cursor" if self.has_focus else "table--odd")
+
+    def _line(self, index: int) -> Strip:
+        row, base, under = self._rows[index], self._base(index), index == self.cursor and self.has_focus
+        segments: list[Segment] = []
+        for column, width in self._arranged:
+            cell = column.cell(row)
+            style = base if under or not cell.role else base + self._ink(cell)
+            shown = text.plain(cell.text, width, cut=column.cut)
+            segments += [Segment(text.pad(shown, width, right=column.right), style), Segment(" " * GAP, base)]
+        return Strip(segments)
+
+    def _ink(self, cell: Cell) -> Style:
+        """The colour of a role, without its background."""
+        return self.get_component_rich_style(f"table--{cell.role}", partial=True)
