@@ -1,0 +1,1 @@
+"""How groups of each type behave: states, members, assignments and commits as functions of time."""

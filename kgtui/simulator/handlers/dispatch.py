@@ -1,0 +1,104 @@
+"""From a request's bytes to the answer's, as a broker of its release gives it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kgtui.protocol.header import decode_request_header, encode_response_header
+from kgtui.protocol.messages import (
+    API_VERSIONS,
+    APIS,
+    CONSUMER_GROUP_DESCRIBE,
+    DELETE_GROUPS,
+    DESCRIBE_CONFIGS,
+    DESCRIBE_GROUPS,
+    DESCRIBE_SHARE_GROUP_OFFSETS,
+    FIND_COORDINATOR,
+    LIST_GROUPS,
+    LIST_OFFSETS,
+    METADATA,
+    OFFSET_FETCH,
+    SHARE_GROUP_DESCRIBE,
+    STREAMS_GROUP_DESCRIBE,
+)
+from kgtui.simulator.handlers import cluster, configs, groups, offsets
+from kgtui.simulator.handlers.call import UNSUPPORTED_VERSION, Call
+from kgtui.simulator.listing import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kgtui.simulator.faults import Faults
+    from kgtui.simulator.nodes import Node
+    from kgtui.simulator.population import Population
+    from kgtui.simulator.world import World
+
+
+class Dispatch:
+    """Answers requests for all brokers of a cluster.
+
+    Attributes:
+        world: the cluster.
+        faults: what is wrong with it.
+        served: API key → how many requests were answered.
+    """
+
+    def __init__(self, world: World, faults: Faults) -> None:
+        self.world = world
+        self.faults = faults
+        self.served: dict[int, int] = {}
+        self._rows: dict[int, Rows] = {}
+        typed = groups.describe_typed
+        self._handlers: Mapping[int, Callable[[Call], dict[str, Any] | bytes]] = {
+            API_VERSIONS.key: cluster.api_versions,
+            METADATA.key: cluster.metadata,
+            FIND_COORDINATOR.key: cluster.find_coordinator,
+            LIST_GROUPS.key: partial(groups.list_groups, rows_of=self._rows_of),
+            DESCRIBE_GROUPS.key: groups.describe_groups,
+            CONSUMER_GROUP_DESCRIBE.key: partial(typed, group_type="consumer", feature="group.version"),
+            SHARE_GROUP_DESCRIBE.key: partial(typed, group_type="share", feature="share.version"),
+            STREAMS_GROUP_DESCRIBE.key: partial(typed, group_type="streams", feature="streams.version"),
+            DELETE_GROUPS.key: groups.delete_groups,
+            OFFSET_FETCH.key: offsets.offset_fetch,
+            LIST_OFFSETS.key: offsets.list_offsets,
+            DESCRIBE_SHARE_GROUP_OFFSETS.key: offsets.share_offsets,
+            DESCRIBE_CONFIGS.key: configs.describe_configs,
+        }
+
+    def answer(self, node: Node, request: bytes) -> bytes | None:
+        """The answer with its header, or None where a broker closes the connection: what it does not speak.
+
+        Raises:
+            DecodeError: the request is damaged.
+        """
+        header = decode_request_header(request)
+        offered = node.release.ranges.get(header.api_key)
+        if offered is None:
+            return None
+        low, high = offered
+        self.served[header.api_key] = self.served.get(header.api_key, 0) + 1
+        throttle = self.faults.of(node.id).throttle_ms
+        api = APIS[header.api_key]
+        if not low <= header.version <= high:
+            return self._refused_version(node, header.correlation_id) if api is API_VERSIONS else None
+        fields = api.request.decode(header.version, request, header.size)
+        error = self.faults.next_error(api.key)
+        call = Call(api, header.version, fields, node, self.world, self.faults, error, throttle)
+        body = self._handlers[api.key](call)
+        if not isinstance(body, bytes):
+            body = api.response.encode(header.version, body)
+        return encode_response_header(api, header.version, header.correlation_id) + body
+
+    def _refused_version(self, node: Node, correlation_id: int) -> bytes:
+        """A version of ApiVersions that this broker does not know: written as v0, with what it does know (KIP-511)."""
+        low, high = node.release.ranges[API_VERSIONS.key]
+        keys = [{"ApiKey": API_VERSIONS.key, "MinVersion": low, "MaxVersion": high}]
+        body = API_VERSIONS.response.encode(0, {"ErrorCode": UNSUPPORTED_VERSION, "ApiKeys": keys})
+        return encode_response_header(API_VERSIONS, 0, correlation_id) + body
+
+    def _rows_of(self, population: Population, version: int) -> Rows:
+        rows = self._rows.get(version)
+        if rows is None:
+            rows = self._rows[version] = Rows(population, version)
+        return rows

@@ -1,0 +1,172 @@
+"""Which versions of which API each Kafka release speaks, and what else a release changes.
+
+The ranges are `validVersions` of the request schemas inside the `kafka-clients` jar of that release, without the
+newest version where `latestVersionUnstable` says that brokers hide it. What is offered to clients is what both the
+release and our message tables speak.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgtui.errors import UsageError
+from kgtui.protocol.messages import APIS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Ranges = dict[int, tuple[int, int]]
+
+# fmt: off
+RANGES: Mapping[str, Ranges] = {
+    # kafka-clients 2.4.1
+    "2.4": {
+        2: (0, 5), 3: (0, 9), 9: (0, 6), 10: (0, 3), 15: (0, 5), 16: (0, 3), 18: (0, 3), 32: (0, 2), 42: (0, 2),
+    },
+    # kafka-clients 2.8.2
+    "2.8": {
+        2: (0, 6), 3: (0, 11), 9: (0, 7), 10: (0, 3), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
+    },
+    # kafka-clients 3.3.2
+    "3.3": {
+        2: (0, 7), 3: (0, 12), 9: (0, 8), 10: (0, 4), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
+    },
+    # kafka-clients 3.6.2
+    "3.6": {
+        2: (0, 8), 3: (0, 12), 9: (0, 8), 10: (0, 4), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
+    },
+    # kafka-clients 3.7.2
+    "3.7": {
+        2: (0, 8), 3: (0, 12), 9: (0, 9), 10: (0, 4), 15: (0, 5), 16: (0, 4), 18: (0, 3), 32: (0, 4), 42: (0, 2),
+    },
+    # kafka-clients 3.8.1
+    "3.8": {
+        2: (0, 8), 3: (0, 12), 9: (0, 9), 10: (0, 5), 15: (0, 5), 16: (0, 5), 18: (0, 3), 32: (0, 4), 42: (0, 2),
+        69: (0, 0),
+    },
+    # kafka-clients 3.9.2
+    "3.9": {
+        2: (0, 9), 3: (0, 12), 9: (0, 9), 10: (0, 6), 15: (0, 5), 16: (0, 5), 18: (0, 4), 32: (0, 4), 42: (0, 2),
+        69: (0, 0),
+    },
+    # kafka-clients 4.0.1
+    "4.0": {
+        2: (1, 10), 3: (0, 13), 9: (1, 9), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
+        69: (0, 1),
+    },
+    # kafka-clients 4.1.2
+    "4.1": {
+        2: (1, 10), 3: (0, 13), 9: (1, 9), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
+        69: (0, 1), 77: (1, 1), 90: (0, 0),
+    },
+    # kafka-clients 4.2.1
+    "4.2": {
+        2: (1, 11), 3: (0, 13), 9: (1, 10), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
+        69: (0, 1), 77: (1, 1), 89: (0, 0), 90: (0, 1),
+    },
+    # kafka-clients 4.3.1
+    "4.3": {
+        2: (1, 11), 3: (0, 13), 9: (1, 10), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 4), 32: (1, 4), 42: (0, 2),
+        69: (0, 1), 77: (1, 1), 89: (0, 0), 90: (0, 1),
+    },
+    # kafka-clients 4.4.0
+    "4.4": {
+        2: (1, 11), 3: (0, 13), 9: (1, 10), 10: (0, 6), 15: (0, 6), 16: (0, 5), 18: (0, 5), 32: (1, 4), 42: (0, 3),
+        69: (0, 1), 77: (1, 1), 89: (0, 1), 90: (0, 1),
+    },
+}
+# fmt: on
+
+NEWEST = "4.4"
+
+DESCRIBED_BY = {"consumer": 69, "share": 77, "streams": 89}
+"""The API that describes groups of each type newer than classic: a release without it has no such groups."""
+
+FEATURE_OF = {69: "group.version", 77: "share.version", 89: "streams.version", 90: "share.version"}
+"""The feature that must be finalized for an API to work (KIP-848, KIP-932, KIP-1071)."""
+
+_METADATA_LEVEL = {
+    "3.3": 7, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 31,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One Kafka release as a broker runs it.
+
+    Attributes:
+        name: `major.minor`.
+        ranges: API key → lowest and highest version offered.
+    """
+
+    name: str
+    ranges: Mapping[int, tuple[int, int]]
+
+    @property
+    def number(self) -> tuple[int, int]:
+        """Major and minor number."""
+        major, _, minor = self.name.partition(".")
+        return int(major), int(minor)
+
+    @property
+    def scala_coordinator(self) -> bool:
+        """Whether groups are kept by the old coordinator: state filters by exact case, lists while loading.
+
+        Releases from 3.8 on are taken to run the new one, which groups of type `consumer` need.
+        """
+        return 69 not in self.ranges
+
+    @property
+    def tells_features(self) -> bool:
+        """Whether ApiVersions carries features (KIP-584, from 2.7 on)."""
+        return self.number >= (2, 7)
+
+    def has_type(self, group_type: str) -> bool:
+        """Whether groups of this type can live on such a broker."""
+        key = DESCRIBED_BY.get(group_type)
+        return key is None or key in self.ranges
+
+    def default_features(self) -> dict[str, int]:
+        """Features finalized on a cluster freshly formatted with this release."""
+        features: dict[str, int] = {}
+        if self.name in _METADATA_LEVEL:
+            features["metadata.version"] = _METADATA_LEVEL[self.name]
+        if self.number >= (4, 0):
+            features["group.version"] = 1
+            features["transaction.version"] = 2
+        if self.number >= (4, 2):
+            features["share.version"] = 2 if self.number >= (4, 4) else 1
+            features["streams.version"] = 1
+        return features
+
+
+def offered(ranges: Mapping[int, tuple[int, int]]) -> Ranges:
+    """What of a release's versions our message tables can speak."""
+    common: Ranges = {}
+    for key, (low, high) in ranges.items():
+        api = APIS.get(key)
+        if api is not None and max(low, api.low) <= min(high, api.high):
+            common[key] = (max(low, api.low), min(high, api.high))
+    return common
+
+
+def release(name: str) -> Release:
+    """The release of that name; a patch number (`4.3.1`) is allowed and makes no difference.
+
+    Raises:
+        UsageError: no data for it.
+    """
+    short = ".".join(name.strip().split(".")[:2])
+    if short not in RANGES:
+        raise UsageError(f"no Kafka {name!r} can be simulated; known are {', '.join(RANGES)}")
+    return Release(short, offered(RANGES[short]))
+
+
+def releases(names: str) -> tuple[Release, ...]:
+    """The releases of a comma list: broker i runs number i modulo their count.
+
+    Raises:
+        UsageError: no data for one of them.
+    """
+    return tuple(release(name) for name in names.split(",") if name.strip()) or (release(NEWEST),)
