@@ -30,13 +30,13 @@ class RequestHeader(NamedTuple):
 def encode_request_header(api: Api, version: int, correlation_id: int, client_id: str | None) -> bytes:
     """Write the header of a request; the client id is never compact, also where there are tagged fields.
 
-    Raises EncodeError when the client id is too long or a number does not fit.
+    Raises EncodeError when the client id is too long or no Unicode, or a number does not fit.
     """
-    name = b"" if client_id is None else client_id.encode("utf-8", "surrogateescape")
-    length = -1 if client_id is None else len(name)
     try:
+        name = b"" if client_id is None else client_id.encode("utf-8", "surrogateescape")
+        length = -1 if client_id is None else len(name)
         head = _REQUEST.pack(api.key, version, correlation_id, length)
-    except error as err:
+    except (error, UnicodeEncodeError) as err:
         raise EncodeError(f"{api.name} request header: {err}") from err
     return head + name + (b"\0" if api.request_header(version) == 2 else b"")
 

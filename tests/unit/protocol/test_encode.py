@@ -1,0 +1,160 @@
+"""What an encoder refuses, what it may leave out, and what a mistake in a table is answered with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.errors import DecodeError, EncodeError
+from kgtui.protocol import messages as m
+from kgtui.protocol.schema import Message
+from kgtui.protocol.table import Rows, Versions, parse
+
+if TYPE_CHECKING:
+    from kgtui.protocol.schema import Api
+
+
+def shortly(value: object) -> str:
+    """A test's name for a value."""
+    return getattr(value, "name", repr(value)[:40])
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "value"),
+    [
+        (m.LIST_GROUPS, 3, {"StatesFilter": ["Stable"]}),
+        (m.LIST_GROUPS, 4, {"TypesFilter": ["share"]}),
+        (m.FIND_COORDINATOR, 0, {"Key": "g", "KeyType": 1}),
+        (m.FIND_COORDINATOR, 4, {"Key": "g"}),
+        (m.OFFSET_FETCH, 6, {"GroupId": "g", "RequireStable": True}),
+        (m.OFFSET_FETCH, 7, {"Groups": [{"GroupId": "g"}]}),
+        (m.METADATA, 3, {"AllowAutoTopicCreation": False}),
+        (m.DESCRIBE_GROUPS, 2, {"Groups": ["g"], "IncludeAuthorizedOperations": True}),
+    ],
+    ids=shortly,
+)
+def test_what_a_version_cannot_say_is_refused(api: Api, version: int, value: dict[str, Any]) -> None:
+    """A filter that is dropped silently would list the wrong groups."""
+    with pytest.raises(EncodeError, match="may not be left out"):
+        api.request.encode(version, value)
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "value", "same_as"),
+    [
+        (m.LIST_GROUPS, 3, {"StatesFilter": [], "TypesFilter": []}, {}),
+        (m.FIND_COORDINATOR, 0, {"Key": "g", "KeyType": 0}, {"Key": "g"}),
+        (m.METADATA, 3, {"Topics": [], "AllowAutoTopicCreation": True}, {"Topics": []}),
+        (
+            m.OFFSET_FETCH,
+            8,
+            {"Groups": [{"GroupId": "g", "Topics": None, "MemberId": "m", "MemberEpoch": 4}]},
+            {"Groups": [{"GroupId": "g", "Topics": None}]},
+        ),
+    ],
+    ids=shortly,
+)
+def test_defaults_and_ignorable_fields_are_left_out(
+    api: Api, version: int, value: dict[str, Any], same_as: dict[str, Any]
+) -> None:
+    assert api.request.encode(version, value) == api.request.encode(version, same_as)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ({"Groups": [{"GroupId": None}]}, "GroupId cannot be null"),
+        ({"Groups": None}, "Groups cannot be null"),
+        ({"Groups": [{"GroupId": 7}]}, "encode"),
+        ({"Groups": [{"Groupid": "typo"}]}, "no field Groupid"),
+        ({"Grops": []}, "no field Grops"),
+        ({"Groups": 5}, "len"),
+        ({"Groups": ["not a row"]}, "keys"),
+        ({"ErrorCode": 2**15}, "format"),
+        ({"ErrorCode": "16"}, "integer"),
+        ({"Groups": [{"GroupId": "x" * 32_768}]}, "32768 bytes; Kafka allows 32767"),
+        ({"Groups": [{"GroupId": "\ud800"}]}, "surrogates not allowed"),
+    ],
+    ids=shortly,
+)
+@pytest.mark.parametrize("version", [0, 5])
+def test_a_value_of_the_wrong_kind_is_an_encode_error(version: int, value: dict[str, Any], reason: str) -> None:
+    with pytest.raises(EncodeError, match=reason):
+        m.LIST_GROUPS.response.encode(version, value)
+
+
+def test_the_longest_id_that_kafka_allows() -> None:
+    value = {"Groups": [{"GroupId": "x" * 32_767}]}
+    for version in (0, 5):
+        data = m.LIST_GROUPS.response.encode(version, value)
+        assert m.LIST_GROUPS.response.decode(version, data)["Groups"][0]["GroupId"] == "x" * 32_767
+
+
+@pytest.mark.parametrize("version", [-1, 6])
+def test_a_version_that_is_not_spoken(version: int) -> None:
+    with pytest.raises(EncodeError, match="ListGroupsRequest is spoken in versions 0 to 5"):
+        m.LIST_GROUPS.request.encode(version, {})
+    with pytest.raises(DecodeError, match="ListGroupsRequest is spoken in versions 0 to 5"):
+        m.LIST_GROUPS.request.decode(version, b"")
+
+
+def test_a_null_that_the_version_does_not_allow_is_a_decode_error() -> None:
+    with pytest.raises(DecodeError, match="GroupId is null") as caught:
+        m.LIST_GROUPS.response.decode(5, bytes(6) + b"\2\0\1\1\1\0\0")
+    assert caught.value.position == 8
+    with pytest.raises(DecodeError, match="Groups is null"):
+        m.LIST_GROUPS.response.decode(5, bytes(8))
+
+
+def test_a_tagged_field_may_not_reach_beyond_its_size() -> None:
+    """A tag's content is read inside its own bytes; more of it is skipped, less of it is damage."""
+    start = bytes(2) + b"\1" + bytes(4)
+    epoch = (9).to_bytes(8, "big")
+    longer = start + b"\1\1\x0a" + epoch + b"??"
+    assert m.API_VERSIONS.response.decode(3, longer)["FinalizedFeaturesEpoch"] == 9
+    with pytest.raises(DecodeError):
+        m.API_VERSIONS.response.decode(3, start + b"\1\1\4" + epoch)
+
+
+def test_a_value_may_be_any_mapping_and_any_sequence() -> None:
+    from types import MappingProxyType
+
+    rows = (MappingProxyType({"GroupId": "g"}),)
+    assert m.LIST_GROUPS.response.encode(5, MappingProxyType({"Groups": rows})) == (
+        m.LIST_GROUPS.response.encode(5, {"Groups": [{"GroupId": "g"}]})
+    )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        (("Name", "text", "0+"),),
+        (("Name", "Struct", "0+"),),
+        (("Name", "string", "0+", (("Inner", "int8", "0+"),)),),
+        (("Name", "string", "0+", "nulable 0+"),),
+        (("Name", "string", "zero"),),
+        (("Name", "int32", "0+", "default none"),),
+    ],
+    ids=shortly,
+)
+def test_a_mistake_in_a_table_is_found_when_it_is_parsed(rows: Rows) -> None:
+    with pytest.raises(ValueError, match=r"Name|invalid literal"):
+        parse("Broken", rows)
+
+
+@pytest.mark.parametrize(("text", "low", "high"), [("3+", 3, 32767), ("0-7", 0, 7), ("5", 5, 5)])
+def test_ranges_of_versions(text: str, low: int, high: int) -> None:
+    versions = Versions.parse(text)
+    assert versions == (low, high)
+    assert versions.has(low)
+    assert versions.has(high)
+    assert not versions.has(low - 1)
+
+
+def test_codecs_are_made_when_first_needed_and_kept() -> None:
+    message = Message("Once", (("Name", "string", "0+"),), low=0, high=1, flexible=1)
+    assert message.encode(0, {"Name": "x"}) == b"\0\1x"
+    assert message.encode(1, {"Name": "x"}) == b"\2x\0"
+    assert message.decode(1, b"\2x\0") == {"Name": "x"}
+    assert repr(message) == "Message(Once 0-1)"

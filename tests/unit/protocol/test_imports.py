@@ -1,0 +1,22 @@
+"""The protocol room is light and leans on nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import sys
+before = set(sys.modules)
+import kgtui.protocol.fast, kgtui.protocol.header, kgtui.protocol.codes
+import kgtui.protocol.consumer, kgtui.protocol.connect, kgtui.protocol.registry
+kgtui = {name for name in sys.modules if name.split('.')[0] == 'kgtui'}
+print(sorted(n for n in kgtui if not n.startswith('kgtui.protocol') and n not in ('kgtui', 'kgtui.errors')))
+rest = {name.split('.')[0] for name in set(sys.modules) - before} - {'kgtui'} - sys.stdlib_module_names
+print(sorted(rest), 'socket' in sys.modules, 'asyncio' in sys.modules)
+"""
+
+
+def test_it_imports_the_standard_library_and_the_errors_only() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines() == ["[]", "[] False False"]
