@@ -135,6 +135,8 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         resolve(coordinates, partial, transitive)
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"nothing was resolved for {target.name}")
+        for second in partial.glob("slf4j-reload4j-*.jar"):
+            second.unlink()  # 3.9 brings a logger along: with two, tools complain on standard error
         partial.chmod(0o755)
         try:
             partial.rename(target)

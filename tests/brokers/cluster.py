@@ -1,0 +1,180 @@
+"""A real Kafka cluster on loopback, and what tests do with it besides what they test."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.cimpl import NewTopic
+
+from tests.brokers import wire
+from tests.brokers.config import CLUSTER_ID, HOST, choose_ports, server_properties, write_properties
+from tests.brokers.process import SHORT_LIVED, Java, run_tool
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+START_TIMEOUT = 90.0
+"""Seconds for a broker to answer, on a machine that is busy with the rest of the tests."""
+
+MAIN_CLASSES = {
+    "GroupsCommand": "org.apache.kafka.tools.GroupsCommand",
+    "TopicCommand": "org.apache.kafka.tools.TopicCommand",
+    "FeatureCommand": "org.apache.kafka.tools.FeatureCommand",
+    "GetOffsetShell": "org.apache.kafka.tools.GetOffsetShell",
+    "ConsumerGroupCommand": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+    "ShareGroupCommand": "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
+    "StreamsGroupCommand": "org.apache.kafka.tools.streams.StreamsGroupCommand",
+    "ConfigCommand": "kafka.admin.ConfigCommand",
+}
+"""Short names for `Cluster.tool`."""
+
+
+class Cluster:
+    """Brokers of one version, from `start` to `stop`.
+
+    Attributes:
+        version: Kafka's, such as `4.3.1`.
+        bootstrap: `host:port,…` of the listener without encryption or login.
+        folder: logs and configuration of the brokers.
+        nodes: the processes, in the order of their ids (from 1).
+    """
+
+    def __init__(
+        self,
+        version: str,
+        folder: Path,
+        *,
+        nodes: int = 1,
+        protocols: Mapping[str, str] | None = None,
+        extra: Mapping[str, str] | None = None,
+        format_arguments: Sequence[str] = (),
+    ) -> None:
+        self.version = version
+        self.folder = folder
+        self.nodes: list[Java] = []
+        self._protocols = dict(protocols or {"PLAINTEXT": "PLAINTEXT"})
+        self._ports = choose_ports(nodes, list(self._protocols))
+        self._extra = dict(extra or {})
+        self._format_arguments = list(format_arguments)
+        self.bootstrap = self.addresses(next(iter(self._protocols)))
+        self._admin: AdminClient | None = None
+
+    def addresses(self, listener: str) -> str:
+        """`host:port,…` of one listener of every broker."""
+        return ",".join(f"{HOST}:{ports.listeners[listener]}" for ports in self._ports)
+
+    def start(self) -> None:
+        """Formats, starts and waits until every broker answers.
+
+        Raises:
+            JavaFailedError: one of them does not; carries the end of its log.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.nodes = [self._start_node(node) for node in range(1, len(self._ports) + 1)]
+            self._wait_until_it_answers()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Ends every broker; configuration and logs stay, data does not."""
+        for process in self.nodes:
+            process.stop()
+        for data in self.folder.glob("data-*"):
+            shutil.rmtree(data, ignore_errors=True)
+
+    def tool(
+        self, main_class: str, *arguments: str, jvm: Sequence[str] = SHORT_LIVED
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs one of Kafka's own command line tools of this version against this cluster.
+
+        Args:
+            main_class: a class name, or a short one of `MAIN_CLASSES`.
+            arguments: as to the shell script; `--bootstrap-server` is added unless given.
+            jvm: options for `java`.
+        """
+        given = [*arguments]
+        if "--bootstrap-server" not in given:
+            given = ["--bootstrap-server", self.bootstrap, *given]
+        return run_tool(self.version, MAIN_CLASSES.get(main_class, main_class), given, jvm=jvm)
+
+    @property
+    def admin(self) -> AdminClient:
+        """A client of librdkafka, for what tests have to set up."""
+        if self._admin is None:
+            self._admin = AdminClient(self.client_config())
+        return self._admin
+
+    def client_config(self, **more: Any) -> dict[str, Any]:
+        """What a client of librdkafka needs to come here; its chatter on standard error is off."""
+        return {"bootstrap.servers": self.bootstrap, "log_level": 0, **more}
+
+    def create_topic(self, name: str, partitions: int = 1, **config: str) -> None:
+        """Creates a topic and returns when its leaders are known."""
+        (created,) = self.admin.create_topics([NewTopic(name, partitions, 1, config=config)]).values()
+        created.result(30)
+        deadline = time.monotonic() + 30
+        while True:
+            topic = self.admin.list_topics(name, timeout=10).topics[name]
+            leaders = [p.leader for p in topic.partitions.values() if p.leader >= 0]
+            if topic.error is None and len(leaders) == partitions:
+                return
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"topic {name} has no leaders")
+
+    def delete_topic(self, name: str) -> None:
+        """Deletes a topic."""
+        (deleted,) = self.admin.delete_topics([name]).values()
+        deleted.result(30)
+
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        """Moves the log start of a partition to offset `before`."""
+        (deleted,) = self.admin.delete_records([TopicPartition(topic, partition, before)]).values()
+        deleted.result(30)
+
+    def configure_group(self, group: str, config: Mapping[str, str]) -> None:
+        """Sets dynamic configs of a group, whether it exists or not."""
+        changes = [ConfigEntry(k, v, incremental_operation=AlterConfigOpType.SET) for k, v in config.items()]
+        resource = ConfigResource(ConfigResource.Type.GROUP, group, incremental_configs=changes)
+        (altered,) = self.admin.incremental_alter_configs([resource]).values()
+        altered.result(30)
+
+    def produce(self, topic: str, records: int, partition: int = 0) -> None:
+        """Appends `records` records to one partition and waits until the broker has them."""
+        producer = Producer(self.client_config())
+        for number in range(records):
+            producer.produce(topic, partition=partition, key=str(number), value=f"value {number}")
+        if left := producer.flush(30):
+            raise TimeoutError(f"{left} records of {topic}-{partition} were not taken")
+
+    def commit(self, group: str, offsets: Mapping[tuple[str, int], int], metadata: str = "") -> None:
+        """Commits offsets for a group without joining it: of a new name it makes a simple group."""
+        wire.commit(self.bootstrap, group, offsets, metadata, timeout=30)
+
+    def _start_node(self, node: int) -> Java:
+        data = self.folder / f"data-{node}"
+        properties = server_properties(self.version, node, self._ports, data, self._protocols, self._extra)
+        config = str(write_properties(self.folder / f"server-{node}.properties", properties))
+        program = ["kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", config, *self._format_arguments]
+        program += ["--then", "kafka.Kafka", config]
+        return Java(self.version, "Launch.java", program, self.folder / f"broker-{node}.log", heap="512m")
+
+    def _wait_until_it_answers(self) -> None:
+        deadline = time.monotonic() + START_TIMEOUT
+        while True:
+            try:
+                if len(self.admin.list_topics(timeout=2).brokers) == len(self.nodes):
+                    return
+            except KafkaException:
+                pass
+            for process in self.nodes:
+                if not process.running or time.monotonic() > deadline:
+                    raise process.failed("the broker does not answer")

@@ -1,0 +1,129 @@
+"""The configuration of test brokers: KRaft, broker and controller in one process, on loopback."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+HOST = "127.0.0.1"
+CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
+
+FAST_GROUPS = {
+    "group.initial.rebalance.delay.ms": "0",
+    # Lower bounds only: what groups get by default stays as Kafka ships it, tests compare it.
+    "group.consumer.min.heartbeat.interval.ms": "200",
+    "group.consumer.min.session.timeout.ms": "1000",
+}
+FAST_GROUPS_4 = {
+    "group.share.min.heartbeat.interval.ms": "200",
+    "group.streams.min.heartbeat.interval.ms": "200",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The ports of one node: one for each listener."""
+
+    listeners: Mapping[str, int]
+    controller: int
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody listens on at the moment."""
+    with ExitStack() as held:
+        found = []
+        for _ in range(count):
+            probe = held.enter_context(socket.socket())
+            probe.bind((HOST, 0))
+            found.append(int(probe.getsockname()[1]))
+        return found
+
+
+def choose_ports(nodes: int, listeners: Sequence[str]) -> list[Ports]:
+    """Free ports for each node of a cluster."""
+    each = len(listeners) + 1
+    ports = free_ports(nodes * each)
+    chunks = [ports[i : i + each] for i in range(0, len(ports), each)]
+    return [Ports(dict(zip(listeners, chunk[:-1], strict=True)), chunk[-1]) for chunk in chunks]
+
+
+def server_properties(
+    version: str,
+    node: int,
+    cluster: Sequence[Ports],
+    data: Path,
+    protocols: Mapping[str, str],
+    extra: Mapping[str, str],
+) -> dict[str, str]:
+    """`server.properties` of node `node` (from 1) of a cluster.
+
+    Args:
+        version: Kafka's, such as `4.3.1`.
+        node: the node id.
+        cluster: the ports of every node, in the order of their ids.
+        data: where the node keeps its log.
+        protocols: security protocol by listener; the first listener is the one between brokers.
+        extra: what else to set, such as an authorizer.
+    """
+    ports = cluster[node - 1]
+    own = ",".join(f"{name}://{HOST}:{port}" for name, port in ports.listeners.items())
+    voters = ",".join(f"{i}@{HOST}:{other.controller}" for i, other in enumerate(cluster, 1))
+    copies = str(min(3, len(cluster)))
+    return {
+        "process.roles": "broker,controller",
+        "node.id": str(node),
+        "controller.quorum.voters": voters,
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"{own},CONTROLLER://{HOST}:{ports.controller}",
+        "advertised.listeners": own,
+        "inter.broker.listener.name": next(iter(protocols)),
+        "listener.security.protocol.map": ",".join(
+            f"{name}:{protocol}" for name, protocol in {**protocols, "CONTROLLER": "PLAINTEXT"}.items()
+        ),
+        "log.dirs": str(data),
+        "num.network.threads": "2",
+        "num.io.threads": "4",
+        "log.cleaner.enable": "false",
+        "auto.create.topics.enable": "false",
+        "offsets.topic.num.partitions": "5",
+        "offsets.topic.replication.factor": copies,
+        "transaction.state.log.num.partitions": "1",
+        "transaction.state.log.replication.factor": copies,
+        "transaction.state.log.min.isr": "1",
+        **FAST_GROUPS,
+        **(_of_release_3() if version.startswith("3.") else _of_release_4(copies)),
+        **extra,
+    }
+
+
+def _of_release_3() -> dict[str, str]:
+    # Kafka 3.9 has KIP-848 groups, but switched off, and no configs of groups.
+    return {
+        "group.coordinator.rebalance.protocols": "classic,consumer",
+        "group.consumer.heartbeat.interval.ms": "500",
+    }
+
+
+def _of_release_4(copies: str) -> dict[str, str]:
+    return {
+        "share.coordinator.state.topic.num.partitions": "5",
+        "share.coordinator.state.topic.replication.factor": copies,
+        "share.coordinator.state.topic.min.isr": "1",
+        **FAST_GROUPS_4,
+    }
+
+
+def write_properties(path: Path, properties: Mapping[str, str]) -> Path:
+    """Writes a Java properties file; backslashes and line ends in values are escaped."""
+    lines = []
+    for key, value in properties.items():
+        escaped = value.replace("\\", "\\\\").replace("\n", "\\n")
+        lines.append(f"{key}={escaped}\n")
+    path.write_text("".join(lines), encoding="utf-8")
+    return path

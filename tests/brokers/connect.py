@@ -1,0 +1,93 @@
+"""A Connect worker with one connector, for a live group of protocol type `connect`."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+from tests.brokers.config import HOST, free_ports, write_properties
+
+if TYPE_CHECKING:
+    from tests.brokers.cluster import Cluster
+
+CONNECTOR = "file-source"
+
+
+class Worker:
+    """One distributed worker; whoever starts its JVM gives it `properties`.
+
+    Attributes:
+        properties: the worker's configuration file.
+        url: its REST interface, which is also what it tells its group.
+    """
+
+    def __init__(self, cluster: Cluster, group: str = "connect-cluster") -> None:
+        (port,) = free_ports(1)
+        self.url = f"http://{HOST}:{port}/"
+        self.lines = cluster.folder / "lines.txt"
+        converter = "org.apache.kafka.connect.storage.StringConverter"
+        storage = {
+            f"{what}.storage.{key}": value
+            for what in ("config", "offset", "status")
+            for key, value in (("topic", f"connect-{what}s"), ("replication.factor", "1"))
+        }
+        cluster.folder.mkdir(parents=True, exist_ok=True)
+        self.properties = write_properties(
+            cluster.folder / "worker.properties",
+            {
+                "bootstrap.servers": cluster.bootstrap,
+                "group.id": group,
+                "listeners": self.url.rstrip("/"),
+                "rest.advertised.host.name": HOST,
+                "rest.advertised.port": str(port),
+                "plugin.discovery": "service_load",
+                "key.converter": converter,
+                "value.converter": converter,
+                "offset.storage.partitions": "1",
+                "status.storage.partitions": "1",
+                "scheduled.rebalance.max.delay.ms": "0",
+                **storage,
+            },
+        )
+
+    def wait_until_running(self, timeout: float) -> None:
+        """Creates the connector as soon as the worker answers, and waits until its task runs.
+
+        Raises:
+            TimeoutError: it does not; carries the worker's last answer.
+        """
+        self.lines.write_text("one\ntwo\nthree\n", encoding="utf-8")
+        config = {
+            "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+            "tasks.max": "1",
+            "file": str(self.lines),
+            "topic": "connect-lines",
+        }
+        deadline = time.monotonic() + timeout
+        created = False
+        answer: Any = None
+        while time.monotonic() < deadline:
+            try:
+                if not created:
+                    self._ask("PUT", f"connectors/{CONNECTOR}/config", config)
+                    created = True
+                answer = self._ask("GET", f"connectors/{CONNECTOR}/status")
+                if [task["state"] for task in answer["tasks"]] == ["RUNNING"]:
+                    return
+            except OSError as error:  # not listening yet, or an HTTP error while it rebalances
+                answer = error
+            time.sleep(0.1)
+        raise TimeoutError(f"the connector does not run: {answer}")
+
+    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        request = urllib.request.Request(  # noqa: S310 (a worker of ours)
+            self.url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
+            return json.load(response)

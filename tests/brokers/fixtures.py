@@ -1,0 +1,149 @@
+"""The fixtures of `tests.brokers`: what the collected tests need starts in the background, side by side."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.brokers.cluster import Cluster
+from tests.brokers.live import Live
+from tests.brokers.secure import Secure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+ONE_OF_EACH = {"broker": ("broker_431", "broker_392"), "live": ("live_431", "live_392")}
+"""Parametrised fixtures, and the fixtures that they go through."""
+
+NAMES = ("live_431", "live_392", "secure_broker", "broker_431", "broker_392")
+"""Every fixture with a broker behind it, the slowest first."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps the tests with real brokers in one worker, so that one set of brokers serves the whole run."""
+    for item in items:
+        if not {*NAMES, *ONE_OF_EACH}.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.broker)
+            item.add_marker(pytest.mark.xdist_group("broker"))
+
+
+def needed_by(items: list[pytest.Item]) -> list[str]:
+    """The fixtures of `NAMES` that the tests will ask for, the slowest first."""
+    asked: set[str] = set()
+    for item in items:
+        for name in getattr(item, "fixturenames", ()):
+            asked.update(ONE_OF_EACH.get(name, (name,)))
+    return [name for name in NAMES if name in asked]
+
+
+class Brokers:
+    """Starts each thing of `NAMES` at most once, in the background."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._pool = ThreadPoolExecutor(max_workers=5, thread_name_prefix="brokers")
+        self._lock = threading.Lock()
+        self._started: dict[str, Future[Any]] = {}
+        self._running: list[Cluster | Live | Secure] = []
+        self._make: dict[str, Callable[[], Cluster | Live | Secure]] = {
+            "broker_431": lambda: self._cluster("4.3.1"),
+            "broker_392": lambda: self._cluster("3.9.2"),
+            "live_431": lambda: Live(self.get("broker_431")),
+            "live_392": lambda: Live(self.get("broker_392")),
+            "secure_broker": lambda: Secure(self._folder / "secure"),
+        }
+
+    def start(self, name: str) -> Future[Any]:
+        """Begins to start something, unless that was done before."""
+        with self._lock:
+            if name not in self._started:
+                self._started[name] = self._pool.submit(self._run, name)
+            return self._started[name]
+
+    def get(self, name: str) -> Any:
+        """The thing itself, once it is ready."""
+        return self.start(name).result()
+
+    def stop(self) -> None:
+        """Ends everything that runs, clients before brokers."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for running in reversed(self._running):
+            running.stop()
+
+    def _run(self, name: str) -> Cluster | Live | Secure:
+        made = self._make[name]()
+        made.start()
+        with self._lock:
+            self._running.append(made)
+        return made
+
+    def _cluster(self, version: str) -> Cluster:
+        return Cluster(version, self._folder / version)
+
+
+@pytest.fixture(scope="session")
+def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
+    """Everything that was started; the other fixtures ask it."""
+    brokers = Brokers(tmp_path_factory.mktemp("brokers"))
+    for name in needed_by(request.session.items):
+        brokers.start(name)
+    yield brokers
+    brokers.stop()
+
+
+@pytest.fixture(scope="session")
+def broker_431(brokers: Brokers) -> Cluster:
+    """A 4.3.1 broker without any security."""
+    cluster: Cluster = brokers.get("broker_431")
+    return cluster
+
+
+@pytest.fixture(scope="session")
+def broker_392(brokers: Brokers) -> Cluster:
+    """A 3.9.2 broker without any security, KIP-848 groups switched on."""
+    cluster: Cluster = brokers.get("broker_392")
+    return cluster
+
+
+@pytest.fixture(scope="session", params=["4.3.1", "3.9.2"])
+def broker(request: pytest.FixtureRequest, brokers: Brokers) -> Cluster:
+    """Each broker without any security in turn."""
+    cluster: Cluster = brokers.get(_named("broker", request.param))
+    return cluster
+
+
+@pytest.fixture(scope="session")
+def live_431(brokers: Brokers) -> Live:
+    """Live groups of every type on the 4.3.1 broker."""
+    live: Live = brokers.get("live_431")
+    return live
+
+
+@pytest.fixture(scope="session")
+def live_392(brokers: Brokers) -> Live:
+    """Live groups of every type that 3.9.2 has."""
+    live: Live = brokers.get("live_392")
+    return live
+
+
+@pytest.fixture(scope="session", params=["4.3.1", "3.9.2"])
+def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
+    """Live groups on each broker in turn."""
+    live: Live = brokers.get(_named("live", request.param))
+    return live
+
+
+@pytest.fixture(scope="session")
+def secure_broker(brokers: Brokers) -> Secure:
+    """A 4.3.1 broker with authorizer, SASL and TLS."""
+    secure: Secure = brokers.get("secure_broker")
+    return secure
+
+
+def _named(kind: str, version: str) -> str:
+    return f"{kind}_{version.replace('.', '')}"

@@ -1,0 +1,83 @@
+"""Consumers of librdkafka that join a group, commit what they are told, and then stay idle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+if TYPE_CHECKING:
+    from tests.brokers.cluster import Cluster
+
+Config = Mapping[str, str | int | bool]
+
+IDLE: Config = {
+    "enable.auto.commit": False,
+    "auto.offset.reset": "earliest",
+    # Members are polled only until they have their partitions; heartbeats have a thread of their own.
+    "max.poll.interval.ms": 86_400_000,
+    "fetch.wait.max.ms": 5000,
+}
+CLASSIC: Config = {
+    "group.protocol": "classic",
+    "partition.assignment.strategy": "range",
+    "heartbeat.interval.ms": 200,
+}
+KIP_848: Config = {"group.protocol": "consumer"}
+
+
+class Members:
+    """The members of one group, in the order of their client ids `GROUP-1`, `GROUP-2`, …
+
+    Args:
+        cluster: where the group is.
+        group: its id.
+        topic: what every member subscribes to.
+        members: each one's configuration beyond `IDLE`, such as `CLASSIC` or `KIP_848`.
+    """
+
+    def __init__(self, cluster: Cluster, group: str, topic: str, *members: Config) -> None:
+        self.group = group
+        self._topic = topic
+        self._partitions = len(cluster.admin.list_topics(topic, timeout=10).topics[topic].partitions)
+        self._consumers: list[Consumer] = []
+        for number, config in enumerate(members, 1):
+            own = {"group.id": group, "client.id": f"{group}-{number}", **IDLE, **config}
+            consumer = Consumer(cluster.client_config(**own))
+            self._consumers.append(consumer)
+            consumer.subscribe([topic])
+
+    def wait_until_assigned(self, timeout: float = 60.0) -> None:
+        """Polls until every member has partitions and together they have all of them.
+
+        Raises:
+            TimeoutError: they do not; says who has what.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            for consumer in self._consumers:
+                consumer.poll(0.05)
+            assigned = [[tp.partition for tp in consumer.assignment()] for consumer in self._consumers]
+            if all(assigned) and sorted(p for own in assigned for p in own) == list(range(self._partitions)):
+                break
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.group}: members have only {assigned} of {self._partitions}")
+        for consumer in self._consumers:
+            consumer.pause(consumer.assignment())
+
+    def commit(self, offsets: Mapping[int, int]) -> None:
+        """Commits offsets by partition, each by the member that has it."""
+        for consumer in self._consumers:
+            own = {tp.partition for tp in consumer.assignment()}
+            commits = [TopicPartition(self._topic, p, offset) for p, offset in offsets.items() if p in own]
+            if commits:
+                for done in consumer.commit(offsets=commits, asynchronous=False) or []:
+                    if done.error is not None:
+                        raise KafkaException(done.error)
+
+    def leave(self) -> None:
+        """Every member leaves and is closed; static members (KIP-345) stay until their session ends."""
+        for consumer in self._consumers:
+            consumer.close()

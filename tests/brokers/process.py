@@ -1,0 +1,118 @@
+"""Java processes of the tests: started from Kafka's jars, gone when the tests are."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests import jars
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SOURCES = Path(__file__).parents[1] / "kafka"
+
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+"""What makes a JVM that lives for seconds cheap."""
+
+
+class JavaFailedError(Exception):
+    """A Java process ended, or did not say in time that it is ready; carries the end of its log."""
+
+
+class Java:
+    """A Java process that runs in the background until `stop`, or until this process ends.
+
+    Attributes:
+        log: the file with all that it wrote.
+    """
+
+    def __init__(self, version: str, source: str, arguments: Sequence[str], log: Path, heap: str = "384m") -> None:
+        self.log = log
+        self._command = [
+            "java",
+            f"-Xmx{heap}",
+            *SHORT_LIVED,
+            "-Dorg.slf4j.simpleLogger.showDateTime=true",
+            "-cp",
+            jars.classpath(version),
+            str(SOURCES / source),
+            *arguments,
+        ]
+        self._said: set[str] = set()
+        self._ended = False
+        self._heard = threading.Condition()
+        with log.open("wb") as errors:
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, cwd=log.parent
+            )
+        self._listener = threading.Thread(target=self._listen, name=f"listen to {log.name}", daemon=True)
+        self._listener.start()
+
+    @property
+    def pid(self) -> int:
+        """The process id, for tests that pause or kill it."""
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+    def wait_for(self, line: str, timeout: float) -> None:
+        """Returns once the process has written `line` to its standard output.
+
+        Raises:
+            JavaFailedError: it ended before, or `timeout` seconds passed.
+        """
+        with self._heard:
+            self._heard.wait_for(lambda: line in self._said or self._ended, timeout)
+            if line not in self._said:
+                raise self.failed(f"did not say {line!r} within {timeout:.0f} s")
+
+    def failed(self, what: str) -> JavaFailedError:
+        """An error with the end of the log in it."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.2)
+        state = "running" if self.running else f"ended with {self._process.returncode}"
+        tail = self.log.read_text(encoding="utf-8", errors="replace")[-4000:]
+        return JavaFailedError(f"{self.log.name} ({state}): {what}; end of {self.log}:\n{tail}")
+
+    def stop(self) -> None:
+        """Ends the process at once: what it has on disk is thrown away anyway."""
+        self._process.kill()
+        self._process.wait()
+        self._listener.join(5)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            for raw in self._process.stdout:
+                with self._heard:
+                    self._said.add(os.fsdecode(raw).strip())
+                    self._heard.notify_all()
+        finally:
+            with self._heard:
+                self._ended = True
+                self._heard.notify_all()
+
+
+def run_tool(
+    version: str,
+    main_class: str,
+    arguments: Sequence[str],
+    *,
+    jvm: Sequence[str] = SHORT_LIVED,
+    timeout: float = 120.0,
+) -> subprocess.CompletedProcess[str]:
+    """Runs one of Kafka's command line tools to its end; its exit code and output are for the caller to judge."""
+    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+    command = ["java", *jvm, quiet, "-cp", jars.classpath(version), main_class, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)

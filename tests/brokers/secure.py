@@ -1,0 +1,188 @@
+"""A broker with an authorizer, SASL and TLS, and principals who may do less than everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
+
+from tests.brokers import wire
+from tests.brokers.certificates import Certificates, make_certificates
+from tests.brokers.cluster import Cluster
+from tests.brokers.config import write_properties
+from tests.brokers.members import KIP_848, Members
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+VERSION = "4.3.1"
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+PROTOCOLS = {"INTERNAL": "PLAINTEXT", "SASL": "SASL_PLAINTEXT", "SASLTLS": "SASL_SSL", "TLS": "SSL"}
+
+PASSWORDS = {
+    "admin": "admin-S3cret!",
+    "nobody": "nobody-S3cret!",
+    "viewer": "viewer-S3cret!",
+    "team": "team-S3cret!",
+    "groupsonly": "groupsonly-S3cret!",
+}
+"""The principals, see `Secure`."""
+
+COMMITS = {
+    "team-a-app": {("team-a-events", 0): 4},
+    "team-a-and-b": {("team-a-events", 0): 10, ("team-b-events", 0): 3},
+    "team-b-app": {("team-b-events", 0): 7},
+}
+"""Simple groups on the broker, and what they have committed; each topic has 10 records in one partition."""
+
+LIVE_GROUP = "team-a-live"
+"""A KIP-848 group with one member that reads `team-a-events`, committed at 8."""
+
+
+class Secure:
+    """A 4.3.1 broker on which one has to log in, and who may do what.
+
+    ==============  ===================================================================================
+    `admin`         a super user
+    `viewer`        DESCRIBE on the cluster, all groups and all topics; may delete nothing
+    `team`          READ, DESCRIBE and DELETE on groups `team-a-*`, DESCRIBE on topics `team-a-*`
+    `groupsonly`    DESCRIBE on all groups, nothing on topics
+    `nobody`        nothing at all
+    `CN=tls-client` whoever shows the client certificate on the TLS listener: DESCRIBE on all groups
+    ==============  ===================================================================================
+
+    Attributes:
+        cluster: the broker; its own methods go through a listener where everyone is a super user.
+        sasl: `host:port` for SASL_PLAINTEXT, with any of `MECHANISMS`.
+        sasl_tls: `host:port` for SASL_SSL.
+        tls: `host:port` for SSL, which wants a client certificate.
+        certificates: made by `start`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.certificates: Certificates = make_certificates(folder / "tls")
+        self.cluster = Cluster(
+            VERSION,
+            folder,
+            protocols=PROTOCOLS,
+            extra={
+                "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+                "super.users": "User:ANONYMOUS;User:admin",
+                **dict(self._listener_settings()),
+            },
+            format_arguments=list(_scram_credentials()),
+        )
+        self.sasl = self.cluster.addresses("SASL")
+        self.sasl_tls = self.cluster.addresses("SASLTLS")
+        self.tls = self.cluster.addresses("TLS")
+        self._members: Members | None = None
+
+    def start(self) -> None:
+        """Starts the broker, then makes ACLs, topics and groups."""
+        self.cluster.start()
+        try:
+            self._allow()
+            for topic in ("team-a-events", "team-b-events"):
+                self.cluster.create_topic(topic)
+                self.cluster.produce(topic, 10)
+            for group, offsets in COMMITS.items():
+                self.cluster.commit(group, offsets)
+            self.cluster.configure_group(LIVE_GROUP, {"consumer.heartbeat.interval.ms": "500"})
+            self._members = Members(self.cluster, LIVE_GROUP, "team-a-events", KIP_848)
+            self._members.wait_until_assigned()
+            self._members.commit({0: 8})
+            wire.wait_for_states(self.cluster.bootstrap, {LIVE_GROUP: "Stable"}, 60)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Ends member and broker."""
+        if self._members is not None:
+            self._members.leave()
+        self.cluster.stop()
+
+    def command_config(
+        self, principal: str, *, mechanism: str = "SCRAM-SHA-512", tls: bool = False, password: str | None = None
+    ) -> Path:
+        """A Java properties file with which a client logs in as `principal`.
+
+        Args:
+            principal: one of `PASSWORDS`.
+            mechanism: one of `MECHANISMS`.
+            tls: for `sasl_tls` instead of `sasl`.
+            password: another than the right one.
+        """
+        module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+        secret = PASSWORDS[principal] if password is None else password
+        properties = {
+            "security.protocol": "SASL_SSL" if tls else "SASL_PLAINTEXT",
+            "sasl.mechanism": mechanism,
+            "sasl.jaas.config": f"org.apache.kafka.common.security.{module} required "
+            f'username="{principal}" password="{secret}";',
+        }
+        if tls:
+            properties |= self._trust()
+        wrong = "" if password is None else "-wrong"
+        return write_properties(self._folder / f"{principal}-{mechanism}-{tls}{wrong}.properties", properties)
+
+    def tls_config(self, *, with_certificate: bool = True) -> Path:
+        """A Java properties file for `tls`, with the client's certificate or without."""
+        properties = {"security.protocol": "SSL", **self._trust()}
+        if with_certificate:
+            properties |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(self.certificates.client)}
+        return write_properties(self._folder / f"tls-{with_certificate}.properties", properties)
+
+    def _trust(self) -> dict[str, str]:
+        return {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(self.certificates.authority)}
+
+    def _listener_settings(self) -> Iterator[tuple[str, str]]:
+        users = " ".join(f'user_{name}="{password}"' for name, password in PASSWORDS.items())
+        package = "org.apache.kafka.common.security"
+        for listener in ("sasl", "sasltls"):
+            prefix = f"listener.name.{listener}"
+            yield f"{prefix}.sasl.enabled.mechanisms", ",".join(MECHANISMS)
+            yield f"{prefix}.plain.sasl.jaas.config", f"{package}.plain.PlainLoginModule required {users};"
+            for mechanism in MECHANISMS[1:]:
+                module = f"{package}.scram.ScramLoginModule required;"
+                yield f"{prefix}.{mechanism.lower()}.sasl.jaas.config", module
+        for listener in ("sasltls", "tls"):
+            prefix = f"listener.name.{listener}"
+            yield f"{prefix}.ssl.keystore.type", "PEM"
+            yield f"{prefix}.ssl.keystore.location", str(self.certificates.server)
+            yield f"{prefix}.ssl.truststore.type", "PEM"
+            yield f"{prefix}.ssl.truststore.location", str(self.certificates.authority)
+        yield "listener.name.tls.ssl.client.auth", "required"
+
+    def _allow(self) -> None:
+        for binding, created in self.cluster.admin.create_acls(list(_bindings())).items():
+            if created.result(30) is not None:
+                raise RuntimeError(f"not created: {binding}")
+
+
+def _scram_credentials() -> Iterator[str]:
+    for name, password in PASSWORDS.items():
+        for mechanism in MECHANISMS[1:]:
+            yield "--add-scram"
+            yield f"{mechanism}=[name={name},password={password}]"
+
+
+def _bindings() -> Iterator[AclBinding]:
+    everything, team = ("*", ResourcePatternType.LITERAL), ("team-a-", ResourcePatternType.PREFIXED)
+    describe = AclOperation.DESCRIBE
+    yield _allowed("viewer", ResourceType.BROKER, ("kafka-cluster", ResourcePatternType.LITERAL), describe)
+    yield _allowed("viewer", ResourceType.GROUP, everything, describe)
+    yield _allowed("viewer", ResourceType.TOPIC, everything, describe)
+    for operation in (AclOperation.READ, describe, AclOperation.DELETE):
+        yield _allowed("team", ResourceType.GROUP, team, operation)
+    yield _allowed("team", ResourceType.TOPIC, team, describe)
+    yield _allowed("groupsonly", ResourceType.GROUP, everything, describe)
+    yield _allowed("CN=tls-client", ResourceType.GROUP, everything, describe)
+
+
+def _allowed(
+    principal: str, resource: ResourceType, pattern: tuple[str, ResourcePatternType], operation: AclOperation
+) -> AclBinding:
+    return AclBinding(resource, *pattern, f"User:{principal}", "*", operation, AclPermissionType.ALLOW)

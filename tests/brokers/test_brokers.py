@@ -1,0 +1,118 @@
+"""The brokers of the tests are real, and the groups on them are what the fixtures say they are."""
+
+from __future__ import annotations
+
+import csv
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.brokers import wire
+from tests.brokers.cluster import Cluster
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.brokers.live import Live
+    from tests.brokers.secure import Secure
+
+
+def test_broker_takes_topics_records_and_commits(broker: Cluster) -> None:
+    broker.create_topic("fixture-check", 2)
+    broker.produce("fixture-check", 5, partition=1)
+    broker.commit("fixture-check-group", {("fixture-check", 1): 3})
+    done = broker.tool("ConsumerGroupCommand", "--describe", "--group", "fixture-check-group")
+    assert re.search(r"fixture-check-group\s+fixture-check\s+1\s+3\s+5\s+2\s", done.stdout), done.stdout + done.stderr
+    assert wire.list_groups(broker.bootstrap)["fixture-check-group"] == ("classic", "", "Empty")
+
+
+def test_live_groups_are_listed_as_expected(live: Live) -> None:
+    listed = wire.list_groups(live.bootstrap)
+    for role, group in live.groups.items():
+        assert listed[group.id] == (group.type, group.protocol, group.state), role
+
+
+def test_live_consumer_groups_lag_as_expected(live: Live) -> None:
+    """Kafka's own tool sees the offsets and the lag that the fixtures promise."""
+    groups = [g for g in live.groups.values() if g.protocol == "consumer"]
+    named = [argument for group in groups for argument in ("--group", group.id)]
+    done = live.cluster.tool("ConsumerGroupCommand", "--describe", *named)
+    rows = [line.split() for line in done.stdout.splitlines() if " orders " in line]
+    seen = {(row[0], int(row[2])): (row[3], row[5]) for row in rows}
+    assert seen == {
+        (group.id, partition): (str(group.committed.get((topic, partition), "-")), "-" if lag is None else str(lag))
+        for group in groups
+        for (topic, partition), lag in group.lags.items()
+    }, done.stderr
+
+
+def test_live_consumer_groups_have_the_members_expected(live: Live) -> None:
+    groups = [g for g in live.groups.values() if g.protocol == "consumer" and g.members]
+    named = [argument for group in groups for argument in ("--group", group.id)]
+    done = live.cluster.tool("ConsumerGroupCommand", "--describe", "--members", *named)
+    clients = {client for group in groups for client in group.client_ids}
+    assert {word for line in done.stdout.splitlines() for word in line.split()} & clients == clients, done.stdout
+    instances = {instance for group in groups for instance in group.instance_ids}
+    assert all(instance in done.stdout for instance in instances)
+
+
+def test_live_share_groups_lag_as_expected(live_431: Live) -> None:
+    done = live_431.cluster.tool("ShareGroupCommand", "--describe", "--all-groups")
+    rows = [line.split() for line in done.stdout.splitlines() if "-jobs " in line or " jobs " in line]
+    seen = {(row[0], row[1], int(row[2])): (int(row[3]), int(row[4])) for row in rows}
+    assert seen == {
+        (group.id, topic, partition): (start, group.told_lag[topic, partition])
+        for group in live_431.of_type("share")
+        for (topic, partition), start in group.committed.items()
+    }, done.stderr
+
+
+def test_live_streams_groups_lag_as_expected(live_431: Live) -> None:
+    done = live_431.cluster.tool("StreamsGroupCommand", "--describe", "--all-groups", "--offsets")
+    rows = [line.split() for line in done.stdout.splitlines() if "words " in line]
+    seen = {(row[0], row[1], int(row[2])): int(row[3]) for row in rows}
+    group = live_431["streams"]
+    assert seen.items() >= {(group.id, *tp): lag for tp, lag in group.lags.items()}.items(), done.stderr
+
+
+def test_each_principal_sees_what_it_may(secure_broker: Secure) -> None:
+    """The authorizer of a real broker leaves out groups without saying so."""
+
+    def groups_for(principal: str, mechanism: str, *, tls: bool) -> set[str]:
+        address = secure_broker.sasl_tls if tls else secure_broker.sasl
+        config = secure_broker.command_config(principal, mechanism=mechanism, tls=tls)
+        done = secure_broker.cluster.tool(
+            "GroupsCommand", "--bootstrap-server", address, "--command-config", str(config), "--list"
+        )
+        assert done.returncode == 0, done.stderr
+        return {row[0] for row in csv.reader(done.stdout.splitlines()[1:], delimiter=" ") if row}
+
+    everything = {"team-a-app", "team-a-and-b", "team-b-app", "team-a-live"}
+    assert groups_for("viewer", "SCRAM-SHA-512", tls=False) == everything
+    assert groups_for("team", "PLAIN", tls=True) == everything - {"team-b-app"}
+    assert groups_for("nobody", "SCRAM-SHA-256", tls=True) == set()
+
+
+def test_client_certificate_is_a_login(secure_broker: Secure) -> None:
+    config = str(secure_broker.tls_config())
+    done = secure_broker.cluster.tool(
+        "GroupsCommand", "--bootstrap-server", secure_broker.tls, "--command-config", config, "--list"
+    )
+    assert "team-a-live" in done.stdout, done.stderr
+
+
+@pytest.mark.full
+def test_three_brokers_share_the_groups(tmp_path: Path) -> None:
+    cluster = Cluster("4.3.1", tmp_path, nodes=3)
+    cluster.start()
+    try:
+        cluster.create_topic("orders")
+        names = [f"group-{n}" for n in range(30)]
+        for name in names:
+            cluster.commit(name, {("orders", 0): 0})
+        each = [set(wire.list_groups(address)) for address in cluster.bootstrap.split(",")]
+        assert all(each), "every broker coordinates some of the groups"
+        assert sorted(name for some in each for name in some) == sorted(names)
+    finally:
+        cluster.stop()

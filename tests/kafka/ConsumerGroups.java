@@ -1,0 +1,84 @@
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.connect.cli.ConnectDistributed;
+
+/**
+ * Groups of consumers and a Connect worker in one JVM, for brokers whose KIP-848 groups librdkafka cannot join
+ * (3.9 has only version 0 of its heartbeat): {@code ConsumerGroups BOOTSTRAP WORKER.PROPERTIES TOPIC GROUP...}.
+ * A group is written {@code id=protocols=offset}, such as {@code mixed=consumer,classic=70}: a member for each
+ * protocol, and this offset committed for each partition; with {@code =leave} after it, the members leave. Says
+ * {@code READY id} for each, and keeps the members alive until standard input ends.
+ */
+public final class ConsumerGroups {
+    public static void main(String[] args) throws Exception {
+        new Thread(() -> ConnectDistributed.main(new String[] {args[1]}), "connect").start();
+        for (int i = 3; i < args.length; i++) {
+            String[] group = args[i].split("=");
+            new Thread(() -> {
+                try {
+                    live(args[0], args[2], group);
+                    System.out.println("READY " + group[0]);
+                } catch (Throwable failure) {
+                    failure.printStackTrace();
+                    Runtime.getRuntime().halt(1);
+                }
+            }, group[0]).start();
+        }
+        while (System.in.read() != -1) {
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    private static void live(String bootstrap, String topic, String[] group) {
+        List<KafkaConsumer<String, String>> members = new ArrayList<>();
+        for (String protocol : group[1].split(",")) {
+            Properties config = new Properties();
+            config.put("bootstrap.servers", bootstrap);
+            config.put("group.id", group[0]);
+            config.put("client.id", group[0] + "-" + (members.size() + 1));
+            config.put("group.protocol", protocol);
+            config.put("enable.auto.commit", "false");
+            config.put("auto.offset.reset", "earliest");
+            config.put("max.poll.interval.ms", String.valueOf(Integer.MAX_VALUE));
+            KafkaConsumer<String, String> member =
+                new KafkaConsumer<>(config, new StringDeserializer(), new StringDeserializer());
+            member.subscribe(List.of(topic));
+            members.add(member);
+        }
+        pollUntilAssigned(members, members.get(0).partitionsFor(topic).size());
+        for (KafkaConsumer<String, String> member : members) {
+            member.pause(member.assignment());
+            Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+            for (TopicPartition partition : member.assignment()) {
+                offsets.put(partition, new OffsetAndMetadata(Long.parseLong(group[2])));
+            }
+            member.commitSync(offsets);
+        }
+        if (group.length > 3) {
+            members.forEach(KafkaConsumer::close);
+        }
+    }
+
+    private static void pollUntilAssigned(List<KafkaConsumer<String, String>> members, int partitions) {
+        while (true) {
+            int assigned = 0;
+            int idle = 0;
+            for (KafkaConsumer<String, String> member : members) {
+                member.poll(Duration.ofMillis(50));
+                assigned += member.assignment().size();
+                idle += member.assignment().isEmpty() ? 1 : 0;
+            }
+            if (assigned == partitions && idle == 0) {
+                return;
+            }
+        }
+    }
+}
