@@ -1,0 +1,55 @@
+"""Settings: `config.toml`, clusters, Java properties, and which cluster a command means.
+
+`config.toml` lies in the config folder of the system, or in `KGTUI_CONFIG_DIR`::
+
+    version = 1
+    default = "prod"
+
+    [clusters.prod]
+    bootstrap = "kafka-1:9092,kafka-2:9092"
+    command_config = "prod.properties"          # or the same keys here: security.protocol = "SASL_SSL"
+    read_only = true
+    colour = "red"
+    environment = "PROD"
+
+    [ui]
+    theme = "dark"
+    interval = 2.0                              # seconds between two polls
+    ascii = false
+    utc = false
+
+    [keys]
+    refresh = "f5"
+
+    [presets]
+    stuck = "lag:1k+ members:0"
+
+A flag wins over the environment (`KGTUI_BOOTSTRAP_SERVER`, `KGTUI_CLUSTER`, `KGTUI_COMMAND_CONFIG`, `KGTUI_READ_ONLY`,
+`KGTUI_THEME`, `KGTUI_INTERVAL`, `KGTUI_ASCII`, `KGTUI_UTC`), the environment over the file. In the values of Java
+properties `${NAME}` stands for an environment variable, and `file:PATH` (a whole value, or an option in
+`sasl.jaas.config`) for the content of a file.
+
+May import `kgtui.errors`; msgspec, javaproperties and platformdirs are loaded when a file is read.
+"""
+
+from __future__ import annotations
+
+from kgtui.config.address import parse_bootstrap
+from kgtui.config.properties import Properties, read_properties
+from kgtui.config.settings import ClusterSettings, Settings, UiSettings, config_dir, load, state_dir
+from kgtui.config.target import ASSUMED, Target, resolve
+
+__all__ = [
+    "ASSUMED",
+    "ClusterSettings",
+    "Properties",
+    "Settings",
+    "Target",
+    "UiSettings",
+    "config_dir",
+    "load",
+    "parse_bootstrap",
+    "read_properties",
+    "resolve",
+    "state_dir",
+]

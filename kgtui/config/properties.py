@@ -1,0 +1,92 @@
+"""Java client properties: files of them, and the secrets that they refer to."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgtui.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_JAAS = "sasl.jaas.config"
+_NAME = r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}"
+_REFERENCE = re.compile(_NAME)
+_IN_JAAS = re.compile(rf"""=\s*(["'])file:(?P<file>.*?)\1 | =\s*(?P<bare>{_NAME}) | (?P<inside>{_NAME})""", re.VERBOSE)
+
+
+class Properties(dict[str, str]):
+    """Java client properties by name; shows the names only, since values hold passwords."""
+
+    def __repr__(self) -> str:
+        return f"Properties({', '.join(sorted(self))})"
+
+
+def read_properties(path: str | Path) -> Properties:
+    """Read a file of Java properties as Kafka's tools do: Latin-1, backslash escapes, the last of two equal keys.
+
+    Raises ConfigError.
+    """
+    from javaproperties import InvalidUEscapeError, load
+
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            return Properties(load(file))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; expected a file of Java client properties") from None
+    except InvalidUEscapeError as error:
+        raise ConfigError(f"{path}: {error.escape} is not an escape: write \\u and four hexadecimal digits") from None
+
+
+def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
+    """Replace `${NAME}` and `file:PATH`. Raises ConfigError for a variable or file that is not there."""
+    filled = Properties()
+    for key, value in properties.items():
+        place = f"{where}: {key}"
+        if value.startswith("file:"):
+            filled[key] = _content(value.removeprefix("file:"), place, folder)
+        elif key == _JAAS:
+            filled[key] = _IN_JAAS.sub(partial(_option, place, folder), value)
+        else:
+            filled[key] = _REFERENCE.sub(partial(_plain, place), value)
+    return filled
+
+
+def _plain(place: str, found: re.Match[str]) -> str:
+    return _variable(found[0], place)
+
+
+def _option(place: str, folder: Path, found: re.Match[str]) -> str:
+    """Fill in one place of `sasl.jaas.config`, quoted as that wants it."""
+    if (file := found["file"]) is not None:
+        return f'="{_escaped(_content(file, place, folder))}"'
+    if found["bare"]:
+        return f'="{_escaped(_variable(found["bare"], place))}"'
+    return _escaped(_variable(found["inside"], place))
+
+
+def _variable(reference: str, place: str) -> str:
+    name = reference[2:-1]
+    value = os.environ.get(name)
+    if value is None:
+        raise ConfigError(f"{place}: the environment variable {name} is not set")
+    return value
+
+
+def _content(name: str, place: str, folder: Path) -> str:
+    path = folder / Path(name).expanduser()
+    try:
+        return path.read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "this is not text in UTF-8"
+        raise ConfigError(f"{place}: {path}: {why}; expected a file that holds the value") from None
+
+
+def _escaped(text: str) -> str:
+    """A text as it stands between the quotes of an option in `sasl.jaas.config`."""
+    text = re.sub(r"""(["'\\])""", r"\\\1", text)
+    return text.replace("\n", "\\n").replace("\r", "\\r")

@@ -1,0 +1,216 @@
+"""`config.toml`, read strictly: a mistake names file and key and what was expected."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kgtui.config.properties import Properties
+from kgtui.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+T = TypeVar("T")
+
+VERSION = 1
+"""The schema number of `config.toml`; files without one are of this version."""
+
+
+@dataclass(frozen=True, slots=True)
+class UiSettings:
+    """`[ui]`. Attributes: theme by name; seconds between two polls; ASCII marks only; times in UTC."""
+
+    theme: str = ""
+    interval: float = 2.0
+    ascii: bool = False
+    utc: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """One table of `[clusters]`; `properties` are the Java keys written into it."""
+
+    bootstrap: str | list[str] = ""
+    command_config: str = ""
+    read_only: bool = False
+    colour: str = ""
+    environment: str = ""
+    properties: Properties = field(default_factory=Properties)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything of `config.toml`, with what the environment sets over it. `path` is where it lies or would lie."""
+
+    path: Path
+    default: str = ""
+    clusters: Mapping[str, ClusterSettings] = field(default_factory=dict)
+    ui: UiSettings = field(default_factory=UiSettings)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    presets: Mapping[str, str] = field(default_factory=dict)
+
+
+def config_dir() -> Path:
+    """The folder of `config.toml`, presets and themes of the user."""
+    if given := os.environ.get("KGTUI_CONFIG_DIR"):
+        return Path(given).expanduser()
+    from platformdirs import user_config_path
+
+    return user_config_path("kgtui", appauthor=False)
+
+
+def state_dir() -> Path:
+    """The folder of logs, backups and the audit log."""
+    if given := os.environ.get("KGTUI_STATE_DIR"):
+        return Path(given).expanduser()
+    from platformdirs import user_state_path
+
+    return user_state_path("kgtui", appauthor=False)
+
+
+def load() -> Settings:
+    """Read `config.toml`; without one everything has its default.
+
+    Raises ConfigError, which names file and key and says what was expected.
+    """
+    path = config_dir() / "config.toml"
+    return _with_environment(_read_settings(path))
+
+
+def _read_settings(path: Path) -> Settings:
+    import tomllib
+
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Settings(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: this is not TOML: {error}") from None
+    version = table.pop("version", VERSION)
+    if not isinstance(version, int) or version < 1:
+        raise ConfigError(f"{path}: version: expected {VERSION}, the number of the format")
+    if version > VERSION:
+        raise ConfigError(
+            f"{path}: version {version} is newer than this kgtui knows ({VERSION}): upgrade kgtui, or use another "
+            "folder with KGTUI_CONFIG_DIR"
+        )
+    clusters = _table(table.pop("clusters", {}), path, "clusters")
+    settings = _typed(table, _File, path, "")
+    _check_interval(settings.ui.interval, f"{path}: ui.interval")
+    return Settings(
+        path=path,
+        clusters={
+            name: _cluster(_table(found, path, f"clusters.{name}"), path, name) for name, found in clusters.items()
+        },
+        **{item.name: getattr(settings, item.name) for item in fields(_File)},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The tables of `config.toml` whose keys are fixed."""
+
+    default: str = ""
+    ui: UiSettings = field(default_factory=UiSettings)
+    keys: dict[str, str] = field(default_factory=dict)
+    presets: dict[str, str] = field(default_factory=dict)
+
+
+def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings:
+    """Split a cluster's table into our keys and the Java properties among them."""
+    known = {item.name for item in fields(ClusterSettings)} - {"properties"}
+    ours = {key: value for key, value in table.items() if key in known}
+    java = _flat({key: value for key, value in table.items() if key not in known})
+    for key, value in java.items():
+        if "." not in key:
+            expected = f"{', '.join(sorted(known))}, or a Kafka property such as security.protocol"
+            raise ConfigError(f"{path}: clusters.{name}.{key} is not known; expected {expected}")
+        if isinstance(value, (list, dict)):
+            raise ConfigError(f"{path}: clusters.{name}.{key}: expected a string, a number, true or false")
+    texts = Properties(
+        {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in java.items()}
+    )
+    return replace(_typed(ours, ClusterSettings, path, f"clusters.{name}"), properties=texts)
+
+
+def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Join the nested tables that TOML makes of dotted keys."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            flat.update({f"{key}.{below}": found for below, found in _flat(value).items()})
+        else:
+            flat[key] = value
+    return flat
+
+
+def _table(value: Any, path: Path, key: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{path}: {key}: expected a table, [{key}]")
+    return value
+
+
+def _typed(table: Mapping[str, Any], kind: type[T], path: Path, key: str) -> T:
+    """Check a table against a dataclass. Raises ConfigError with file, key and what was expected."""
+    import msgspec
+
+    _check_names(table, kind, path, key)
+    try:
+        return msgspec.convert(table, type=kind, strict=True)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `")
+        inside = where.rstrip("`").removeprefix("$").replace("[...]", ".…").strip(".")
+        raise ConfigError(f"{path}: {'.'.join(filter(None, (key, inside)))}: {what.replace('`', '')}") from None
+
+
+def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str) -> None:
+    known = {item.name: item for item in fields(kind)}
+    for name, value in table.items():
+        full = f"{key}.{name}" if key else name
+        if name not in known:
+            raise ConfigError(f"{path}: {full} is not known; expected {', '.join(sorted(known))}")
+        if name == "ui" and isinstance(value, dict):
+            _check_names(value, UiSettings, path, full)
+
+
+def _with_environment(settings: Settings) -> Settings:
+    """Set over the file what the environment says of the screen."""
+    ui = settings.ui
+    interval = ui.interval
+    if text := os.environ.get("KGTUI_INTERVAL"):
+        try:
+            interval = float(text)
+        except ValueError:
+            raise ConfigError(f"KGTUI_INTERVAL={text}: expected seconds, such as 2") from None
+        _check_interval(interval, "KGTUI_INTERVAL")
+    return replace(
+        settings,
+        ui=UiSettings(
+            theme=os.environ.get("KGTUI_THEME") or ui.theme,
+            interval=interval,
+            ascii=flag("KGTUI_ASCII", default=ui.ascii),
+            utc=flag("KGTUI_UTC", default=ui.utc),
+        ),
+    )
+
+
+def _check_interval(seconds: float, where: str) -> None:
+    if not 0.1 <= seconds <= 3600:
+        raise ConfigError(f"{where}: {seconds:g} is out of range: expected 0.1 to 3600 seconds")
+
+
+def flag(name: str, *, default: bool) -> bool:
+    """Read a switch from the environment. Raises ConfigError for a word that is neither yes nor no."""
+    text = os.environ.get(name, "").strip().lower()
+    if text in {"1", "true", "yes", "on"}:
+        return True
+    if text in {"0", "false", "no", "off"}:
+        return False
+    if text:
+        raise ConfigError(f"{name}={text}: expected true or false")
+    return default

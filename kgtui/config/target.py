@@ -1,0 +1,114 @@
+"""Which cluster a command means."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgtui.config.address import parse_bootstrap
+from kgtui.config.properties import Properties, filled_in, read_properties
+from kgtui.config.settings import flag
+from kgtui.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kgtui.config.settings import Settings
+
+ASSUMED = "no cluster is given or configured"
+"""`Target.source` when localhost is tried because there is nothing better."""
+
+_ASSUMED_SEED = "localhost:9092"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The cluster that is meant.
+
+    Attributes:
+        name: as configured, else its first address.
+        seeds: bootstrap addresses, each `host:port`.
+        properties: Java client properties, secrets filled in.
+        source: which flag, variable or file named it, or `ASSUMED`.
+    """
+
+    name: str
+    seeds: tuple[str, ...]
+    properties: Properties = field(default_factory=Properties)
+    read_only: bool = False
+    colour: str = ""
+    environment: str = ""
+    source: str = ASSUMED
+
+
+def resolve(settings: Settings, flags: object = None) -> Target:
+    """Say which cluster is meant: by flag, environment, configured default, `bootstrap.servers`; else localhost.
+
+    Args:
+        flags: what the command line was parsed to; of its attributes `bootstrap_server`, `cluster`, `command_config`
+            and `read_only` count, all of which may be missing.
+
+    Raises ConfigError.
+    """
+    file = getattr(flags, "command_config", None) or os.environ.get("KGTUI_COMMAND_CONFIG", "")
+    given = filled_in(read_properties(file), str(file), Path()) if file else None
+    target = _target(settings, flags, given or Properties(), str(file))
+    read_only = target.read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
+    return replace(target, read_only=read_only, properties=target.properties if given is None else given)
+
+
+def _target(settings: Settings, flags: object, given: Properties, file: str) -> Target:
+    for address, cluster, where in (
+        (
+            getattr(flags, "bootstrap_server", None),
+            getattr(flags, "cluster", None),
+            ("--bootstrap-server", "--cluster"),
+        ),
+        (
+            os.environ.get("KGTUI_BOOTSTRAP_SERVER"),
+            os.environ.get("KGTUI_CLUSTER"),
+            ("KGTUI_BOOTSTRAP_SERVER", "KGTUI_CLUSTER"),
+        ),
+        (given.get("bootstrap.servers"), None, (f"{file}: bootstrap.servers", "")),
+        (None, settings.default, ("", f"{settings.path}: default")),
+    ):
+        if address and cluster:
+            raise ConfigError(f"{where[0]} and {where[1]} name two clusters: give one of them")
+        if cluster:
+            return _configured(settings, cluster, where[1])
+        if address:
+            return _by_address(settings, parse_bootstrap(address, where[0]), where[0])
+    return Target(_ASSUMED_SEED, (_ASSUMED_SEED,))
+
+
+def _configured(settings: Settings, name: str, where: str) -> Target:
+    cluster = settings.clusters.get(name)
+    if cluster is None:
+        known = ", ".join(sorted(settings.clusters)) or "none"
+        raise ConfigError(f"{where}: there is no cluster {name!r}; configured in {settings.path}: {known}")
+    key = f"{settings.path}: clusters.{name}"
+    folder = settings.path.parent
+    properties = Properties()
+    if cluster.command_config:
+        file = folder / Path(cluster.command_config).expanduser()
+        properties.update(filled_in(read_properties(file), str(file), folder))
+    properties.update(filled_in(cluster.properties, key, folder))
+    bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)
+    seeds = parse_bootstrap(bootstrap or properties.get("bootstrap.servers", ""), f"{key}.bootstrap")
+    return Target(name, seeds, properties, cluster.read_only, cluster.colour, cluster.environment, where)
+
+
+def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
+    """The cluster at an address; of one that is configured it keeps what protects it: read-only, colour, label."""
+    for cluster in settings.clusters.values():
+        bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)
+        if not {part.strip() for part in bootstrap.split(",")}.isdisjoint(seeds):
+            return Target(
+                seeds[0],
+                seeds,
+                read_only=cluster.read_only,
+                colour=cluster.colour,
+                environment=cluster.environment,
+                source=where,
+            )
+    return Target(seeds[0], seeds, source=where)

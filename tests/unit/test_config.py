@@ -1,0 +1,338 @@
+"""Settings, Java properties, secrets, and which cluster a command means."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import traceback
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui import config
+from kgtui.config import ASSUMED
+from kgtui.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty configuration folder, and an environment without variables of ours."""
+    for name in list(os.environ):
+        if name.startswith("KGTUI_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path))
+    return tmp_path
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / "config.toml").write_text(text, encoding="utf-8")
+
+
+def complaint(folder: Path, text: str) -> str:
+    """What `load` says of a file, less the file's name, which has to be there."""
+    write(folder, text)
+    with pytest.raises(ConfigError) as caught:
+        config.load()
+    message = str(caught.value)
+    assert message.startswith(f"{folder / 'config.toml'}: ")
+    return message.removeprefix(f"{folder / 'config.toml'}: ")
+
+
+def test_everything_has_a_default() -> None:
+    settings = config.load()
+    assert (settings.default, settings.clusters, settings.keys, settings.presets) == ("", {}, {}, {})
+    assert settings.ui == config.UiSettings(theme="", interval=2.0, ascii=False, utc=False)
+
+
+def test_a_whole_file_is_read(folder: Path) -> None:
+    write(
+        folder,
+        """
+        version = 1
+        default = "prod"
+        [clusters.prod]
+        bootstrap = ["a:9092", "[::1]:9093"]
+        read_only = true
+        colour = "red"
+        environment = "PROD"
+        security.protocol = "SASL_SSL"
+        "request.timeout.ms" = 5000
+        enable.metrics.push = false
+        [ui]
+        theme = "dark"
+        interval = 5
+        [keys]
+        refresh = "f5"
+        [presets]
+        stuck = "lag:1k+ members:0"
+        """,
+    )
+    settings = config.load()
+    assert settings.ui == config.UiSettings(theme="dark", interval=5, ascii=False, utc=False)
+    assert (settings.keys, settings.presets) == ({"refresh": "f5"}, {"stuck": "lag:1k+ members:0"})
+    target = config.resolve(settings)
+    assert (target.name, target.seeds) == ("prod", ("a:9092", "[::1]:9093"))
+    assert (target.read_only, target.colour, target.environment) == (True, "red", "PROD")
+    assert target.properties == {
+        "security.protocol": "SASL_SSL",
+        "request.timeout.ms": "5000",
+        "enable.metrics.push": "false",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[ui]\ninterval = 'fast'", "ui.interval: Expected float, got str"),
+        ("[ui]\nthem = 'x'", "ui.them is not known; expected ascii, interval, theme, utc"),
+        ("[ui]\ninterval = 0", "ui.interval: 0 is out of range: expected 0.1 to 3600 seconds"),
+        ("[ui]\nascii = 1", "ui.ascii: Expected bool, got int"),
+        ("ui = 3", "ui: Expected object, got int"),
+        ("colour = 'red'", "colour is not known; expected default, keys, presets, ui"),
+        ("[keys]\nrefresh = 5", "keys.…: Expected str, got int"),
+        ("clusters = 3", "clusters: expected a table, [clusters]"),
+        ("[clusters]\nprod = 'a:1'", "clusters.prod: expected a table, [clusters.prod]"),
+        ("[clusters.prod]\nbootstrap = 9092", "clusters.prod.bootstrap: Expected str | array, got int"),
+        (
+            "[clusters.prod]\nread_onyl = true",
+            (
+                "clusters.prod.read_onyl is not known; expected bootstrap, colour, command_config, environment, "
+                "read_only, or a Kafka property such as security.protocol"
+            ),
+        ),
+        (
+            "[clusters.prod]\nssl.enabled.protocols = ['TLSv1.2']",
+            "clusters.prod.ssl.enabled.protocols: expected a string, a number, true or false",
+        ),
+        ("version = 'one'", "version: expected 1, the number of the format"),
+    ],
+)
+def test_a_mistake_names_file_key_and_what_was_expected(folder: Path, text: str, says: str) -> None:
+    assert complaint(folder, text) == says
+
+
+def test_a_newer_file_is_refused_before_its_keys_are_looked_at(folder: Path) -> None:
+    says = complaint(folder, "version = 2\n[something_new]\nx = 1")
+    assert says.startswith("version 2 is newer than this kgtui knows (1): upgrade kgtui")
+
+
+def test_what_is_not_toml_says_where(folder: Path) -> None:
+    assert "line 2" in complaint(folder, "[ui]\ntheme = dark\n")
+    (folder / "config.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="this is not TOML"):
+        config.load()
+
+
+def test_the_environment_wins_over_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, "[ui]\ntheme = 'dark'\ninterval = 5\nascii = true")
+    monkeypatch.setenv("KGTUI_THEME", "light")
+    monkeypatch.setenv("KGTUI_ASCII", "no")
+    monkeypatch.setenv("KGTUI_UTC", "1")
+    assert config.load().ui == config.UiSettings(theme="light", interval=5, ascii=False, utc=True)
+    monkeypatch.setenv("KGTUI_INTERVAL", "soon")
+    with pytest.raises(ConfigError, match="KGTUI_INTERVAL=soon: expected seconds"):
+        config.load()
+    monkeypatch.setenv("KGTUI_INTERVAL", "2")
+    monkeypatch.setenv("KGTUI_UTC", "maybe")
+    with pytest.raises(ConfigError, match="KGTUI_UTC=maybe: expected true or false"):
+        config.load()
+
+
+CLUSTERS = """
+    default = "test"
+    [clusters.test]
+    bootstrap = "test:9092"
+    [clusters.prod]
+    bootstrap = "prod-1:9092, prod-2:9092"
+    command_config = "prod.properties"
+    read_only = true
+    colour = "red"
+    environment = "PROD"
+    client.id = "from-toml"
+"""
+
+
+def test_which_cluster_is_meant(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flag over environment over the configured default over localhost; each says where it came from."""
+    assert config.resolve(config.load()) == config.Target("localhost:9092", ("localhost:9092",), source=ASSUMED)
+    write(folder, CLUSTERS)
+    (folder / "prod.properties").write_text("client.id=from-file\nsecurity.protocol=SSL\n", encoding="latin-1")
+    settings = config.load()
+    assert (found := config.resolve(settings)).name == "test"
+    assert found.source == f"{folder / 'config.toml'}: default"
+    monkeypatch.setenv("KGTUI_CLUSTER", "prod")
+    assert (found := config.resolve(settings)).source == "KGTUI_CLUSTER"
+    assert found.seeds == ("prod-1:9092", "prod-2:9092")
+    assert found.properties == {"client.id": "from-toml", "security.protocol": "SSL"}
+    flags = Namespace(bootstrap_server="new:1", cluster=None, command_config=None, read_only=False)
+    assert config.resolve(settings, flags) == config.Target("new:1", ("new:1",), source="--bootstrap-server")
+    assert config.resolve(settings, Namespace(cluster="test")).seeds == ("test:9092",)
+
+
+def test_two_names_for_the_cluster_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, CLUSTERS)
+    settings = config.load()
+    with pytest.raises(ConfigError, match="--bootstrap-server and --cluster name two clusters"):
+        config.resolve(settings, Namespace(bootstrap_server="a:1", cluster="test"))
+    monkeypatch.setenv("KGTUI_CLUSTER", "test")
+    monkeypatch.setenv("KGTUI_BOOTSTRAP_SERVER", "a:1")
+    with pytest.raises(ConfigError, match="KGTUI_BOOTSTRAP_SERVER and KGTUI_CLUSTER name two clusters"):
+        config.resolve(settings)
+
+
+def test_an_unknown_cluster_names_those_there_are(folder: Path) -> None:
+    write(folder, CLUSTERS)
+    with pytest.raises(ConfigError, match=r"--cluster: there is no cluster 'prd'; configured in .*: prod, test"):
+        config.resolve(config.load(), Namespace(cluster="prd"))
+
+
+def test_read_only_can_be_switched_on_from_everywhere_and_off_from_nowhere(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, CLUSTERS)
+    (folder / "prod.properties").write_text("")
+    settings = config.load()
+    assert not config.resolve(settings).read_only
+    assert config.resolve(settings, Namespace(read_only=True)).read_only
+    assert config.resolve(settings, Namespace(cluster="prod", read_only=False)).read_only
+    monkeypatch.setenv("KGTUI_READ_ONLY", "true")
+    assert config.resolve(settings).read_only
+
+
+def test_a_protected_cluster_stays_protected_when_reached_by_address(folder: Path) -> None:
+    write(folder, CLUSTERS)
+    target = config.resolve(config.load(), Namespace(bootstrap_server="prod-2:9092"))
+    assert (target.name, target.read_only, target.colour, target.environment) == ("prod-2:9092", True, "red", "PROD")
+
+
+def test_a_command_config_by_flag_stands_instead_of_the_clusters_own(folder: Path, tmp_path: Path) -> None:
+    write(folder, CLUSTERS)
+    (folder / "prod.properties").write_text("client.id=from-file\n")
+    other = tmp_path / "other.properties"
+    other.write_text("security.protocol=SASL_SSL\nbootstrap.servers=elsewhere:9092\n")
+    settings = config.load()
+    flags = Namespace(cluster="prod", command_config=str(other))
+    target = config.resolve(settings, flags)
+    assert target.seeds == ("prod-1:9092", "prod-2:9092")
+    assert target.properties == {"security.protocol": "SASL_SSL", "bootstrap.servers": "elsewhere:9092"}
+    alone = config.resolve(settings, Namespace(command_config=str(other)))
+    assert (alone.seeds, alone.source) == (("elsewhere:9092",), f"{other}: bootstrap.servers")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("kafka", "'kafka' has no port: write kafka:9092"),
+        ("kafka:", "'' in 'kafka:' is not a port"),
+        (":9092", "':9092' has no host"),
+        ("kafka:http", "'http' in 'kafka:http' is not a port: expected a number from 1 to 65535"),
+        ("kafka:65536", "'65536' in 'kafka:65536' is not a port"),
+        ("kafka:0", "'0' in 'kafka:0' is not a port"),
+        ("[::1]", "'[::1]' has no port: write [::1]:9092"),
+        ("::1:9092", "put an IPv6 address in brackets"),
+        ("fe80::1", "put an IPv6 address in brackets"),
+        ("SSL://kafka:9093", "write only host:port"),
+        (" , ", "no address is given"),
+    ],
+)
+def test_addresses_with_a_mistake(text: str, says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config.parse_bootstrap(text, "--bootstrap-server")
+    assert str(caught.value).startswith("--bootstrap-server: ")
+    assert says in str(caught.value)
+
+
+def test_addresses() -> None:
+    assert config.parse_bootstrap(" a:1 ,[::1]:9092,,10.0.0.1:65535", "x") == ("a:1", "[::1]:9092", "10.0.0.1:65535")
+
+
+def test_properties_are_read_as_kafka_reads_them(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_bytes(
+        b"# comment\n! also\nclient.id : kgtui\\\n    -two\nssl.key.password=\xe4\\u00df \nempty=\n"
+        b"a\\=b=c\nclient.rack=first\nclient.rack=last\n"
+    )
+    assert config.read_properties(file) == {
+        "client.id": "kgtui-two",
+        "ssl.key.password": "äß ",
+        "empty": "",
+        "a=b": "c",
+        "client.rack": "last",
+    }
+    with pytest.raises(ConfigError, match="No such file or directory; expected a file of Java client properties"):
+        config.read_properties(tmp_path / "none")
+    file.write_bytes(b"a=\\u12")
+    with pytest.raises(ConfigError, match="is not an escape"):
+        config.read_properties(file)
+
+
+def filled(tmp_path: Path, text: str) -> dict[str, str]:
+    file = tmp_path / "client.properties"
+    file.write_text(text, encoding="latin-1")
+    return config.resolve(config.load(), Namespace(command_config=str(file))).properties
+
+
+def test_secrets_come_from_variables_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = tmp_path / "password"
+    secret.write_text("s3cret ${HOME}\n")
+    monkeypatch.setenv("KEY_PASSWORD", "fr\N{LATIN SMALL LETTER O WITH DIAERESIS}sch")
+    properties = filled(tmp_path, f"ssl.key.password=a-${{KEY_PASSWORD}}-b\nssl.keystore.password=file:{secret}\n")
+    assert properties == {"ssl.key.password": "a-frösch-b", "ssl.keystore.password": "s3cret ${HOME}"}
+
+
+def test_secrets_are_quoted_in_a_jaas_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A password with quotes and backslashes is one option's value, not the end of it."""
+    from kgtui.client.jaas import parse_jaas
+
+    secret = tmp_path / "password"
+    secret.write_text('f\\"1;\n')
+    monkeypatch.setenv("PASS", "p\"a'\\;s")
+    for option in ('"${PASS}"', "${PASS}", "'${PASS}'"):
+        jaas = filled(tmp_path, f'sasl.jaas.config=x.PlainLoginModule required username="u" password={option};')
+        assert parse_jaas(jaas["sasl.jaas.config"]).options["password"].reveal() == "p\"a'\\;s"
+    jaas = filled(tmp_path, f'sasl.jaas.config=x.PlainLoginModule required password="file:{secret}" username="u";')
+    assert parse_jaas(jaas["sasl.jaas.config"]).options["password"].reveal() == 'f\\"1;'
+
+
+def test_a_secret_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"ssl\.key.password: the environment variable NOT_SET_AT_ALL is not set"):
+        filled(tmp_path, "ssl.key.password=${NOT_SET_AT_ALL}")
+    with pytest.raises(ConfigError, match=r"ssl\.key.password: .*none: No such file or directory"):
+        filled(tmp_path, f"ssl.key.password=file:{tmp_path}/none")
+
+
+def test_no_secret_is_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, "[clusters.prod]\nbootstrap='a:1'\nssl.key.password='hunter2'")
+    settings = config.load()
+    target = config.resolve(settings, Namespace(cluster="prod"))
+    assert target.properties["ssl.key.password"] == "hunter2"
+    assert "hunter2" not in f"{settings!r} {target!r} {target.properties} {settings.clusters['prod']}"
+    write(folder, "[clusters.prod]\nssl.key.password=['hunter2']\n")
+    with pytest.raises(ConfigError) as caught:
+        config.load()
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_the_folders_can_be_moved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "c"))
+    monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "s"))
+    assert (config.config_dir(), config.state_dir()) == (tmp_path / "c", tmp_path / "s")
+    monkeypatch.delenv("KGTUI_CONFIG_DIR")
+    monkeypatch.delenv("KGTUI_STATE_DIR")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xc"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xs"))
+    if sys.platform == "linux":
+        assert (config.config_dir(), config.state_dir()) == (tmp_path / "xc/kgtui", tmp_path / "xs/kgtui")
+
+
+def test_importing_it_loads_no_library() -> None:
+    code = (
+        "import sys, kgtui.config; print([m for m in ('msgspec','javaproperties','platformdirs') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
