@@ -31,7 +31,7 @@ def schema(name: str) -> dict[str, Any]:
     """The schema of a message, read from the jar; the files have comments, which JSON has not."""
     with ZipFile(clients_jar("4.4.0")) as jar:
         text = jar.read(f"common/message/{name}.json").decode()
-    loaded: dict[str, Any] = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))
+    loaded: dict[str, Any] = json.loads(re.sub(r"^[ \t]*//.*$", "", text, flags=re.MULTILINE))
     return loaded
 
 
