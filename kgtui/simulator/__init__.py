@@ -18,7 +18,8 @@ In a process of its own, which ends when its parent does::
 
 Node ids begin at 1. `world` holds the cluster without sockets: groups and logs are functions of the seed and the time,
 so nothing is stored of their members; `handlers` answer requests from it, `server` has the sockets, `faults` the bad
-days. Scenarios are `company`, `plain` (generated groups only) and `empty`.
+days. Scenarios: `company`, `wild` (the company, with damaged member bytes and commits on deleted topics, on which
+Kafka's own tools fail), `plain` (generated groups only), `empty`.
 """
 
 from __future__ import annotations

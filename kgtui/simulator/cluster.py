@@ -55,7 +55,7 @@ class Simulator:
             partitions: of each generated topic.
             seed: the same seed gives the same cluster.
             kafka_version: a release, or a comma list of releases: broker i runs number i modulo their count.
-            scenario: `company`, `plain` (generated groups only) or `empty`.
+            scenario: one of `options.SCENARIOS`.
             clock: by default the machine's.
             churn: part of the generated groups that change state every 2 s.
             features: finalized features that differ from the release's own, such as `share.version` → 0.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SCENARIOS = {
     "company": "a company with groups of every type and kind, in good and bad health, and hostile names",
+    "wild": "the company, and what makes Kafka's own tools fail: damaged member bytes, commits on deleted topics",
     "plain": "generated groups only",
     "empty": "topics, and no groups at all",
 }

@@ -20,7 +20,7 @@ def build(name: str, world: World) -> None:
     """
     if name not in SCENARIOS:
         raise UsageError(f"no scenario {name!r}; there are {', '.join(SCENARIOS)}")
-    if name == "company":
-        fill(world)
+    if name in ("company", "wild"):
+        fill(world, wild=name == "wild")
     elif name == "empty":
         fill(world, groups=False)

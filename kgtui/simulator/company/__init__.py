@@ -20,8 +20,8 @@ GROUP_CONFIGS = {
 }
 
 
-def fill(world: World, *, groups: bool = True) -> None:
-    """Put the company into a world; without groups, its topics only."""
+def fill(world: World, *, groups: bool = True, wild: bool = False) -> None:
+    """Put the company into a world; without groups, its topics only; `wild` adds what makes Kafka's own tools fail."""
     topics = Topics(world.seed)
     made = [
         group
@@ -31,4 +31,6 @@ def fill(world: World, *, groups: bool = True) -> None:
     world.add_topics(topics.living())
     if groups:
         world.add_groups(made)
+        if wild:
+            world.add_groups([*hostile.garbled(topics), *hostile.forgotten(topics)])
         world.configs.update({name: dict(own) for name, own in GROUP_CONFIGS.items() if name in world.groups})

@@ -88,10 +88,7 @@ def _unwell(topics: Topics) -> Iterator[Group]:
     yield ClassicGroup(
         "legacy.import",
         Settled(1),
-        [
-            Reads(topics["mainframe.feed"]),
-            Reads(topics.deleted("legacy.feed.v1", 4), Stuck(300), subscribed=False),
-        ],
+        [Reads(topics["mainframe.feed"]), Reads(topics["dwh.loads"], Stuck(300), subscribed=False)],
         client=Client("cobol-bridge"),
         payload=ConsumerPayload("range", version=0),
     )
@@ -131,13 +128,6 @@ def _restless(topics: Topics) -> Iterator[Group]:
 
 def _foreign(topics: Topics) -> Iterator[Group]:
     yield ClassicGroup(
-        "node.mailmerge",
-        Settled(2),
-        [Reads(topics["emails.outbox"])],
-        payload=RawPayload("RoundRobinAssigner", b"\0\1\0\0\0\1\0", b"\xde\xad\xbe\xef"),
-        client=Client("platformatic"),
-    )
-    yield ClassicGroup(
         "cluster-lock",
         Settled(3),
         protocol="leader-election",
@@ -154,6 +144,6 @@ def _foreign(topics: Topics) -> Iterator[Group]:
     yield ClassicGroup(
         "flink-savepoint-7",
         Settled(0),
-        [Reads(topics["iot.telemetry"], Stuck(88_000)), Reads(topics.deleted("iot.raw", 6), Stuck(0))],
+        [Reads(topics["iot.telemetry"], Stuck(88_000))],
         protocol="",
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.simulator.groups.base import Client, Reads
 from kgtui.simulator.groups.classic import ClassicGroup
+from kgtui.simulator.groups.payload import RawPayload
 from kgtui.simulator.habits import Stuck
 from kgtui.simulator.life import Settled
 
@@ -57,3 +58,51 @@ def groups(topics: Topics) -> Iterator[Group]:
         life = Settled(0 if name in EMPTY else 1)
         reads = [Reads(topics["catalog.changes"], Stuck(40), metadata=name[:60])]
         yield ClassicGroup(name, life, reads, client=client)
+
+
+def forgotten(topics: Topics) -> Iterator[Group]:
+    """Commits on topics that were deleted: Kafka's own tools fail on these."""
+    yield ClassicGroup(
+        "iot.migrate",
+        Settled(2),
+        [
+            Reads(topics["iot.commands"]),
+            Reads(topics.deleted("iot.raw", 6), Stuck(0), subscribed=False),
+        ],
+        client=Client("iot-migrate"),
+    )
+    yield ClassicGroup(
+        "legacy.import-2019", Settled(0), [Reads(topics.deleted("legacy.feed.v0", 2), Stuck(0))], epoch=4
+    )
+
+
+def garbled(topics: Topics) -> Iterator[Group]:
+    """Members that write something else than the protocol says: Kafka's own tools fail on these."""
+    yield ClassicGroup(
+        "node.mailmerge",
+        Settled(2),
+        [Reads(topics["emails.outbox"])],
+        payload=RawPayload("RoundRobinAssigner", b"\0\1\0\0\0\1\0", b"\xde\xad\xbe\xef"),
+        client=Client("platformatic"),
+    )
+    yield ClassicGroup(
+        "node.mailmerge-empty",
+        Settled(1),
+        [Reads(topics["emails.outbox"])],
+        payload=RawPayload("range", b"", b""),
+        client=Client("platformatic"),
+    )
+    yield ClassicGroup(
+        "connect-garbled",
+        Settled(1),
+        protocol="connect",
+        payload=RawPayload("sessioned", b"\0\2\x7f\xff", b"\0\2\0\0\0\4ab"),
+        client=Client("connect-fork"),
+    )
+    yield ClassicGroup(
+        "schema-registry-garbled",
+        Settled(1),
+        protocol="sr",
+        payload=RawPayload("v0", b'{"host": 7', b"[]"),
+        client=Client("sr-fork"),
+    )

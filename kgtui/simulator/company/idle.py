@@ -39,6 +39,3 @@ def groups(topics: Topics) -> Iterator[Group]:
         yield ClassicGroup(name, Settled(0), [Reads(topics[topic], Stuck(behind))], epoch=12)
     for name, (topic, behind) in _CONSUMER.items():
         yield ConsumerGroup(name, Settled(0), [Reads(topics[topic], Stuck(behind))], epoch=12)
-    yield ClassicGroup(
-        "legacy.import-2019", Settled(0), [Reads(topics.deleted("legacy.feed.v0", 2), Stuck(0))], epoch=4
-    )

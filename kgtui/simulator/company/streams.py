@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.simulator.groups.base import Client, Reads
 from kgtui.simulator.groups.streams import Part, StreamsGroup
-from kgtui.simulator.habits import Lagging, Stuck
+from kgtui.simulator.habits import Lagging, Never, Stuck
 from kgtui.simulator.life import Held, Settled, Shifts
 
 if TYPE_CHECKING:
@@ -29,17 +29,15 @@ def groups(topics: Topics) -> Iterator[Group]:
         endpoint=False,
         client=Client("payments-enrich"),
     )
-    # Its repartition topic was never created, so it waits.
+    yield _waiting(topics)
+    # Each deployment changes the topology: until its internal topics are there, the group is not ready.
     yield StreamsGroup(
-        "fraud.features",
-        Held(2, since=60.0, change=1),
-        topology=[
-            Part(("fraud.scores",), 6, sinks=("fraud.features-by-card-repartition",)),
-            Part((), 6, repartition=("fraud.features-by-card-repartition",), changelogs=("fraud.features-changelog",)),
-        ],
-        pace=(("NotReady", math.inf),),
-        client=Client("fraud-features"),
-        epoch=2,
+        "pricing.rollup",
+        Shifts(80.0, ((), (0, 1), (0, 1)), ahead=90.0),
+        [Reads(topics["catalog.changes"])],
+        topology=[Part(("catalog.changes",), 4)],
+        pace=(("NotReady", 4.0), ("Assigning", 2.0), ("Reconciling", 6.0)),
+        client=Client("pricing-rollup"),
     )
     yield StreamsGroup(
         "clicks.heatmap-v1",
@@ -78,4 +76,21 @@ def _sessions(topics: Topics) -> Group:
         standbys=1,
         client=Client("sessionize"),
         epoch=14,
+    )
+
+
+def _waiting(topics: Topics) -> Group:
+    """Not ready for ever: it joins two topics that differ in their number of partitions."""
+    repartition = topics.internal("fraud.features-by-card-repartition", 6)
+    return StreamsGroup(
+        "fraud.features",
+        Held(2, since=60.0, change=1),
+        [Reads(topics["fraud.scores"], Never())],
+        topology=[
+            Part(("fraud.scores", "customers.changed"), 6, sinks=(repartition.name,)),
+            Part((), 6, repartition=(repartition.name,), changelogs=("fraud.features-changelog",)),
+        ],
+        pace=(("NotReady", math.inf),),
+        client=Client("fraud-features"),
+        epoch=2,
     )

@@ -47,7 +47,7 @@ class StreamsGroup(Group):
     """
 
     type: ClassVar[str] = "streams"
-    standard_pace: ClassVar[Pace] = (("NotReady", 1.0), ("Assigning", 1.0), ("Reconciling", 7.0))
+    standard_pace: ClassVar[Pace] = (("Assigning", 1.0), ("Reconciling", 7.0))
 
     def __init__(
         self,
@@ -78,10 +78,6 @@ class StreamsGroup(Group):
         """As the Streams library names the consumer of a thread."""
         process = uuid_of(self.seed, self.name, "process", slot.number // 2)
         return f"{self.name[:200]}-{process}-StreamThread-{slot.number % 2 + 1}-consumer"
-
-    def host(self, slot: Slot) -> str:
-        """Both threads of a process are on one machine."""
-        return super().host(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
         """As in StreamsGroupDescribe."""
@@ -116,8 +112,11 @@ class StreamsGroup(Group):
 
     def _member(self, slot: Slot, moment: Moment, state: str, epoch: int, index: int, t: float) -> dict[str, Any]:
         arrived = state == "Stable" or (state == "Reconciling" and index % 2 == 0)
-        target = self._roles(moment, index, warmups=moment.since < self.warming)
-        before = self._before(slot, moment)
+        if state == "NotReady":
+            target = before = self._as_message({}, {}, {})
+        else:
+            target = self._roles(moment, index, warmups=moment.since < self.warming)
+            before = self._before(slot, moment)
         process = slot.number // 2
         standby = target["StandbyTasks"] + target["WarmupTasks"]
         return {
@@ -136,7 +135,7 @@ class StreamsGroup(Group):
             "TaskOffsets": self._offsets(standby, t, behind=int(max(0.0, self.warming - moment.since) * 50)),
             "TaskEndOffsets": self._offsets(standby, t, behind=0),
             "Assignment": target if arrived else before,
-            "TargetAssignment": before if state in ("NotReady", "Assigning") else target,
+            "TargetAssignment": before if state == "Assigning" else target,
             "IsClassic": False,
         }
 
