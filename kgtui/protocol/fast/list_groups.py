@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from struct import error
-from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.protocol.fast.reading import INT16, INT32, as_bytes, checked, count, string
@@ -111,7 +110,10 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
+# Both bounded, against a broker that makes up states: by version and bytes, and by what they say (a tagged
+# field that differs from row to row makes the bytes differ but not the words).
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
+_KINDS: dict[_Tail, _Tail] = {}
 
 
 def _strings(version: int) -> int:
@@ -173,8 +175,11 @@ def _read_tail(what: str, row: bytes, pos: int, version: int) -> _Tail:
     values = ["", "", ""]
     for index, field in enumerate(_FIELDS[1 : _strings(version)]):
         value, pos = string(what, field, row, pos, flexible=flexible)
-        values[index] = intern(value)
+        values[index] = value
     if flexible:
         skip_tags(row, pos)
     protocol, state, kind = values
-    return protocol, state, kind
+    tail = (protocol, state, kind)
+    if sum(map(len, tail)) < _LONGEST_TAIL and len(_KINDS) < _MOST_TAILS:
+        return _KINDS.setdefault(tail, tail)
+    return _KINDS.get(tail, tail)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kgtui.errors import DecodeError
 from kgtui.protocol import fast
 from kgtui.protocol.messages import LIST_GROUPS, LIST_OFFSETS, OFFSET_FETCH
-from kgtui.protocol.wire import tag_section
+from kgtui.protocol.wire import tag_section, uvarint_bytes
 from tests.unit.protocol.samples import NOT_UTF8, Samples, hostile
 
 LIST_GROUPS_VERSIONS = range(6)
@@ -128,6 +128,17 @@ def test_the_shared_tails_do_not_grow_without_end() -> None:
     caches = [d for d in gc.get_objects() if isinstance(d, dict) and b"\x09consumer\x07State1\0" in d]
     assert len(caches) == 1
     assert len(caches[0]) <= 4096
+
+
+def test_tails_that_differ_in_their_tags_share_their_words() -> None:
+    """A future tagged field with a time in it must not make 100,000 copies of `consumer`."""
+    rows = [
+        b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
+        for n in range(9000)
+    ]
+    decoded = fast.decode_list_groups(5, bytes(6) + uvarint_bytes(9001) + b"".join(rows) + b"\0")[2]
+    assert decoded[8999] == ("g8999", "consumer", "Stable", "classic")
+    assert len({id(row.state) for row in decoded}) == 1
 
 
 @pytest.mark.parametrize("row", [b"", b"\x05ab", b"\x02a", b"\0\x02a\x02a\x02a\0", b"\xff\xff\xff\xff\xff\x01"])
