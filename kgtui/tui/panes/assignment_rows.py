@@ -123,10 +123,10 @@ def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
     ]
     if assignment.targeted:
         columns += [
-            Column("target", "TARGET", lambda row: row.targets or None, _target, rank=2, least=10, most=30,
+            Column("target", "TARGET", lambda row: row.targets or None, _target, rank=2, least=14, most=30,
                    cut="middle"),
             Column("waits", "WAITS FOR", lambda row: row.waits_for or None, lambda row: Cell(row.waits_for, WARN),
-                   rank=3, least=10, most=30, cut="middle"),
+                   rank=3, least=14, most=30, cut="middle"),
         ]  # fmt: skip
     return columns
 

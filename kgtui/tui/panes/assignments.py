@@ -99,14 +99,13 @@ class AssignmentsPane(Pane):
             self._view = "partition"
         parts = summary(assignment, self._names)
         if self._view == "partition":
-            self.table.set_columns(placement_columns(assignment))
-            self.table.set_rows(placement_rows(assignment, self._names, unsettled=self._unsettled), fresh=fresh)
+            rows = placement_rows(assignment, self._names, unsettled=self._unsettled)
+            self.table.set_rows(rows, columns=placement_columns(assignment), fresh=fresh)
             if self._unsettled:
                 parts.insert(0, (Cell("only unsettled", ACCENT),))
         else:
             skew = next(skew for skew in assignment.skews if skew.by == self._view)
-            self.table.set_columns(load_columns(skew))
-            self.table.set_rows(load_rows(assignment, skew, self._names), fresh=fresh)
+            self.table.set_rows(load_rows(assignment, skew, self._names), columns=load_columns(skew), fresh=fresh)
             parts.insert(0, (Cell(f"by {self._view}", ACCENT),))
         self.query_one(SummaryLine).say(joined(parts or [(Cell("nothing is assigned", MUTED),)]))
 

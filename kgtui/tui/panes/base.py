@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from kgtui.model.command_line import View
+    from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Reading, Snapshot
     from kgtui.tui.panes.cells import Cell
 
@@ -53,6 +54,8 @@ class Pane(Vertical):
         self._said: list[tuple[Cell, ...]] | None = None
         self.command_config: str | None = None
         """Path of the client properties, for the equivalent command."""
+        self.series: SeriesStore | None = None
+        """The monitor's samples, for the trend of the lag."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
         """Draw this group of this snapshot; never moves cursor, scroll or focus while the group is the same."""
@@ -60,6 +63,12 @@ class Pane(Vertical):
         self.snapshot, self.group = snapshot, group
         if self.is_mounted:
             self._update(fresh=other)
+
+    def redraw(self) -> None:
+        """Draw again though the reading is the same, as when times are written otherwise."""
+        self._drawn = None
+        if self.is_mounted:
+            self._update(fresh=False)
 
     def on_mount(self) -> None:
         self._update(fresh=True)

@@ -82,14 +82,15 @@ def _synonyms(row: ConfigRow) -> str | None:
     shown = [
         f"{name}={'(hidden)' if row.config.sensitive else value} ({source_word(source)})"
         for name, value, source in row.config.synonyms
+        if (name, source) != (row.config.name, row.config.source)
     ]
     return f" {text.marks().arrow} ".join(shown) or None
 
 
 COLUMNS: list[Column[ConfigRow]] = [
-    Column("name", "CONFIG", lambda row: row.config.name, _name, least=20, most=44),
+    Column("name", "CONFIG", lambda row: row.config.name, _name, least=24, most=44, cut="middle"),
     Column("value", "VALUE", lambda row: value_of(row.config) or "(not told)", _value, least=8, most=32),
-    Column("source", "FROM", lambda row: source_word(row.config.source), _source, rank=1, least=8, most=20),
+    Column("source", "FROM", lambda row: source_word(row.config.source), _source, rank=1, least=10, most=20),
     Column("type", "TYPE", lambda row: row.config.type, lambda row: Cell((row.config.type or "?").lower(), MUTED),
            rank=3, least=6),
     Column("falls", "FALLS BACK TO", _synonyms, lambda row: Cell(_synonyms(row) or "", MUTED), rank=4, least=16,

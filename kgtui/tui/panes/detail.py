@@ -72,7 +72,8 @@ class DetailedTable(Vertical, Generic[RowT]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 10, "-low")
-        self._tell(force=True)
+        # A layout asked for while this one is under way would be lost.
+        self.call_after_refresh(self._tell, force=True)
 
     @on(LineTable.CursorMoved)
     def _cursor_moved(self) -> None:

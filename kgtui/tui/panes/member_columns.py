@@ -44,7 +44,13 @@ def _client() -> Column[MemberRow]:
 
 
 def _id(rank: int) -> Column[MemberRow]:
-    return Column("id", "MEMBER", lambda row: row.member.member_id, rank=rank, least=10, most=56, cut="middle")
+    return Column(
+        "id", "MEMBER", lambda row: row.member.member_id, rank=rank, least=10, most=56, cut="middle", whole=_whole_id
+    )
+
+
+def _whole_id(row: MemberRow) -> Cell:
+    return Cell("" if row.threads else row.member.member_id)
 
 
 def _host(rank: int) -> Column[MemberRow]:
@@ -61,7 +67,9 @@ def _count(row: MemberRow) -> Cell:
 
 
 def _epoch() -> Column[MemberRow]:
-    return Column("epoch", "EPOCH", lambda row: _draw_epoch(row).text, _draw_epoch, rank=1, least=7, whole=_whole_epoch)
+    return Column(
+        "epoch", "EPOCH", lambda row: _draw_epoch(row).text, _draw_epoch, rank=1, right=True, whole=_whole_epoch
+    )
 
 
 def _draw_epoch(row: MemberRow) -> Cell:

@@ -44,8 +44,7 @@ class MembersPane(Pane):
         if reading is None:
             self.clear()
             return
-        self.table.set_columns(columns_for(reading.value))
-        self.table.set_rows(member_rows(reading.value), fresh=fresh)
+        self.table.set_rows(member_rows(reading.value), columns=columns_for(reading.value), fresh=fresh)
         self.query_one(SummaryLine).say(joined(members_summary(reading.value)))
 
     def clear(self) -> None:

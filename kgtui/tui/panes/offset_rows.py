@@ -133,7 +133,7 @@ _KEYS: dict[str, Callable[[OffsetRow], Any]] = {
 }
 
 
-def columns_for(share: bool) -> list[Column[OffsetRow]]:
+def columns_for(*, share: bool) -> list[Column[OffsetRow]]:
     """The columns; of share groups the position is the share-partition start offset, and nothing has metadata."""
     key = _KEYS
     columns: list[Column[OffsetRow]] = [

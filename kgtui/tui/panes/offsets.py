@@ -56,6 +56,7 @@ class OffsetsPane(Pane):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._rows: list[OffsetRow] = []
+        self._columns = columns_for(share=False)
         self._order = Order.TOPIC.value
         self._descending = False
         self._lagging = False
@@ -83,7 +84,7 @@ class OffsetsPane(Pane):
             self.clear()
             return
         self._rows = partition_rows(reading.value, details.value if details is not None else None)
-        self.table.set_columns(columns_for(bool(reading.value.share)))
+        self._columns = columns_for(share=bool(reading.value.share))
         self._arrange(fresh=fresh)
 
     def clear(self) -> None:
@@ -95,7 +96,7 @@ class OffsetsPane(Pane):
         wanted = self.query_one(Input).value.strip()
         shown = arranged(self._rows, self._order, descending=self._descending, lagging=self._lagging, wanted=wanted)
         self.table.set_sorted(self._order, descending=self._descending)
-        self.table.set_rows(shown, fresh=fresh)
+        self.table.set_rows(shown, columns=self._columns, fresh=fresh)
         parts = summary(self._rows) if self._rows else [(Cell("nothing is committed", MUTED),)]
         if self._lagging or wanted:
             count = sum(1 for row in shown if row.lag is not None)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes.cells import Section
 
-LABEL = 14
+LABEL = 13
 
 
 def lay_out(parts: list[Section], width: int) -> list[tuple[Cell, ...]]:
@@ -69,7 +69,7 @@ class OverviewPane(Pane):
     def draw(self, snapshot: Snapshot, group: str, *, fresh: bool) -> None:
         scroll = self.query_one("#overview-scroll")
         width = max(20, scroll.size.width - 2)
-        parts = sections(snapshot, group, command_config=self.command_config)
+        parts = sections(snapshot, group, command_config=self.command_config, series=self.series)
         lines = lay_out(parts, width)
         if fresh or lines != self._lines:
             self._lines = lines
@@ -82,5 +82,9 @@ class OverviewPane(Pane):
         self.query_one("#fields", Static).update("")
 
     def on_resize(self) -> None:
+        # A layout asked for while this one is under way would be lost.
+        self.call_after_refresh(self._redraw)
+
+    def _redraw(self) -> None:
         if self.snapshot is not None and self.group is not None:
             self.draw(self.snapshot, self.group, fresh=False)

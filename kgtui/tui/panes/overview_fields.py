@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from kgtui.model import command_line, facts
+from kgtui.model.explanation import faults_of
 from kgtui.model.group import REBALANCING
 from kgtui.model.offsets import lags
 from kgtui.tui import text
@@ -31,17 +33,20 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import Member
+    from kgtui.model.series import Series, SeriesStore
     from kgtui.model.snapshot import Snapshot
 
 LONGEST_ID = 400
 """Characters of a group id that the Overview writes out; the rest is cut in the middle."""
 
 
-def sections(snapshot: Snapshot, group: str, *, command_config: str | None = None) -> list[Section]:
-    """Everything the Overview says, in its order."""
+def sections(
+    snapshot: Snapshot, group: str, *, command_config: str | None = None, series: SeriesStore | None = None
+) -> list[Section]:
+    """Everything the Overview says, in its order. `series` adds the trend of the lag."""
     parts = [
         Section("", tuple(_identity(snapshot, group))),
-        Section("Lag", tuple(_lag(snapshot, group))),
+        Section("Lag", tuple(_lag(snapshot, group, series))),
         Section("You may", (_operations(snapshot, group),)),
         Section("If deleted", tuple(_loss(snapshot, group))),
         Section("With Kafka's tools", tuple(_command(snapshot, group, command_config))),
@@ -50,20 +55,6 @@ def sections(snapshot: Snapshot, group: str, *, command_config: str | None = Non
     if found:
         parts.insert(1, Section("Faults", tuple(_fault(fault) for fault in found)))
     return parts
-
-
-def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
-    """Every fault that concerns the group: its own, those of its readings, its coordinator's; each once."""
-    found: list[Fault | None] = [snapshot.group_faults.get(group)]
-    for readings in (snapshot.details, snapshot.offsets, snapshot.configs):
-        reading = readings.get(group)
-        found.append(reading.fault if reading is not None else None)
-    summary = snapshot.summaries.get(group)
-    found.append(summary.fault if summary is not None else None)
-    listing = snapshot.groups.get(group)
-    broker = snapshot.brokers.get(listing.coordinator) if listing is not None else None
-    found.append(broker.fault if broker is not None else None)
-    return list(dict.fromkeys(fault for fault in found if fault is not None))
 
 
 def _description(snapshot: Snapshot, group: str) -> GroupDescription | None:
@@ -156,17 +147,18 @@ def _members(members: tuple[Member, ...] | None) -> Field:
     return field("members", *cells)
 
 
-def _lag(snapshot: Snapshot, group: str) -> Iterator[Field]:
+def _lag(snapshot: Snapshot, group: str, series: SeriesStore | None) -> Iterator[Field]:
     total = facts.lag_total(snapshot, group)
     if total is None:
-        yield field("lag", unknown(), Cell("  not read yet", MUTED))
+        yield field("total", unknown(), Cell("  not read yet", MUTED))
         return
     cells = [Cell(text.lag(total.lag, total.unknown))]
     if total.lag is not None and total.lag >= 1000:
         cells.append(Cell(f"  {text.exact(total.lag)} records", MUTED))
     if total.unknown:
         cells.append(Cell(f"  {total.unknown} {_plural('partition', total.unknown)} unknown", WARN))
-    yield field("lag", *cells)
+    yield field("total", *cells)
+    yield from _trend(series.get(group) if series is not None else None)
     reading = snapshot.offsets.get(group)
     if reading is None:
         yield field("partitions", number(total.partitions))
@@ -183,19 +175,40 @@ def _lag(snapshot: Snapshot, group: str) -> Iterator[Field]:
             f"  expired unread in {len(lost)} {_plural('partition', len(lost))}", MUTED))  # fmt: skip
 
 
+TREND_WINDOW = 60.0
+"""Seconds over which the trend of the lag is taken."""
+
+
+def _trend(series: Series | None) -> Iterator[Field]:
+    """How the lag changes, and when it would be gone at that rate."""
+    rate = series.lag_trend(TREND_WINDOW) if series is not None else None
+    if series is None or rate is None:
+        return
+    span = min(TREND_WINDOW, series.times[-1] - series.times[0])
+    over = Cell(f"  over the last {text.age(span)}", MUTED)
+    if abs(rate) < 0.05:
+        yield field("trend", Cell("steady"), over)
+        return
+    cells = [Cell(f"{'grows' if rate > 0 else 'falls'} by {abs(rate):,.1f} a second", WARN if rate > 0 else OK), over]
+    known = [lag for lag in series.lag if not math.isnan(lag)]
+    if rate < 0 and known[-1] > 0:
+        cells.append(Cell(f"  gone in about {text.age(known[-1] / -rate)}", MUTED))
+    yield field("trend", *cells)
+
+
 def _operations(snapshot: Snapshot, group: str) -> Field:
     described = _description(snapshot, group)
     if described is None:
-        return field("operations", unknown())
+        return field("", unknown())
     if described.operations is None:
-        return field("operations", unknown(), Cell("  not told by this broker", MUTED))
+        return field("", unknown(), Cell("  not told by this broker", MUTED))
     if not described.operations:
-        return field("operations", Cell("none", WARN))
+        return field("", Cell("none", WARN))
     cells = [Cell(name.lower(), OK if name == "DELETE" else "") for name in sorted(described.operations)]
     spaced = [part for cell in cells for part in (cell, Cell("  "))]
     if not {"DELETE", "ALL"} & {name.upper() for name in described.operations}:
         spaced.append(Cell("no delete", WARN))
-    return field("operations", *spaced)
+    return field("", *spaced)
 
 
 def _loss(snapshot: Snapshot, group: str) -> Iterator[Field]:

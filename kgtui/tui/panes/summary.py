@@ -43,7 +43,8 @@ class SummaryLine(Static):
             self._write()
 
     def on_resize(self) -> None:
-        self._write()
+        # A layout asked for while this one is under way would be lost.
+        self.call_after_refresh(self._write)
 
     def _write(self) -> None:
         self.set_class(bool(self._cells), "-said")

@@ -149,26 +149,27 @@ class LineTable(ScrollView, Generic[RowT], can_focus=True):
         """Ids of the columns that have room."""
         return tuple(column.id for column, _ in self._arranged)
 
-    def set_columns(self, columns: Sequence[Column[RowT]]) -> None:
-        """Show other columns; widths start afresh."""
-        if [column.id for column in columns] != [column.id for column in self._columns]:
-            self._wanted = {}
-        self._columns = tuple(columns)
-        self._arrange()
-        self.refresh()
-
     def set_sorted(self, column: str, *, descending: bool) -> None:
         """Mark the column that the rows are sorted by."""
         if self.sorted_by != (column, descending):
             self.sorted_by = (column, descending)
             self.refresh()
 
-    def set_rows(self, rows: Sequence[RowT], *, fresh: bool = False) -> None:
-        """Show these rows. `fresh` forgets the cursor and the widths: they belong to something else."""
+    def set_rows(
+        self, rows: Sequence[RowT], *, columns: Sequence[Column[RowT]] | None = None, fresh: bool = False
+    ) -> None:
+        """Show these rows, in other columns if `columns` is given.
+
+        `fresh` forgets the cursor and the widths: they belong to something else.
+        """
         old, at = self._rows, self.cursor
+        if columns is not None:
+            other = [column.id for column in columns] != [column.id for column in self._columns]
+            self._wanted = {} if other else self._wanted
+            self._columns = tuple(columns)
         if fresh:
             self._wanted = {}
-        elif old == rows:
+        elif old == rows and columns is None:
             return
         self._rows = rows
         target = 0 if fresh else self._find(old, at)

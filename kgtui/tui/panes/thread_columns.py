@@ -72,7 +72,12 @@ def task_lag(row: MemberRow) -> int | None:
 
 
 def restoring(streams: StreamsMember) -> int | None:
-    """Records between the offsets and the ends of a member's tasks; None if it did not report both."""
+    """Records between the offsets and the ends of a member's tasks; None if it did not report both.
+
+    0 for a member without standby and warm-up tasks, which has nothing to restore.
+    """
+    if not streams.assignment.standby and not streams.assignment.warmup:
+        return 0
     at = {(name, part): offset for name, part, offset in streams.task_offsets}
     known = [(end, at.get((name, part))) for name, part, end in streams.task_end_offsets]
     told = [max(end - offset, 0) for end, offset in known if offset is not None]

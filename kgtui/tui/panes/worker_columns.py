@@ -18,7 +18,7 @@ def worker_columns() -> Columns:
                rank=1, least=6),
         Column("connectors", "CONNECTORS", lambda row: len(_worker(row).connectors), right=True, whole=_connectors),
         Column("tasks", "TASKS", _tasks, right=True, whole=lambda row: optional(placed(_worker(row).tasks))),
-        Column("work", "RUNS", _runs, lambda row: optional(_runs(row)), rank=3, least=10, most=48, whole=_nothing),
+        Column("work", "RUNS", _runs, lambda row: optional(_runs(row)), rank=3, least=16, most=48, whole=_nothing),
         Column("revoked", "REVOKED", _revoked, lambda row: Cell(_revoked(row) or "", WARN), rank=2, most=20),
         Column("delay", "DELAY MS", lambda row: _worker(row).delay_ms, lambda row: number(_worker(row).delay_ms),
                rank=6, right=True),

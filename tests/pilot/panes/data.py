@@ -89,17 +89,16 @@ def share() -> GroupDescription:
 
 def streams() -> GroupDescription:
     """A streams group of two processes with two threads each; one still warms up a task."""
+    tasks = StreamsAssignment
     plan = [
-        (("0", (0, 1)), (), (), 0), (("0", (2,)), ("1", (0,)), (), 0),
-        (("1", (0, 1)), ("0", (0,)), (), 12_400), (("1", (2,)), (), ("0", (2,)), 90_211),
-    ]  # fmt: skip
+        (tasks((("0", (0, 1)),)), 0),
+        (tasks((("0", (2,)),), (("1", (0,)),)), 0),
+        (tasks((("1", (0, 1)),), (("0", (0,)),)), 12_400),
+        (tasks((("1", (2,)),), (), (("0", (2,)),)), 90_211),
+    ]
+    goals = [*(task for task, _ in plan[:3]), tasks((("0", (2,)), ("1", (2,))))]
     members = []
-    for index, (active, standby, warmup, left) in enumerate(plan):
-        assignment = StreamsAssignment(
-            (active,) if active else (), (standby,) if standby else (), (warmup,) if warmup else ()
-        )
-        target = StreamsAssignment((active,), (standby,) if standby else (), ()) if index < 3 else StreamsAssignment(
-            (("0", (2,)), active), (), ())  # fmt: skip
+    for index, (assignment, left) in enumerate(plan):
         ends = (("0", 2, 100_000),) if left else ()
         members.append(
             Member(
@@ -108,7 +107,7 @@ def streams() -> GroupDescription:
                 streams=StreamsMember(
                     f"4c1e7f2a-0000-4000-8000-00000000000{index // 2}", 3, f"10.4.0.{index // 2}:8080",
                     task_offsets=(("0", 2, 100_000 - left),) if left else (), task_end_offsets=ends,
-                    assignment=assignment, target=target,
+                    assignment=assignment, target=goals[index],
                 ),
             )
         )  # fmt: skip
@@ -172,7 +171,8 @@ def consumer_offsets() -> GroupOffsets:
     committed = [CommittedOffset("payments.settled", part, 90_000 + part * 7, 5, "") for part in range(12)]
     committed += [CommittedOffset("payments.refunds", part, 400 + part, 2, "v2") for part in range(2)]
     bounds = {
-        ("payments.settled", part): PartitionBounds(10_000, 90_000 + part * 7 + (part * 311) % 1000) for part in range(12)
+        ("payments.settled", part): PartitionBounds(10_000, 90_000 + part * 7 + (part * 311) % 1000)
+        for part in range(12)
     } | {("payments.refunds", 0): PartitionBounds(900, 1400), ("payments.refunds", 1): PartitionBounds(0, 401)}
     return GroupOffsets(tuple(committed), (), bounds)
 
@@ -251,8 +251,10 @@ def company(serial: int = 1, now: float = NOW) -> Snapshot:
     )  # fmt: skip
     groups = {one.group: Listing(one.type, one.protocol, one.state, one.coordinator) for one in descriptions}
     groups |= {
-        "legacy.export": Listing("classic", "", "Empty", 1), "secret.group": Listing("classic", "consumer", "Stable", 1),
-        "stale.group": Listing("classic", "consumer", "Stable", 4), "new.group": Listing("classic", "consumer", "Stable", 1),
+        "legacy.export": Listing("classic", "", "Empty", 1),
+        "secret.group": Listing("classic", "consumer", "Stable", 1),
+        "stale.group": Listing("classic", "consumer", "Stable", 4),
+        "new.group": Listing("classic", "consumer", "Stable", 1),
     }  # fmt: skip
     details = {one.group: Reading(one, now - 1) for one in (*descriptions, simple)}
     details["stale.group"] = Reading(stale, now - 12)

@@ -40,6 +40,7 @@ class Stage(App[None], Generic[PaneT]):
     """
 
     def __init__(self, pane: PaneT, snapshot: Snapshot | None = None, group: str | None = None, gap: int = 0) -> None:
+        text.use_look(text.Look(utc=True, now=lambda: NOW, zone=UTC))
         super().__init__()
         self.pane = pane
         self.gap = gap
@@ -50,7 +51,6 @@ class Stage(App[None], Generic[PaneT]):
         return COLOURS
 
     def compose(self) -> ComposeResult:
-        text.use_look(text.Look(utc=True, now=lambda: NOW, zone=UTC))
         self.animation_level = "none"
         with Horizontal():
             gap = Static("", id="gap")
