@@ -30,7 +30,7 @@ class Action:
         footer: place in the footer, from 1; 0 keeps it out. The higher ones give way on a narrow screen.
         writes: changes the cluster: gone when read-only.
         palette: offered in the command palette.
-        priority: works while a text field has the focus.
+        everywhere: works on every screen, and while a text field has the focus.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Action:
     footer: int = 0
     writes: bool = False
     palette: bool = True
-    priority: bool = False
+    everywhere: bool = False
 
 
 def _move(action: str, keys: str, shown: str, name: str, does: str) -> Action:
@@ -90,9 +90,9 @@ ACTIONS: tuple[Action, ...] = (
            palette=False),
     Action("help", "question_mark,f1", "?", "Help", "This help.", "Program", footer=11),
     Action("suspend", "ctrl+z", "ctrl+z", "Suspend", "Back to the shell; `fg` returns.", "Program", palette=False,
-           priority=True),
+           everywhere=True),
     Action("quit-or-copy", "ctrl+c", "ctrl+c", "Copy or quit", "Copy what is selected; with nothing selected, quit.",
-           "Program", palette=False, priority=True),
+           "Program", palette=False, everywhere=True),
     Action("quit", "q,ctrl+q", "q", "Quit", "Leave.", "Program", footer=12),
 )  # fmt: skip
 
@@ -104,15 +104,14 @@ def offered(read_only: bool) -> tuple[Action, ...]:
     return tuple(action for action in ACTIONS if not (read_only and action.writes))
 
 
-def bindings() -> list[Binding]:
-    """Every action as a binding of the main screen that runs `do(id)`; its id serves the keymap."""
+def bindings(*, everywhere: bool = False) -> list[Binding]:
+    """Actions as bindings that run `do(id)`: those of the main screen, or those of the app. Ids serve the keymap."""
     from textual.binding import Binding
 
     return [
-        Binding(
-            action.keys, f"do('{action.id}')", action.name, id=action.id, tooltip=action.does, priority=action.priority
-        )
-        for action in ACTIONS
+        Binding(a.keys, f"do('{a.id}')", a.name, show=False, id=a.id, tooltip=a.does, priority=a.everywhere)
+        for a in ACTIONS
+        if a.everywhere == everywhere
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,9 +93,9 @@ def theme_of(table: dict[str, Any], stem: str) -> Theme:
         raise ConfigError(f"unknown role {strange[0]!r}: expected one of {', '.join(ROLES)}")
     variables = {key: _colour(f"roles.{key}", value) for key, value in roles.items()}
     variables |= {key: _text(f"variables.{key}", value) for key, value in _section(table, "variables").items()}
-    return Theme(
-        name, dark=_flag(table, "dark", True), ansi=_flag(table, "ansi", False), variables=variables, **colours
-    )  # type: ignore[arg-type]
+    primary = colours.pop("primary")
+    theme = Theme(name, primary, dark=_flag(table, "dark", True), ansi=_flag(table, "ansi", False), variables=variables)
+    return replace(theme, **colours)  # type: ignore[arg-type]
 
 
 def _section(table: dict[str, Any], key: str) -> dict[str, Any]:
@@ -127,8 +127,12 @@ def _colour(key: str, value: object) -> str:
     return shown
 
 
-def role_defaults(dark: bool) -> dict[str, str]:
-    """The roles' colours in a theme that does not name them, such as one of Textual's own."""
-    if dark:
-        return dict(zip(ROLES, ("#7cc77f", "#e8b04a", "#f2727f", "#98a2b0", "#7fd1c7", "#b59ad9"), strict=True))
-    return dict(zip(ROLES, ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0"), strict=True))
+_DARK = ("#7cc77f", "#e8b04a", "#f2727f", "#98a2b0", "#7fd1c7", "#b59ad9")
+_LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
+
+
+def variable_defaults(theme: Theme) -> dict[str, str]:
+    """The roles' colours where a theme does not name them, such as one of Textual's own."""
+    defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
+    defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
+    return defaults

@@ -49,6 +49,7 @@ class GroupTree(TreeLines):
         self._wake = asyncio.Event()
         self._turn = 0
         self._chosen_anew = True
+        self._sought: str | None = None
 
     def on_mount(self) -> None:
         """Start the arranging worker; it ends with the widget."""
@@ -120,6 +121,9 @@ class GroupTree(TreeLines):
         if anew:
             self.scroll_to_cursor()
         self._tell_selection(before)
+        sought, self._sought = self._sought, None
+        if sought is not None:
+            self.reveal(sought)
         self.post_message(self.Arranged(found.shown, found.searched))
         view.totals = await sliced(totals(found.forest, view.snapshot), valid)
         self.refresh_changed()
@@ -158,6 +162,11 @@ class GroupTree(TreeLines):
         self.scroll_to_cursor()
         self._tell_selection(before)
         return True
+
+    def reveal_later(self, group: str) -> None:
+        """Put the cursor on a group once the rows are arranged anew."""
+        self._sought = group
+        self._choice_made()
 
     def unfold(self) -> None:
         """Open the node under the cursor; on an open one, go to its first row."""

@@ -1,0 +1,187 @@
+"""The app: owns the polling worker, the themes, the signals and the crash report, and shows one cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import locale
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import App
+from textual.widgets import Input
+
+from kgtui.tui import crash, keys, text, themes
+from kgtui.tui.messages import DeleteRequested, ExplainRequested, SnapshotArrived
+from kgtui.tui.palette import ActionCommands, GroupCommands
+from kgtui.tui.screens.main import MainScreen
+from kgtui.tui.screens.start import StartScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.binding import BindingType
+
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.session import Session, Watch
+
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Each ends the app as `q` does, so that the terminal is left clean; a dropped SSH line sends the last."""
+
+
+class KgtuiApp(App[int]):
+    """The terminal UI on one session."""
+
+    TITLE = "kgtui"
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(everywhere=True)]
+    COMMANDS: ClassVar[set[type[ActionCommands] | type[GroupCommands]]] = {  # type: ignore[assignment]
+        ActionCommands, GroupCommands,
+    }  # fmt: skip
+    ENABLE_COMMAND_PALETTE = True
+    CSS = """
+    Toast { width: 70; max-width: 90%; }
+    CommandPalette > Vertical { width: 90; max-width: 96%; }
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._failed_themes: list[themes.FailedTheme] = []
+        super().__init__()
+        self.session = session
+        self.look = session.look or text.Look(ascii=not _writes_unicode())
+        self._unsubscribe: Callable[[], None] | None = None
+        self._load_themes()
+        self.set_keymap({action: ",".join(_keys(words)) for action, words in session.keymap.items()})
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The roles' colours for themes that do not name them."""
+        return themes.variable_defaults(self.current_theme)
+
+    def _load_themes(self) -> None:
+        loaded, self._failed_themes = themes.load([themes.shipped_folder(), self.session.themes_folder])
+        for theme in loaded:
+            self.register_theme(theme)
+        wanted = self.session.theme or themes.DEFAULT
+        self.theme = wanted if wanted in self.available_themes else themes.DEFAULT
+
+    # Start and end
+
+    def on_load(self) -> None:
+        """Before anything is drawn: how this run writes."""
+        text.use_look(self.look)
+
+    def on_mount(self) -> None:
+        """Show the cluster, or how to find one."""
+        self._catch_signals()
+        self.enter(self.session)
+        self._tell_failed_themes()
+        unknown = keys.unknown_ids(self.session.keymap)
+        if unknown:
+            self.notify(f"no action is called {', '.join(unknown)}", title="Keys", severity="warning", markup=False)
+
+    def enter(self, session: Session) -> None:
+        """Show a session's cluster and watch it; or, without a monitor, the start screen."""
+        self.session = session
+        if session.monitor is None:
+            self.push_screen(StartScreen(session))
+            return
+        screen = MainScreen(session, session.monitor)
+        self.switch_screen(screen) if len(self.screen_stack) > 1 else self.push_screen(screen)
+        self._watch(session.monitor, screen)
+
+    def _watch(self, monitor: Watch, screen: MainScreen) -> None:
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+
+        def arrived(snapshot: Snapshot) -> None:
+            screen.post_message(SnapshotArrived(snapshot))
+
+        self._unsubscribe = monitor.subscribe(arrived)
+        # The worker is the app's: one of a screen would die with it.
+        self.run_worker(monitor.run(), name="monitor", group="monitor", exclusive=True)
+
+    def _tell_failed_themes(self) -> None:
+        if self._failed_themes:
+            words = "\n".join(f"{failed.path}: {failed.reason}" for failed in self._failed_themes)
+            self.notify(text.plain(words.replace("\n", "; "), 600), title="A theme could not be read",
+                        severity="warning", timeout=15, markup=False)  # fmt: skip
+
+    def _catch_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in ENDING_SIGNALS:
+            # Outside of the main thread, as in some tests, there are no signal handlers.
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, self._ended_by, number)
+
+    def _ended_by(self, number: int) -> None:
+        self.exit(return_code=128 + number)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A defect: write a report, and leave without Textual's traceback, which prints local variables."""
+        if not isinstance(error, crash.CrashedError):
+            report = crash.write_report(error, self.session.state_folder)
+            crashed = crash.CrashedError(error, report)
+            crashed.__cause__ = error
+            error = crashed
+        super()._handle_exception(error)
+
+    # Keys that work everywhere
+
+    def action_do(self, action: str) -> None:
+        """Do what a key of every screen stands for."""
+        if action == "suspend":
+            self.action_suspend_process()
+        elif action == "quit-or-copy":
+            self._quit_or_copy()
+
+    def _quit_or_copy(self) -> None:
+        selected = self.screen.get_selected_text()
+        focused = self.focused
+        if not selected and isinstance(focused, Input):
+            selected = focused.selected_text
+        if selected:
+            self.copy_to_clipboard(selected)
+            self.notify("copied", timeout=3)
+        else:
+            self.exit()
+
+    # Dialogs
+
+    @on(DeleteRequested)
+    def _delete_requested(self, message: DeleteRequested) -> None:
+        if self.session.admin is None or self.session.read_only:
+            return
+        from kgtui.tui.dialogs.delete import DeleteDialog
+
+        self.push_screen(DeleteDialog(self.session, message.groups))
+
+    @on(ExplainRequested)
+    def _explain_requested(self, message: ExplainRequested) -> None:
+        from kgtui.tui.dialogs.explain import ExplainDialog
+
+        self.push_screen(ExplainDialog(self.session, message.group))
+
+
+def _writes_unicode() -> bool:
+    """Whether the locale can write more than ASCII."""
+    return "utf" in locale.getpreferredencoding(False).lower()
+
+
+def _keys(words: str) -> list[str]:
+    return [word.strip() for word in words.split(",") if word.strip()]
+
+
+async def run_async(session: Session) -> int:
+    """Run the UI until it ends. Returns the exit code."""
+    app = KgtuiApp(session)
+    if session.monitor is None and not sys.stdin.isatty():
+        os.environ.setdefault("TERM", "dumb")
+    result = await app.run_async(mouse=session.mouse)
+    return result if result is not None else (app.return_code or 0)
+
+
+def run(session: Session) -> int:
+    """Run the UI until it ends, in an event loop of its own. Returns the exit code."""
+    return asyncio.run(run_async(session))

@@ -1,0 +1,81 @@
+"""The command palette: every action by name, and every group by its id."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.command import DiscoveryHit, Hit, Provider
+
+from kgtui.tui import keys, text
+
+if TYPE_CHECKING:
+    from textual.command import Hits
+
+    from kgtui.tui.screens.main import MainScreen
+
+MOST_GROUPS = 50
+
+
+class ActionCommands(Provider):
+    """The actions of the table of keys, those that read-only leaves."""
+
+    @property
+    def _main(self) -> MainScreen | None:
+        from kgtui.tui.screens.main import MainScreen
+
+        return self.screen if isinstance(self.screen, MainScreen) else None
+
+    async def discover(self) -> Hits:
+        """All of them, in the order of the table."""
+        main = self._main
+        for action in self._actions():
+            if main is not None:
+                yield DiscoveryHit(_title(main, action), partial(main.action_do, action.id), help=_help(main, action))
+
+    async def search(self, query: str) -> Hits:
+        """Those whose name or meaning matches."""
+        main = self._main
+        if main is None:
+            return
+        matcher = self.matcher(query)
+        for action in self._actions():
+            score = max(matcher.match(action.name), 0.9 * matcher.match(action.does))
+            if score > 0:
+                title = matcher.highlight(action.name)
+                yield Hit(score, title, partial(main.action_do, action.id), text=action.name, help=_help(main, action))
+
+    def _actions(self) -> list[keys.Action]:
+        main = self._main
+        read_only = main.session.read_only if main is not None else True
+        return [action for action in keys.offered(read_only) if action.palette]
+
+
+class GroupCommands(Provider):
+    """The groups listed, by substring of the id: a fuzzy search of 100,000 would keep keys waiting."""
+
+    async def search(self, query: str) -> Hits:
+        """Up to fifty groups whose id contains the words, the shortest first."""
+        from kgtui.tui.screens.main import MainScreen
+
+        main = self.screen
+        if not isinstance(main, MainScreen) or len(query) < 2:
+            return
+        wanted = query.lower()
+        found = [group for group in main.snapshot.groups if wanted in group.lower()]
+        found.sort(key=lambda group: (len(group), group))
+        for rank, group in enumerate(found[:MOST_GROUPS]):
+            state = text.plain(main.snapshot.state_of(group) or "state not told")
+            yield Hit(
+                0.5 - rank / 1000, text.cell(group, 80, cut="middle"), partial(main.go_to, group),
+                text=text.plain(group, 80), help=f"group {text.marks().dot} {state}",
+            )  # fmt: skip
+
+
+def _title(main: MainScreen, action: keys.Action) -> str:
+    return f"{action.name}  ({keys.shown_keys(action, main.session.keymap)})"
+
+
+def _help(main: MainScreen, action: keys.Action) -> str:
+    why = main.reason(action.id)
+    return f"not now: {why}" if why else action.does

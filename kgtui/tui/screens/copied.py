@@ -1,0 +1,45 @@
+"""What was copied, to be selected by hand where the terminal does not take the clipboard sequence (OSC 52)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from kgtui.tui import text
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+
+class CopiedDialog(ModalScreen[None]):
+    """Shows a copied line in full width; any of escape, enter, q closes it."""
+
+    DEFAULT_CSS = """
+    CopiedDialog {
+        align: center bottom;
+        & #box { height: auto; max-height: 60%; background: $panel; border-top: tall $kg-accent; padding: 0 1; }
+        & #title { color: $kg-accent; text-style: bold; }
+        & #words { height: auto; margin: 1 0; }
+        & #note { height: auto; color: $kg-muted; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,q,y,Y", "dismiss", "Close", show=False)]
+
+    def __init__(self, copied: str, note: str = "") -> None:
+        super().__init__()
+        self._copied = copied
+        self._note = note
+
+    def compose(self) -> ComposeResult:
+        """A title, what was copied, and how to get it by hand."""
+        with Vertical(id="box"):
+            yield Static("Copied (OSC 52)", id="title", markup=False)
+            yield Static(text.cell(self._copied), id="words", markup=False)
+            by_hand = "Not in your clipboard? Select it with shift and the mouse. esc closes."
+            note = f"{self._note[:1].upper()}{self._note[1:]}. " if self._note else ""
+            yield Static(note + by_hand, id="note", markup=False)

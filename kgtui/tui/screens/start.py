@@ -1,0 +1,128 @@
+"""The start screen: there is no cluster yet. Offers the demo, an address to type, and the file to write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Button, Input, Static
+
+from kgtui.errors import KgtuiError, UnreachableError
+from kgtui.tui import text
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from textual.app import ComposeResult
+
+    from kgtui.tui.session import Session
+
+EXAMPLE = """\
+default = "staging"
+
+[clusters.staging]
+bootstrap = "broker-1.example:9092"
+# command_config = "/path/to/client.properties"   # as Kafka's own tools take it
+# environment = "PROD"; colour = "red"; read_only = true
+"""
+
+
+class StartScreen(Screen[None]):
+    """What to do without a cluster."""
+
+    AUTO_FOCUS = "Input"
+
+    DEFAULT_CSS = """
+    StartScreen {
+        align: center middle;
+        & #sheet {
+            width: 84; max-width: 100%; height: auto; max-height: 100%; padding: 0 2; background: $surface;
+            border: round $kg-accent; border-title-color: $kg-accent; scrollbar-size-vertical: 1;
+        }
+        & Static { height: auto; }
+        & #tried { color: $kg-warn; margin-top: 1; }
+        & #ask { margin-top: 1; }
+        & Input { border: round $kg-muted; height: 3; }
+        & Input:focus { border: round $kg-accent; }
+        & #status { display: none; }
+        & #status.-said { display: block; }
+        & #demo { margin-top: 1; }
+        & #file { margin-top: 1; color: $kg-muted; }
+    }
+    """
+
+    class Opened(Message):
+        """A cluster answered."""
+
+        def __init__(self, session: Session) -> None:
+            super().__init__()
+            self.session = session
+
+    BUSY: ClassVar[str] = "Connecting"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+
+    def compose(self) -> ComposeResult:
+        """What was tried, then the three ways on."""
+        session = self._session
+        with VerticalScroll(id="sheet", can_focus=False) as sheet:
+            sheet.border_title = "kgtui: which Kafka cluster?"
+            if session.tried:
+                yield Static(_tried(session), id="tried", markup=False)
+            yield Static("Address of a broker, then enter:", id="ask", markup=False)
+            yield Input(placeholder="host:port, or several with commas", id="address", disabled=session.connect is None)
+            yield Static(id="status", markup=False)
+            if session.demo is not None:
+                with Vertical(id="demo"):
+                    yield Button("Try it on the demo cluster", id="run-demo", compact=True)
+            yield Static(_file(session), id="file", markup=False)
+
+    def _say(self, words: str, role: str = "kg-error") -> None:
+        status = self.query_one("#status", Static)
+        status.set_class(bool(words), "-said")
+        status.update(Content.assemble((words, f"${role}")))
+
+    @on(Input.Submitted)
+    def _typed(self, event: Input.Submitted) -> None:
+        address, connect = event.value.strip(), self._session.connect
+        if address and connect is not None:
+            self._say(f"{self.BUSY} to {text.plain(address, 60)}{text.marks().ellipsis}", "kg-muted")
+            self._open(connect(address))
+
+    @on(Button.Pressed, "#run-demo")
+    def _demo(self) -> None:
+        if self._session.demo is not None:
+            self._say(f"Starting the demo cluster{text.marks().ellipsis}", "kg-muted")
+            self._open(self._session.demo())
+
+    @work(exclusive=True, group="open", exit_on_error=False)
+    async def _open(self, opening: Awaitable[Session]) -> None:
+        try:
+            session = await opening
+        except KgtuiError as error:
+            self._say(_failure(error))
+            return
+        self.post_message(self.Opened(session))
+
+
+def _failure(error: KgtuiError) -> str:
+    lines = [text.plain(" ".join(str(error).split()), 400)]
+    if isinstance(error, UnreachableError):
+        lines += [f"  {text.plain(address, 60)}: {text.plain(why, 200)}" for address, why in error.attempts]
+    return "\n".join(lines)
+
+
+def _tried(session: Session) -> Content:
+    lines = [f"  {text.plain(address, 60)}: {text.plain(why, 200)}" for address, why in session.tried]
+    return Content("\n".join(["No cluster is configured, and none answered:", *lines]))
+
+
+def _file(session: Session) -> Content:
+    where = text.plain(str(session.config_file)) if session.config_file else "config.toml"
+    return Content(f"Or name your clusters in {where}:\n\n{EXAMPLE}\nctrl+c leaves.")

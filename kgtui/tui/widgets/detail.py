@@ -1,0 +1,166 @@
+"""The right side: what the selected group is, in a line, and its panes as tabs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Vertical
+from textual.widgets import Static, TabbedContent, TabPane
+
+from kgtui.model import facts
+from kgtui.tui import text
+from kgtui.tui.panes import PANES
+from kgtui.tui.tree.forest import kind_name
+from kgtui.tui.widgets.line import LineWidget, Piece, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.panes import Pane
+
+NOTHING = "Put the cursor on a group to see it here: right opens a node, n goes to the next group."
+
+
+class GroupTitle(LineWidget):
+    """The group's id; type, state, epochs and coordinator on the right."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "title--name", "title--quiet", "title--kg-ok", "title--kg-warn", "title--kg-error", "title--kg-muted",
+    }  # fmt: skip
+    """
+    | Class | Description |
+    | :- | :- |
+    | `title--name` | The id. |
+    | `title--quiet` | Type, epochs, coordinator. |
+    | `title--kg-…` | The state, by role. |
+    """
+
+    DEFAULT_CSS = """
+    GroupTitle {
+        background: $surface;
+        & > .title--name { color: $kg-accent; text-style: bold; }
+        & > .title--quiet { color: $kg-muted; }
+        & > .title--kg-ok { color: $kg-ok; }
+        & > .title--kg-warn { color: $kg-warn; }
+        & > .title--kg-error { color: $kg-error; }
+        & > .title--kg-muted { color: $kg-muted; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._snapshot: Snapshot | None = None
+        self._group: str | None = None
+
+    def show(self, snapshot: Snapshot, group: str | None) -> None:
+        """Show the title of this group."""
+        self._snapshot, self._group = snapshot, group
+        self.redraw()
+
+    def pieces(self, width: int) -> Sequence[Piece]:
+        """The facts give way before the id does."""
+        snapshot, group = self._snapshot, self._group
+        if snapshot is None or group is None:
+            return []
+        right = self._facts(snapshot, group)
+        while right and sum(len(words) for words, _ in right) + min(len(group), 20) + 3 > width:
+            right = right[:-2]
+        room = width - sum(len(words) for words, _ in right) - 3
+        return spread(
+            [(" " + text.plain(group, max(room, 1), cut="middle"), "title--name")], [*right, (" ", "")], width
+        )
+
+    def _facts(self, snapshot: Snapshot, group: str) -> list[Piece]:
+        listing = snapshot.groups.get(group)
+        if listing is None:
+            return [("gone", "title--kg-warn")]
+        dot = (f" {text.marks().dot} ", "title--quiet")
+        state = snapshot.state_of(group)
+        kind = text.plain(kind_name(facts.type_of(snapshot, group), listing.protocol), 24)
+        found: list[Piece] = [
+            (f"{text.state_mark(state)} {text.plain(state or 'state not told', 24)}",
+             f"title--{text.state_role(state)}"),
+            dot,
+            (kind, "title--quiet"),
+        ]  # fmt: skip
+        reading = snapshot.details.get(group)
+        if reading is not None and reading.value.group_epoch is not None:
+            epochs = f"epoch {text.exact(reading.value.assignment_epoch)}/{text.exact(reading.value.group_epoch)}"
+            found += [dot, (epochs, "title--quiet")]
+        return [*found, dot, (f"broker {listing.coordinator}", "title--quiet")]
+
+
+class GroupDetail(Vertical):
+    """Title and panes of the selected group. Only the pane in front is drawn."""
+
+    DEFAULT_CSS = """
+    GroupDetail {
+        background: $surface;
+        & TabbedContent { height: 1fr; }
+        & ContentTabs, & Tabs { height: 1; }
+        & Underline { display: none; }
+        & ContentTab { padding: 0 1; height: 1; color: $kg-muted; }
+        & ContentTab.-active {
+            color: $block-cursor-foreground; background: $block-cursor-background; text-style: bold;
+        }
+        & TabPane { padding: 0; height: 1fr; }
+        & #nothing { padding: 1 2; color: $kg-muted; display: none; height: 1fr; }
+        &.-nothing TabbedContent, &.-nothing GroupTitle { display: none; }
+        &.-nothing #nothing { display: block; }
+    }
+    """
+
+    def __init__(self, snapshot: Snapshot, command_config: str | None = None) -> None:
+        super().__init__(classes="-nothing")
+        self._snapshot = snapshot
+        self._group: str | None = None
+        self._command_config = command_config
+
+    def compose(self) -> ComposeResult:
+        """The title, and one tab per pane."""
+        yield GroupTitle()
+        with TabbedContent(initial=PANES[0].id):
+            for entry in PANES:
+                with TabPane(f"{entry.key} {entry.title}", id=entry.id):
+                    pane = entry.widget(id=f"pane-{entry.id}")
+                    pane.command_config = self._command_config
+                    yield pane
+        yield Static(NOTHING, id="nothing", markup=False)
+
+    @property
+    def tabs(self) -> TabbedContent:
+        """The tabs."""
+        return self.query_one(TabbedContent)
+
+    @property
+    def active(self) -> str:
+        """The id of the pane in front."""
+        return self.tabs.active
+
+    @property
+    def pane(self) -> Pane:
+        """The pane in front."""
+        found: Pane = self.query_one(f"#pane-{self.active}")  # type: ignore[assignment]
+        return found
+
+    def show(self, snapshot: Snapshot, group: str | None) -> None:
+        """Show a group, or a newer snapshot of it."""
+        self._snapshot, self._group = snapshot, group
+        self.set_class(group is None, "-nothing")
+        self.query_one(GroupTitle).show(snapshot, group)
+        self.pane.show(snapshot, group)
+
+    def redraw(self) -> None:
+        """Draw the pane in front again though nothing in it changed."""
+        self.pane.redraw()
+
+    def bring(self, pane: str) -> None:
+        """Bring a pane to the front."""
+        self.tabs.active = pane
+
+    def on_tabbed_content_tab_activated(self) -> None:
+        """Draw the pane that came to the front."""
+        self.pane.show(self._snapshot, self._group)

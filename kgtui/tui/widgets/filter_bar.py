@@ -1,0 +1,148 @@
+"""The filter bar: an expression, how much of it could be searched, and a mistake shown where it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from kgtui.errors import QueryError
+from kgtui.model.query import parse
+from kgtui.tui import text
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+
+    from kgtui.model.query import Query
+
+HINT = "filter: a word, type:consumer, lag:1k+, state:Empty, not:topic:x% … (? lists all terms)"
+
+
+class FilterBar(Vertical):
+    """A filter expression. The last good one stays in force while a mistake is being typed."""
+
+    DEFAULT_CSS = """
+    FilterBar {
+        height: auto;
+        background: $surface;
+        & > Horizontal { height: 1; }
+        & #sign { width: 3; color: $kg-accent; text-style: bold; padding: 0 1; }
+        & Input {
+            width: 1fr; height: 1; border: none; padding: 0; background: $surface; color: $foreground;
+            &.-faulty { color: $kg-error; }
+            & > .input--placeholder { color: $kg-muted; }
+        }
+        & #note { width: auto; padding: 0 1; color: $kg-muted; }
+        & #mistake { display: none; height: auto; max-height: 2; padding: 0 1 0 3; color: $kg-error; }
+        &.-mistaken #mistake { display: block; }
+    }
+    """
+
+    class Changed(Message):
+        """Another filter is in force.
+
+        Attributes:
+            query: as parsed.
+            text: as typed.
+        """
+
+        def __init__(self, query: Query, text: str) -> None:
+            super().__init__()
+            self.query = query
+            self.text = text
+
+    class Done(Message):
+        """Typing is over; the tree wants the focus back."""
+
+    def __init__(self, expression: str = "") -> None:
+        super().__init__()
+        self._initial = expression
+        self._before = expression
+        self._said = ""
+        self.in_force = ""
+        """The text of the filter in force."""
+
+    def compose(self) -> ComposeResult:
+        """The line, and the mistake under it."""
+        with Horizontal():
+            yield Static("/", id="sign", markup=False)
+            yield Input(self._initial, placeholder=HINT, id="expression", select_on_focus=False)
+            yield Static(id="note", markup=False)
+        yield Static(id="mistake", markup=False)
+
+    @property
+    def input(self) -> Input:
+        """The field that is typed in."""
+        return self.query_one(Input)
+
+    def begin(self) -> None:
+        """Put the cursor into the field."""
+        self._before = self.in_force
+        self.input.focus()
+
+    def drop(self) -> bool:
+        """Take the filter away; False if there was none."""
+        if not self.input.value:
+            return False
+        self.input.value = ""
+        return True
+
+    def note_searched(self, searched: tuple[int, int] | None, *, only_faults: bool) -> None:
+        """Say beside the filter how much of it could be searched, and whether only faults are shown."""
+        words = ["only faults (z)"] if only_faults else []
+        if searched is not None and searched[0] < searched[1]:
+            words.append(f"searched {text.share_of(*searched)} so far")
+        said = ", ".join(words)
+        if said != self._said:
+            self._said = said
+            self.query_one("#note", Static).update(said)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        try:
+            query = parse(event.value)
+        except QueryError as error:
+            self._show_mistake(error)
+            return
+        self._show_mistake(None)
+        self.in_force = event.value
+        self.post_message(self.Changed(query, event.value))
+
+    @on(Input.Submitted)
+    def _kept(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._before = self.in_force
+        self.post_message(self.Done())
+
+    def on_key(self, event: events.Key) -> None:
+        """Escape drops what was typed; down leaves the field."""
+        if event.key == "escape":
+            event.stop()
+            event.prevent_default()
+            self.input.value = self._before
+            self.post_message(self.Done())
+        elif event.key in ("down", "tab"):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Done())
+
+    def _show_mistake(self, error: QueryError | None) -> None:
+        self.set_class(error is not None, "-mistaken")
+        self.input.set_class(error is not None, "-faulty")
+        mistake = self.query_one("#mistake", Static)
+        if error is None:
+            mistake.update("")
+            return
+        visible_position = error.position - self.input.scroll_offset.x
+        pointer = " " * max(visible_position, 0) + "^" * min(error.length, max(self.size.width - 4, 1)) + " "
+        expected = f"; expected {error.expected}" if error.expected else ""
+        words = text.plain(f"{error}{expected}")
+        room = self.size.width - 4
+        if len(pointer) + len(words) > room:
+            pointer = pointer[: max(room, 0)].rstrip() + "\n" if len(pointer) < room else ""
+        mistake.update(text.label(pointer, words))

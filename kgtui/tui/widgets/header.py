@@ -1,0 +1,154 @@
+"""The header: which cluster, whether it is live, how much of it answers, and how old what is shown is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from rich.style import Style
+from textual.color import Color, ColorParseError
+
+from kgtui.tui import text
+from kgtui.tui.widgets.line import LineWidget, Piece, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.session import Target, Watch
+
+
+class ClusterHeader(LineWidget):
+    """One line: cluster, LIVE or PAUSED, brokers, groups, shown; when polled, in how long, how much was swept."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "header--name", "header--live", "header--warn", "header--error", "header--plain", "header--quiet",
+    }  # fmt: skip
+    """
+    | Class | Description |
+    | :- | :- |
+    | `header--name` | Name and environment of the cluster; a configured colour replaces its background. |
+    | `header--live`, `--warn`, `--error` | LIVE; PAUSED or partial; nothing answers. |
+    | `header--plain`, `--quiet` | Figures; what gives way first. |
+    """
+
+    DEFAULT_CSS = """
+    ClusterHeader {
+        background: $panel;
+        & > .header--name { background: $primary; color: $kg-on-primary; text-style: bold; }
+        & > .header--live { color: $kg-ok; text-style: bold; }
+        & > .header--warn { color: $kg-warn; text-style: bold; }
+        & > .header--error { color: $kg-error; text-style: bold; }
+        & > .header--quiet { color: $kg-muted; }
+    }
+    """
+
+    def __init__(self, target: Target, watch: Watch, *, read_only: bool = False) -> None:
+        super().__init__()
+        self._target = target
+        self._colour = _colour(target.colour)
+        self._watch = watch
+        self._read_only = read_only
+        self._snapshot = watch.snapshot
+        self._shown: int | None = None
+        self._marked = 0
+
+    def style_of(self, role: str) -> Style:
+        """The cluster's configured colour goes before the theme's."""
+        if role == "header--name" and self._colour is not None:
+            ink = self._colour.get_contrast_text(1.0)
+            return Style(color=ink.rich_color, bgcolor=self._colour.rich_color, bold=True)
+        return super().style_of(role)
+
+    def show(self, snapshot: Snapshot, *, shown: int | None = None, marked: int = 0) -> None:
+        """Show the figures of this snapshot. `shown`: how many groups pass the filter, None without one."""
+        self._snapshot, self._shown, self._marked = snapshot, shown, marked
+        self.redraw()
+
+    def pieces(self, width: int) -> Sequence[Piece]:
+        """Left and right; the quiet pieces on the right give way on a narrow screen."""
+        left, right = self._left(), self._right()
+        while right and _cells(left) + _cells(right) + 2 > width:
+            right.pop()
+        while len(left) > 3 and _cells(left) > width and left[-1][1] == "header--quiet":
+            left.pop()
+        return spread(left, [*_joined(right), (" ", "")], width)
+
+    def _left(self) -> list[Piece]:
+        snapshot, target = self._snapshot, self._target
+        dot = text.marks().dot
+        name = text.plain(target.name, 32, cut="middle")
+        environment = f" {text.plain(target.environment, 12)}" if target.environment else ""
+        left: list[Piece] = [(f" {name}{environment} ", "header--name"), (" ", "")]
+        left.append(self._status())
+        if self._read_only:
+            left += [(f" {dot} ", "header--quiet"), ("read-only", "header--plain")]
+        if snapshot.brokers:
+            all_answer = snapshot.answering == len(snapshot.brokers)
+            left += [
+                (f" {dot} ", "header--quiet"),
+                (
+                    f"brokers {snapshot.answering}/{len(snapshot.brokers)}",
+                    "header--plain" if all_answer else "header--warn",
+                ),
+                (f" {dot} ", "header--quiet"),
+                (
+                    f"{text.exact(len(snapshot.groups))} group{'' if len(snapshot.groups) == 1 else 's'}",
+                    "header--plain",
+                ),
+            ]
+        if self._shown is not None:
+            left += [(f" {dot} ", "header--quiet"), (f"{text.exact(self._shown)} shown", "header--plain")]
+        if self._marked:
+            left += [(f" {dot} ", "header--quiet"), (f"{text.exact(self._marked)} marked", "header--plain")]
+        return left
+
+    def _status(self) -> Piece:
+        snapshot = self._snapshot
+        if self._watch.paused:
+            return ("PAUSED", "header--warn")
+        newest = newest_answer(snapshot)
+        if snapshot.answering:
+            return ("LIVE", "header--live")
+        if newest is not None:
+            return (f"NO ANSWER {text.ago(newest)}", "header--error")
+        return ("NO ANSWER", "header--error") if snapshot.faults else ("CONNECTING", "header--warn")
+
+    def _right(self) -> list[Piece]:
+        """From the most to the least important."""
+        snapshot = self._snapshot
+        newest = newest_answer(snapshot)
+        if newest is None:
+            return []
+        right = [(f"polled {text.clock(newest, offset=True)}", "header--plain")]
+        took = [status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None]
+        if took:
+            right.append((f"in {text.milliseconds(max(took))}", "header--quiet"))
+        if snapshot.groups:
+            share = text.share_of(snapshot.swept, len(snapshot.groups))
+            right.append((f"{text.marks().dot} swept {share}", "header--quiet"))
+        return right
+
+
+def newest_answer(snapshot: Snapshot) -> float | None:
+    """When a broker last answered, in seconds since the epoch."""
+    return max((s.answered_at for s in snapshot.brokers.values() if s.answered_at is not None), default=None)
+
+
+def _colour(name: str | None) -> Color | None:
+    """A configured colour; None for one that Textual does not know."""
+    try:
+        return Color.parse(name) if name else None
+    except ColorParseError:
+        return None
+
+
+def _joined(right: list[Piece]) -> list[Piece]:
+    joined: list[Piece] = []
+    for words, role in right:
+        joined.append((f" {words}" if joined else words, role))
+    return joined
+
+
+def _cells(pieces: Sequence[Piece]) -> int:
+    return sum(cell_len(words) + 1 for words, _ in pieces)

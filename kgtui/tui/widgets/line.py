@@ -1,0 +1,104 @@
+"""A widget of one line that redraws only the cells that differ: a clock in it costs a few bytes a tick."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from kgtui.tui import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.style import Style
+
+Piece = tuple[str, str]
+"""Harmless text, and the component class that colours it (`` for none)."""
+
+
+class LineWidget(Widget):
+    """One line of pieces on the left and on the right; what does not fit is cut at the end of the left."""
+
+    DEFAULT_CSS = """
+    LineWidget { height: 1; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self._pieces: tuple[Piece, ...] = ()
+
+    def pieces(self, width: int) -> Sequence[Piece]:
+        """What the line says in so many cells. Overridden."""
+        raise NotImplementedError
+
+    def redraw(self) -> None:
+        """Draw again the cells that differ from what is on the screen."""
+        new = tuple(self.pieces(self.size.width))
+        old, self._pieces = self._pieces, new
+        if new == old:
+            return
+        for start, end in _changed(_cells(old), _cells(new)):
+            self.refresh(Region(start, 0, end - start, 1))
+
+    def on_resize(self) -> None:
+        """Another width has room for other pieces."""
+        self._pieces = tuple(self.pieces(self.size.width))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """The line, filled to the width."""
+        base = self.rich_style
+        width = self.size.width
+        if y or not self._pieces:
+            return Strip.blank(width, base)
+        segments = [Segment(words, base + self.style_of(role)) for words, role in self._pieces]
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def style_of(self, role: str) -> Style:
+        """The style of a piece."""
+        if not role:
+            return self.rich_style
+        return self.get_component_rich_style(role, partial=True)
+
+
+def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:
+    """Pieces on the left and on the right with blanks between them; the left is cut where both do not fit."""
+    left, right = list(left), list(right)
+    taken = sum(cell_len(words) for words, _ in right)
+    room = max(width - taken, 0)
+    fitted: list[Piece] = []
+    for words, role in left:
+        shown = text.fit(words, room)
+        fitted.append((shown, role))
+        room -= cell_len(shown)
+        if shown != words:
+            break
+    return [*fitted, (" " * room, ""), *right]
+
+
+def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
+    cells: list[tuple[str, str]] = []
+    for words, role in pieces:
+        for char in words:
+            size = cell_len(char)
+            cells += [(char, role)] if size == 1 else [(char, role)] + [("", role)] * (size - 1)
+    return cells
+
+
+def _changed(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> list[tuple[int, int]]:
+    """Spans of cells that differ; spans closer than a cursor movement's bytes are joined."""
+    spans: list[tuple[int, int]] = []
+    length = max(len(old), len(new))
+    for at in range(length):
+        if at < len(old) and at < len(new) and old[at] == new[at]:
+            continue
+        if spans and at - spans[-1][1] < 6:
+            spans[-1] = (spans[-1][0], at + 1)
+        else:
+            spans.append((at, at + 1))
+    return spans

@@ -1,0 +1,47 @@
+"""The line above the tree: how it is grouped, what the columns are, and which one it is sorted by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from kgtui.tui.tree import draw
+from kgtui.tui.widgets.line import LineWidget, Piece
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class TreeHeading(LineWidget):
+    """Names the columns of the tree beneath it."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"tree-heading--heading", "tree-heading--sorted", "tree-heading--stale"}
+    """
+    | Class | Description |
+    | :- | :- |
+    | `tree-heading--heading`, `--stale` | A column's name. |
+    | `tree-heading--sorted` | The column that the groups are sorted by. |
+    """
+
+    DEFAULT_CSS = """
+    TreeHeading {
+        background: $background;
+        & > .tree-heading--heading { color: $kg-muted; }
+        & > .tree-heading--stale { color: $kg-muted; }
+        & > .tree-heading--sorted { color: $kg-accent; text-style: bold; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown = ("type, state", "name", False)
+
+    def show(self, grouping: str, sort: str, *, descending: bool) -> None:
+        """Name the grouping and the sorted column."""
+        self._shown = (grouping, sort, descending)
+        self.redraw()
+
+    def pieces(self, width: int) -> Sequence[Piece]:
+        """The same widths as the tree's, which may have a scroll bar beside it."""
+        grouping, sort, descending = self._shown
+        line = draw.heading(max(width - 1, 1), grouping, sort, descending)
+        return [(words, f"tree-heading--{role}") for words, role in line.pieces]

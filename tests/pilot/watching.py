@@ -1,0 +1,157 @@
+"""A cluster made by hand for tests of the UI: snapshots of any size, and a watch that publishes them when told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgtui.model.cluster import Broker, ClusterInfo
+from kgtui.model.group import GroupDescription, Listing
+from kgtui.model.members import Member
+from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
+from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot, Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from kgtui.model.answer import Fault
+
+NOW = 1_760_000_000.0
+"""The time of every snapshot made here: 2025-10-09 08:53:20 UTC."""
+
+Row = tuple[str, str | None, str, str | None, int]
+"""Group id, type, protocol, state, coordinator."""
+
+
+def snapshot_of(
+    rows: Iterable[Row],
+    *,
+    brokers: int = 3,
+    lags: Mapping[str, int] | None = None,
+    summaries: Mapping[str, Summary] | None = None,
+    faults: Mapping[int, Fault] | None = None,
+    serial: int = 1,
+    **fields: object,
+) -> Snapshot:
+    """A snapshot of these groups; every group of `lags` has been swept."""
+    groups: dict[str, Listing] = {}
+    known: dict[Listing, Listing] = {}
+    lists: dict[Listing, list[str]] = defaultdict(list)
+    for group, group_type, protocol, state, coordinator in rows:
+        listing = Listing(group_type, protocol, state, coordinator)
+        listing = known.setdefault(listing, listing)
+        groups[group] = listing
+        lists[listing].append(group)
+    for ids in lists.values():
+        ids.sort()
+    nodes = {node: Broker(node, f"broker-{node}", 9092) for node in range(1, brokers + 1)}
+    swept = dict(summaries or {}) | {group: summary(lag=lag) for group, lag in (lags or {}).items()}
+    values: dict[str, object] = {
+        "groups": groups,
+        "by_listing": lists,
+        "summaries": swept,
+        "brokers": {node: _status(node, groups, (faults or {}).get(node)) for node in nodes},
+        "swept": len(swept),
+    } | fields
+    return Snapshot(serial, NOW, ClusterInfo("cluster", nodes, 1, {}, ("broker-1:9092",)), **values)  # type: ignore[arg-type]
+
+
+def _status(node: int, groups: Mapping[str, Listing], fault: Fault | None) -> BrokerStatus:
+    count = sum(1 for listing in groups.values() if listing.coordinator == node)
+    answered = NOW - 12 if fault else NOW - 1
+    return BrokerStatus(node, f"broker-{node}:9092", answered, 20.0 + node, fault, count, failures=3 if fault else 0)
+
+
+def summary(lag: int | None = 0, members: int | None = 1, *, unknown: int = 0, topics: tuple[str, ...] = ()) -> Summary:
+    """What a sweep found of a group."""
+    return Summary(members, lag, unknown, 1, topics, ("client",), ("/10.0.0.1",), ("m-1",), NOW - 3)
+
+
+def many(count: int, *, brokers: int = 5, stable: float = 0.9) -> list[Row]:
+    """So many consumer groups, most of them Stable."""
+    rows: list[Row] = []
+    for number in range(count):
+        state = "Stable" if number % 1000 < stable * 1000 else "Empty"
+        group_type, protocol = ("consumer", "consumer") if number % 50 else ("classic", "connect")
+        rows.append((f"team-{number % 97:03d}.service-{number:06d}", group_type, protocol, state, 1 + number % brokers))
+    return rows
+
+
+def described(snapshot: Snapshot, group: str, members: int = 2, lag: int = 100, **fields: object) -> Snapshot:
+    """The snapshot with one group read in full."""
+    listing = snapshot.groups[group]
+    people = tuple(
+        Member(
+            f"{group}-m{number}", f"client-{number}", f"/10.0.0.{number}", assignment=((f"{group}-topic", (number,)),)
+        )
+        for number in range(members)
+    )
+    values: dict[str, object] = {
+        "members": people,
+        "assignor": "uniform",
+        "source": "ConsumerGroupDescribe v1",
+    } | fields
+    description = GroupDescription(
+        group,
+        listing.type or "classic",
+        listing.protocol,
+        listing.state or "Stable",
+        listing.coordinator,
+        **values,  # type: ignore[arg-type]
+    )
+    partitions = [(f"{group}-topic", number) for number in range(max(members, 1))]
+    offsets = GroupOffsets(
+        tuple(CommittedOffset(topic, part, 1000, 0) for topic, part in partitions),
+        bounds={tp: PartitionBounds(0, 1000 + lag) for tp in partitions},
+    )
+    return replace(
+        snapshot,
+        details={**snapshot.details, group: Reading(description, NOW - 1)},
+        offsets={**snapshot.offsets, group: Reading(offsets, NOW - 1)},
+    )
+
+
+class HandWatch:
+    """A monitor whose snapshots are published by the test."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.paused = False
+        self.interval = 2.0
+        self.looked_at: list[tuple[str | None, tuple[str, ...]]] = []
+        self.configs_wanted: list[str | None] = []
+        self.refreshed = 0
+        self._listeners: list[Callable[[Snapshot], None]] = []
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Give every listener this snapshot."""
+        self.snapshot = snapshot
+        for listener in list(self._listeners):
+            listener(snapshot)
+
+    def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def look_at(self, selected: str | None, visible: Sequence[str] = ()) -> None:
+        self.looked_at.append((selected, tuple(visible)))
+
+    def want_configs(self, group: str | None) -> None:
+        self.configs_wanted.append(group)
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+    def refresh(self) -> None:
+        self.refreshed += 1
+
+    def pause(self) -> None:
+        self.paused = True
+
+    def resume(self) -> None:
+        self.paused = False
+
+    def set_interval(self, seconds: float) -> None:
+        self.interval = seconds
