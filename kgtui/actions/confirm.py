@@ -52,7 +52,9 @@ def challenge(groups: Sequence[str]) -> Challenge:
         return Challenge(spelled, frozenset({spelled, visible(group)}), what)
     tail = _tail(group)
     asked = f"{spelling(tail)} {len(group)}"
-    return Challenge(asked, frozenset({asked, visible(group)}), f"its last {len(tail)} characters and its length")
+    return Challenge(
+        asked, frozenset({asked, visible(group)}), f"its last {len(tail)} characters, a blank and its length"
+    )
 
 
 def spelling(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kgtui.actions.plan import Undo
 from kgtui.model.group import kind_of
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ def loss_words(loss: Loss) -> str:
 
 def undo_words(loss: Loss) -> str:
     """`partly restorable, but not: commit time and expiry`."""
-    lead = {"restorable": "restorable", "partly": "partly restorable", "irreversible": "irreversible"}[loss.undo.value]
-    return f"{lead}, but not: {'; '.join(loss.not_restored)}" if loss.not_restored else lead
+    gaps = "; ".join(loss.not_restored)
+    if loss.undo is Undo.IRREVERSIBLE:
+        return f"irreversible: {gaps}"
+    return f"partly restorable, but not: {gaps}" if gaps else "restorable"
 
 
 def _count(number: int, word: str) -> str:

@@ -110,7 +110,9 @@ def test_a_backup_is_never_written_over(folder: StateFolder) -> None:
     assert path.with_suffix(".csv").exists()
 
 
-@pytest.mark.parametrize("name", ["../../x", "a/b", "..", "\n", "x" * 32_000, "ünïcode", ""])
+@pytest.mark.parametrize(
+    "name", ["../../x", "a/b", "..", "\n", "x" * 32_000, "ünïcode", ""], ids=lambda name: ascii(name)[:9]
+)
 def test_any_name_makes_a_safe_file_name(folder: StateFolder, name: str) -> None:
     """Within the folder, short, ASCII."""
     path = backup_path(folder, name, "0123456789abcdef", 0.0)

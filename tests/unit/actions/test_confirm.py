@@ -28,6 +28,7 @@ names = st.text(st.characters(codec="utf-8") | st.sampled_from(" \\\n\x1b\u202e\
         ("x" * 31_990 + "-production", "x-production 32001"),
         ("\u4e2d" * 249, r"\u4e2d\u4e2d\u4e2d\u4e2d 249"),
     ],
+    ids=lambda name: ascii(name)[:20],
 )
 def test_one_group(group: str, asked: str) -> None:
     """The name; escaped where it must be; the end and the length where it is long."""

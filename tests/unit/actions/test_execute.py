@@ -382,9 +382,10 @@ async def test_look_alikes_are_kept_apart(admin: ScriptedAdmin, folder: StateFol
     assert set(admin.groups) == {"payment"}
 
 
-@pytest.mark.parametrize(
-    "name", ["[/red]", "a\nb", "../../etc/passwd", "\x1b[31mred", "x" * 32_000, "\u202eevil", "", "\udcff"]
-)
+HOSTILE = ["[/red]", "a\nb", "../../etc/passwd", "\x1b[31mred", "x" * 32_000, "\u202eevil", "", "\udcff"]
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name)[:20])
 async def test_hostile_names(admin: ScriptedAdmin, folder: StateFolder, name: str) -> None:
     """Deleted and backed up like any other, in a file of the backups folder, under its exact name."""
     admin.add(name, state="Empty")
