@@ -38,6 +38,7 @@ class FaultyLink:
         self._cut_after: int | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._taken = asyncio.Event()
         self.connections = 0
         """How many connections were taken so far."""
         self.carried = 0
@@ -65,6 +66,12 @@ class FaultyLink:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def connected(self, count: int = 1) -> None:
+        """Wait until so many connections were taken in all."""
+        while self.connections < count:
+            self._taken.clear()
+            await self._taken.wait()
 
     def stall(self) -> None:
         """Hold back everything from now on, in both directions; also what new connections send."""
@@ -111,6 +118,7 @@ class FaultyLink:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self._taken.set()
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)

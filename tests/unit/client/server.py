@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -11,7 +12,7 @@ from kgtui.protocol.messages import API_VERSIONS, APIS, FIND_COORDINATOR, LIST_G
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
 
 class Request(NamedTuple):
@@ -46,6 +47,8 @@ class FakeBroker:
         self.features: dict[str, int] = {"group.version": 1}
         self.received: list[Request] = []
         self.connections = 0
+        self.arrived = 0
+        """Requests that arrived, whether looked at yet or not."""
         self._open: dict[int, asyncio.StreamWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -116,16 +119,31 @@ class FakeBroker:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        frames: asyncio.Queue[bytes] = asyncio.Queue()
+        answering = asyncio.create_task(self._answer_all(frames, number, writer))
         try:
             while True:
                 size = int.from_bytes(await reader.readexactly(4), "big")
-                await self._answer(await reader.readexactly(size), number, writer)
+                frames.put_nowait(await reader.readexactly(size))
+                self.arrived += 1
+                self.cluster.noticed()
         except (OSError, EOFError, asyncio.CancelledError):
             pass
         finally:
+            answering.cancel()
+            await asyncio.wait([answering])
             writer.transport.abort()
             del self._open[number]
             self._tasks.discard(task)
+            self.cluster.noticed()
+
+    async def _answer_all(self, frames: asyncio.Queue[bytes], number: int, writer: asyncio.StreamWriter) -> None:
+        """Answer one request after the other, as a broker does for each connection."""
+        try:
+            while True:
+                await self._answer(await frames.get(), number, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            writer.transport.abort()
 
     async def _answer(self, frame: bytes, number: int, writer: asyncio.StreamWriter) -> None:
         header = decode_request_header(frame)
@@ -142,8 +160,9 @@ class FakeBroker:
         request = Request(header.api_key, header.version, fields, number, header.client_id)
         self.received.append(request)
         self.cluster.noticed()
-        answer = self.on.get(header.api_key, lambda request: {})(request)
-        if answer is not None and not isinstance(answer, (dict, bytes)):
+        handler = self.on.get(header.api_key)
+        answer: Answer | Awaitable[Answer] = {} if handler is None else handler(request)
+        if isinstance(answer, Awaitable):
             answer = await answer
         if answer is None:
             return
@@ -204,6 +223,11 @@ class FakeCluster:
                 await self._news.wait()
 
 
+def always(answer: Answer) -> Handler:
+    """Answer every request with the same."""
+    return lambda request: answer
+
+
 def groups(*ids: str) -> dict[str, Any]:
     """A ListGroups response."""
     return {"Groups": [{"GroupId": group, "ProtocolType": "consumer"} for group in ids]}
@@ -214,7 +238,7 @@ async def cluster(size: int = 1, *, tls: ssl.SSLContext | None = None) -> AsyncI
     """Start a cluster; every broker lists one group named after itself."""
     fake = FakeCluster(size)
     for node, broker in fake.brokers.items():
-        broker.on[LIST_GROUPS.key] = lambda request, node=node: groups(f"group-of-{node}")
+        broker.on[LIST_GROUPS.key] = always(groups(f"group-of-{node}"))
         await broker.start(tls)
     try:
         yield fake

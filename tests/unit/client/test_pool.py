@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from kgtui.client.pool import Lane, Pool, PoolOptions
-from kgtui.protocol.messages import LIST_GROUPS, METADATA
-from tests.unit.client.server import cluster
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Any
 
-QUICK = PoolOptions(connect_timeout=2.0, backoff=0.01, head_start=0.05, retry_pause=0.01)
+import pytest
+
+from kgtui.client.pool import Lane, Pool, PoolOptions
+from kgtui.errors import (
+    ClientError,
+    ConfigError,
+    ConnectError,
+    DeadlineError,
+    DecodeError,
+    DisconnectedError,
+    UnreachableError,
+    UnsupportedError,
+)
+from kgtui.protocol.messages import API_VERSIONS, DELETE_GROUPS, DESCRIBE_GROUPS, LIST_GROUPS, METADATA, OFFSET_FETCH
+from tests.faults import FaultyLink
+from tests.unit.client.server import always, cluster, groups
+
+if TYPE_CHECKING:
+    from tests.unit.client.server import Answer, Request
+
+QUICK = PoolOptions(connect_timeout=2.0, backoff=0.01, backoff_max=0.02, head_start=0.05, retry_pause=0.01, stall=0.05)
 
 
 async def test_one_call() -> None:
@@ -18,6 +38,8 @@ async def test_one_call() -> None:
         assert (reply.node, reply.version) == (2, LIST_GROUPS.high)
         assert [row["GroupId"] for row in reply.value["Groups"]] == ["group-of-2"]
         assert reply.took_ms > 0
+        assert fake[2].requests(API_VERSIONS.key)[-1].fields["ClientSoftwareName"] == "kgtui"
+        assert {request.client_id for request in fake[2].received} == {"kgtui"}
 
 
 async def test_the_connection_to_the_seed_becomes_the_bulk_lane() -> None:
@@ -28,3 +50,337 @@ async def test_the_connection_to_the_seed_becomes_the_bulk_lane() -> None:
         await pool.call(1, LIST_GROUPS, {}, timeout=5, lane=Lane.UI)
         assert fake[1].connections == 2
         assert len(fake[1].requests(METADATA.key)) == 1
+
+
+async def test_versions_are_negotiated_with_each_broker() -> None:
+    """In the middle of an upgrade one broker is old and the other is new."""
+    async with cluster(2) as fake, Pool(fake.seeds[1:], options=QUICK) as pool:
+        fake[1].ranges |= {LIST_GROUPS.key: (0, 3), API_VERSIONS.key: (0, 3)}
+        fake[2].ranges |= {LIST_GROUPS.key: (1, 99)}
+        versions = [await pool.version(node, LIST_GROUPS, timeout=5) for node in (1, 2)]
+        assert versions == [3, LIST_GROUPS.high]
+        assert [(await pool.call(node, LIST_GROUPS, {}, timeout=5)).version for node in (1, 2)] == versions
+        assert (await pool.call(2, LIST_GROUPS, {}, timeout=5, version=2)).version == 2
+
+
+async def test_a_broker_without_the_api_is_told_from_one_that_fails() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake[1].ranges |= {OFFSET_FETCH.key: (10, 12), LIST_GROUPS.key: (0, 2)}
+        del fake[1].ranges[DESCRIBE_GROUPS.key]
+        for api in (DESCRIBE_GROUPS, OFFSET_FETCH):
+            with pytest.raises(UnsupportedError, match=f"does not speak {api.name}$"):
+                await pool.call(1, api, {}, timeout=5)
+            with pytest.raises(UnsupportedError):
+                await pool.version(1, api, timeout=5)
+        with pytest.raises(UnsupportedError, match="does not speak ListGroups v3") as caught:
+            await pool.call(1, LIST_GROUPS, {}, timeout=5, version=3)
+        assert (caught.value.broker, caught.value.address) == (1, fake[1].address)
+
+
+async def test_a_broker_before_kip_511_is_spoken_to_in_its_own_versions() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake[1].ranges |= {API_VERSIONS.key: (0, 2)}
+        view = await pool.metadata(timeout=5)
+        assert view.features is None
+        assert [request.version for request in fake[1].requests(API_VERSIONS.key)] == [0, 2]
+
+
+async def test_features_are_unknown_where_the_broker_does_not_tell() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake[1].on[API_VERSIONS.key] = lambda request: {
+            **_answer(fake[1].api_versions(request)),
+            "FinalizedFeaturesEpoch": -1,
+        }
+        assert (await pool.metadata(timeout=5)).features is None
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    assert isinstance(answer, dict)
+    return answer
+
+
+async def test_a_seed_without_port_is_refused_at_once() -> None:
+    for seeds in (["kafka"], ["::1:9092"], ["a:b"], []):
+        with pytest.raises(ConfigError):
+            Pool(seeds)
+
+
+async def test_calls_of_one_connection_are_limited_and_lanes_are_apart() -> None:
+    """Two bulk requests are under way at most, four on the interactive lane; a stuck bulk lane leaves that alone."""
+    gate = asyncio.Event()
+
+    async def held(request: Request) -> Answer:
+        await gate.wait()
+        return groups("late")
+
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake[1].on[LIST_GROUPS.key] = held
+        bulk = [asyncio.create_task(pool.call(1, LIST_GROUPS, {}, timeout=10)) for _ in range(5)]
+        await fake.until(lambda: fake[1].requests(LIST_GROUPS.key))
+        reply = await pool.call(1, DESCRIBE_GROUPS, {"Groups": ["g"]}, timeout=5, lane=Lane.UI)
+        assert reply.version == DESCRIBE_GROUPS.high
+        assert not any(task.done() for task in bulk)
+        gate.set()
+        assert len(await asyncio.gather(*bulk)) == 5
+
+
+@pytest.mark.parametrize(("lane", "limit"), [(Lane.BULK, 2), (Lane.UI, 4)])
+async def test_no_more_than_so_many_requests_are_sent_before_an_answer(lane: Lane, limit: int) -> None:
+    gate = asyncio.Event()
+
+    async def held(request: Request) -> Answer:
+        await gate.wait()
+        return groups("late")
+
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        for either in Lane:
+            await pool.version(1, LIST_GROUPS, timeout=5, lane=either)
+        fake[1].on[LIST_GROUPS.key] = held
+        before = fake[1].arrived
+        calls = [asyncio.create_task(pool.call(1, LIST_GROUPS, {}, timeout=10, lane=lane)) for _ in range(9)]
+        await fake.until(lambda: fake[1].arrived == before + limit)
+        other = Lane.UI if lane is Lane.BULK else Lane.BULK
+        for _ in range(3):
+            await pool.call(1, DESCRIBE_GROUPS, {}, timeout=5, lane=other)
+        assert fake[1].arrived == before + limit + 3
+        gate.set()
+        await asyncio.gather(*calls)
+        assert len(fake[1].requests(LIST_GROUPS.key)) == 9
+
+
+async def test_a_missed_deadline_says_what_was_waited_for() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake[1].on[LIST_GROUPS.key] = always(None)
+        with pytest.raises(
+            DeadlineError, match=r"broker 1 \(127.0.0.1:\d+\) gave no answer to ListGroups within"
+        ) as caught:
+            await pool.call(1, LIST_GROUPS, {}, timeout=0.01)
+        assert (caught.value.broker, caught.value.address) == (1, fake[1].address)
+        held = [asyncio.create_task(pool.call(1, LIST_GROUPS, {}, timeout=5)) for _ in range(2)]
+        await fake.until(lambda: len(fake[1].requests(LIST_GROUPS.key)) >= 3)
+        with pytest.raises(DeadlineError, match="is busy with earlier requests and was not asked DescribeGroups"):
+            await pool.call(1, DESCRIBE_GROUPS, {}, timeout=0.01)
+        for task in held:
+            task.cancel()
+        await asyncio.gather(*held, return_exceptions=True)
+
+
+async def test_a_short_deadline_alone_does_not_cost_the_connection() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=PoolOptions(stall=60)) as pool:
+        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        gate = asyncio.Event()
+
+        async def late(request: Request) -> Answer:
+            await gate.wait()
+            return groups("late")
+
+        fake[1].on[LIST_GROUPS.key] = late
+        with pytest.raises(DeadlineError):
+            await pool.call(1, LIST_GROUPS, {}, timeout=0.01)
+        gate.set()
+        fake[1].on[LIST_GROUPS.key] = always(groups("next"))
+        reply = await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        assert [row["GroupId"] for row in reply.value["Groups"]] == ["next"], (
+            "the late answer is not taken for this one"
+        )
+        assert fake[1].connections == 1
+
+
+async def test_a_silent_connection_is_replaced() -> None:
+    async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
+        fake.hosts[1] = ("127.0.0.1", link.port)
+        async with Pool([link.address], options=QUICK) as pool:
+            await pool.call(1, LIST_GROUPS, {}, timeout=5)
+            link.stall()
+            with pytest.raises(DeadlineError):
+                await pool.call(1, LIST_GROUPS, {}, timeout=0.1)
+            await link.resume()
+            reply = await eventually(pool)
+            assert [row["GroupId"] for row in reply["Groups"]] == ["group-of-1"]
+            assert link.connections == 2
+
+
+async def eventually(pool: Pool) -> dict[str, Any]:
+    """The list of broker 1, asked again while its breaker is open."""
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                return (await pool.call(1, LIST_GROUPS, {}, timeout=5)).value
+            except ConnectError:
+                await asyncio.sleep(0.005)
+
+
+async def test_an_abandoned_call_leaves_the_connection_usable() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        gate = asyncio.Event()
+
+        async def held(request: Request) -> Answer:
+            await gate.wait()
+            return groups("late")
+
+        await pool.metadata(timeout=5)
+        fake[1].on[LIST_GROUPS.key] = held
+        task = asyncio.create_task(pool.call(1, LIST_GROUPS, {}, timeout=10))
+        await fake.until(lambda: fake[1].requests(LIST_GROUPS.key))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        gate.set()
+        await pool.call(1, DESCRIBE_GROUPS, {}, timeout=5)
+        assert fake[1].connections == 1
+
+
+async def test_a_read_is_repeated_on_a_connection_that_the_broker_had_given_up() -> None:
+    """Idle connections and expired logins are closed just when they are used again; the caller sees nothing of it."""
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+
+        def hang_up(request: Request) -> Answer:
+            fake[1].hang_up()
+            fake[1].on[LIST_GROUPS.key] = always(groups("again"))
+            return None
+
+        fake[1].on[LIST_GROUPS.key] = hang_up
+        reply = await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        assert [row["GroupId"] for row in reply.value["Groups"]] == ["again"]
+        assert fake[1].connections == 2
+
+
+async def test_a_write_is_never_repeated() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+
+        def hang_up(request: Request) -> Answer:
+            fake[1].hang_up()
+            return None
+
+        fake[1].on[DELETE_GROUPS.key] = hang_up
+        with pytest.raises(DisconnectedError) as caught:
+            await pool.call(1, DELETE_GROUPS, {"GroupsNames": ["g"]}, timeout=5)
+        assert caught.value.broker == 1
+        assert len(fake[1].requests(DELETE_GROUPS.key)) == 1
+
+
+async def test_a_dead_broker_fails_fast_until_its_time_is_over() -> None:
+    options = PoolOptions(backoff=60, backoff_max=60)
+    async with cluster(2) as fake, Pool(fake.seeds[:1], options=options) as pool:
+        await pool.metadata(timeout=5)
+        await fake[2].stop()
+        async with FaultyLink("127.0.0.1", fake[1].port) as link:
+            fake.hosts[2] = ("127.0.0.1", link.port)
+            await pool.metadata(timeout=5, refresh=True)
+            await link.refuse()
+            for _ in range(3):
+                with pytest.raises(ConnectError, match="refused the connection") as caught:
+                    await pool.call(2, LIST_GROUPS, {}, timeout=5)
+                assert caught.value.broker == 2
+            await link.resume()
+            with pytest.raises(ConnectError, match="refused the connection"):
+                await pool.call(2, LIST_GROUPS, {}, timeout=5)
+            assert link.connections == 0, "the breaker is open: nothing is tried"
+
+
+async def test_a_broker_that_comes_back_is_used_again() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        await fake[1].stop()
+        with pytest.raises(ClientError):
+            await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        await fake[1].start()
+        assert await eventually(pool)
+
+
+async def test_throttle_time_is_waited_for() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        loop = asyncio.get_running_loop()
+        fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": 150})
+        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        answered = loop.time()
+        fake[1].on[LIST_GROUPS.key] = always(groups("g"))
+        with pytest.raises(DeadlineError, match="throttles us and was not asked ListGroups"):
+            await pool.call(1, LIST_GROUPS, {}, timeout=0.01)
+        assert len(fake[1].requests(LIST_GROUPS.key)) == 1
+        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        assert loop.time() - answered >= 0.14
+        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+
+
+async def test_long_answers_are_decoded_in_a_thread_and_short_ones_here() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+
+        def where(version: int, body: bytes) -> tuple[bool, int]:
+            return threading.current_thread() is threading.main_thread(), len(body)
+
+        here, size = (await pool.call(1, LIST_GROUPS, {}, timeout=5, decode=where)).value
+        assert here
+        assert size < 100
+        fake[1].on[LIST_GROUPS.key] = always(groups(*(f"group-{number:08}" for number in range(20_000))))
+        here, size = (await pool.call(1, LIST_GROUPS, {}, timeout=5, decode=where)).value
+        assert not here
+        assert size > QUICK.thread_bytes
+
+
+async def test_a_damaged_answer_does_not_break_the_connection() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake[1].on[LIST_GROUPS.key] = always(b"\0\0\0\0\0\0\x7fshort")
+        with pytest.raises(DecodeError):
+            await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        fake[1].on[LIST_GROUPS.key] = always(groups("g"))
+        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        assert fake[1].connections == 1
+
+
+async def test_a_connection_cut_in_the_middle_of_an_answer() -> None:
+    async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
+        fake.hosts[1] = ("127.0.0.1", link.port)
+        async with Pool([link.address], options=QUICK) as pool:
+            await pool.version(1, LIST_GROUPS, timeout=5, lane=Lane.UI)
+            link.cut_after(10)
+            with pytest.raises(DisconnectedError, match="closed the connection before it answered ListGroups"):
+                await pool.call(1, LIST_GROUPS, {}, timeout=5, lane=Lane.UI)
+            assert await eventually(pool)
+
+
+async def test_a_broker_that_is_not_there_is_named() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        with pytest.raises(ConnectError, match="broker 9 is not in the cluster now"):
+            await pool.call(9, LIST_GROUPS, {}, timeout=5)
+
+
+async def test_everything_is_closed_on_exit() -> None:
+    async with cluster(3) as fake:
+        pool = Pool(fake.seeds, options=QUICK)
+        fake[3].on[LIST_GROUPS.key] = always(None)
+        for node in (1, 2):
+            for lane in Lane:
+                await pool.call(node, LIST_GROUPS, {}, timeout=5, lane=lane)
+        under_way = asyncio.create_task(pool.call(3, LIST_GROUPS, {}, timeout=5))
+        await fake.until(lambda: fake[3].requests(LIST_GROUPS.key))
+        await pool.close()
+        with pytest.raises(ClientError):
+            await under_way
+        with pytest.raises(ClientError, match=r"was closed|were closed"):
+            await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        with pytest.raises(UnreachableError, match="were closed"):
+            await pool.metadata(timeout=5, refresh=True)
+        await pool.close()
+        await fake.until(lambda: not any(broker.open_connections for broker in fake.brokers.values()))
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    assert not others
+
+
+async def test_closing_while_a_connection_is_being_made() -> None:
+    async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
+        fake.hosts[2] = ("127.0.0.1", link.port)
+        link.black_hole()
+        pool = Pool(fake.seeds, options=QUICK)
+        await pool.metadata(timeout=5)
+        waiting = asyncio.create_task(pool.call(2, LIST_GROUPS, {}, timeout=5))
+        await link.connected()
+        await pool.close()
+        with pytest.raises(ConnectError, match="was closed"):
+            await waiting
+
+
+async def test_a_pool_that_was_never_used_closes() -> None:
+    await Pool(["localhost:1"]).close()
