@@ -40,6 +40,11 @@ class Query:
         parts = [*self._group_terms, *self.order]
         return frozenset(need for part in parts for need in part.needs)
 
+    def limited(self, known: Collection[Need]) -> Query:
+        """The terms that the list and `known` can answer, without an order: what they exclude need not be read."""
+        allowed = frozenset(known)
+        return Query(tuple(t for t in self.terms if isinstance(t, IdTerm | ListingTerm) or t.needs <= allowed))
+
     def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
         """Whether a listed group is chosen; what is not known never chooses it."""
         if group not in snapshot.groups or not all(term.filter((group,)) for term in self._id_terms):

@@ -1,0 +1,83 @@
+"""The command line: finds the command, runs it, and turns whatever happens into an exit code and one line.
+
+Exit codes: 0 fine, 1 the answer is bad or partial, 2 usage or configuration, 3 nothing could be reached, 4 refused by a
+guard, 130 interrupted, 141 the reader of our output went away. Nothing heavy is imported before it is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import kgtui
+from kgtui.errors import KgtuiError, QueryError, UnreachableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+ALIASES = ("groups",)
+"""Commands that read their options as Kafka's own script of that name does."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(words)
+    except KgtuiError as error:
+        _complain(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _drop_stdout()
+        return PIPE_CLOSED
+    except Exception as error:  # noqa: BLE001 - the edge of the program: reported, with a redacted file
+        from kgtui.commands.crash import report
+
+        return report(error, words)
+
+
+def _run(words: list[str]) -> int:
+    if words[:1] == ["--version"]:
+        sys.stdout.write(f"kgtui {kgtui.__version__}\n")
+        sys.stdout.flush()
+        return 0
+    if words and words[0] in ALIASES:
+        from kgtui.commands import kafka_groups
+
+        return kafka_groups.main(words[1:])
+    from kgtui.commands.parser import parse_args, run_command
+
+    return run_command(parse_args(words))
+
+
+def _complain(error: KgtuiError) -> None:
+    from kgtui.commands.printing import say
+
+    say(_sentence(error))
+
+
+def _sentence(error: KgtuiError) -> str:
+    """What went wrong and what to do, in one line."""
+    message = str(error)
+    if isinstance(error, QueryError):
+        expected = f"; expected {error.expected}" if error.expected else ""
+        return f"filter, at character {error.position + 1}: {message}{expected}"
+    if isinstance(error, UnreachableError):
+        tried = [f"{address}: {reason}" for address, reason in error.attempts if reason not in message]
+        return "; ".join([message, *tried, "try --bootstrap-server HOST:PORT, or kgtui demo"])
+    return f"{message} ({error.advice})" if error.advice else message
+
+
+def _drop_stdout() -> None:
+    """Whatever is still buffered goes nowhere, so that the interpreter's last flush does not complain."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+    except (OSError, ValueError):
+        return

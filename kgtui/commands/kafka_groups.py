@@ -1,0 +1,205 @@
+"""`kgtui groups`: the options and the output of `kafka-groups.sh` (Kafka's GroupsCommand, KIP-1043), and JSON.
+
+Where that tool gives up because one broker fails, the rest is printed, the error goes to stderr and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from kgtui.commands.kafka_options import (
+    KAFKA_VERSION,
+    KafkaOptionError,
+    Option,
+    Options,
+    pad,
+    read_options,
+    usage,
+    utf16_length,
+)
+from kgtui.errors import KgtuiError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.model.answer import Fault
+    from kgtui.model.cluster import ClusterInfo
+    from kgtui.model.group import GroupListing
+
+TIMEOUT = 30.0
+"""Seconds, as fixed in GroupsCommand."""
+
+LEAST_WIDTH = 20
+TYPE_TEXTS = {"classic": "Classic", "consumer": "Consumer", "share": "Share", "streams": "Streams"}
+ABOUT = "This tool lists the groups of every type."
+
+OPTIONS = (
+    Option("bootstrap-server", "REQUIRED: address of a broker to start from.", "server to connect to", required=True),
+    Option("command-config", "File of client properties for the connection.", "command config property file"),
+    Option("list", "Print the groups."),
+    Option("group-type", "Only groups of one type: 'classic', 'consumer', 'share' or 'streams'.", "type"),
+    Option("protocol", "Only groups with this protocol type.", "protocol"),
+    Option(
+        "consumer",
+        "Only consumer groups of every kind: of type 'consumer', and with a protocol type that is 'consumer' or empty "
+        "(classic and simple ones).",
+    ),
+    Option("share", "Only share groups."),
+    Option("streams", "Only streams groups."),
+    Option("format", "text, as Kafka's tool prints, or json (not in Kafka's tool).", "format"),
+    Option("help", "Print this.", stops=True),
+    Option("version", "Print the version of Kafka whose tool this follows.", stops=True),
+)
+
+
+def main(words: Sequence[str]) -> int:
+    """Run with the options of kafka-groups.sh; the exit code."""
+    try:
+        options = read_options(words, OPTIONS)
+        _check(options)
+        servers = options.value("bootstrap-server") or ""
+        config = options.value("command-config")
+    except KafkaOptionError as error:
+        sys.stderr.write(f"{error}\n" + (usage(OPTIONS) if error.usage else ""))
+        return error.exit_code
+    if "version" in options:
+        sys.stdout.write(KAFKA_VERSION + "\n")
+        return 0
+    return _list(options, servers, config)
+
+
+def _check(options: Options) -> None:
+    if "help" in options:
+        raise KafkaOptionError(ABOUT)
+    if "version" in options:
+        return
+    if "list" not in options:
+        raise KafkaOptionError("Command must include exactly one action: --list.")
+    group_type = options.value("group-type")
+    if group_type is not None and group_type.lower() not in TYPE_TEXTS:
+        raise KafkaOptionError("--group-type must be a valid group type.", usage=False)
+    options.refuse("consumer", ("group-type", "protocol", "share", "streams"))
+    options.refuse("share", ("consumer", "group-type", "protocol", "streams"))
+    options.refuse("streams", ("consumer", "group-type", "protocol", "share"))
+    if (options.value("format") or "text") not in ("text", "json"):
+        raise KafkaOptionError("--format must be text or json.")
+
+
+def _list(options: Options, servers: str, config: str | None) -> int:
+    from kgtui.commands.connecting import read_command_config, run_async, split_servers
+    from kgtui.commands.printing import put_bytes
+
+    try:
+        properties = read_command_config(config)
+    except UsageError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    try:
+        cluster, rows, faults = run_async(_read(split_servers(servers), properties))
+        rows = [row for row in rows if keeps(row, options)]
+    except KgtuiError as error:
+        put_bytes(f"Error while executing groups command : {error}\n".encode(errors="replace"))
+        return 1
+    if options.value("format") == "json":
+        put_bytes(_json(cluster, rows, faults))
+    else:
+        put_bytes(_text(rows, harmless=sys.stdout.isatty()))
+    for fault in faults:
+        sys.stderr.write(f"Error: broker {fault.broker}: {fault.message}\n")
+    return 1 if faults else 0
+
+
+async def _read(
+    seeds: Sequence[str], properties: dict[str, str]
+) -> tuple[ClusterInfo, list[GroupListing], list[Fault]]:
+    from kgtui.admin.kafka import connect
+
+    async with connect(seeds, properties) as admin:
+        return await list_as_told(admin)
+
+
+async def list_as_told(admin: GroupAdmin) -> tuple[ClusterInfo, list[GroupListing], list[Fault]]:
+    """Every group as its broker lists it: a type that an old broker does not tell stays untold, as in Kafka's tool.
+
+    Raises `UnreachableError`, or the error of the last broker when none answers.
+    """
+    import asyncio
+
+    from kgtui.errors import ClientError
+    from kgtui.model.answer import fault_of
+    from kgtui.model.group import GroupListing
+
+    cluster = await admin.cluster(timeout=TIMEOUT)
+    nodes = sorted(cluster.brokers)
+    deltas = await asyncio.gather(
+        *(admin.listing_feed(node).poll(timeout=TIMEOUT) for node in nodes), return_exceptions=True
+    )
+    rows: list[GroupListing] = []
+    faults: list[Fault] = []
+    for delta in deltas:
+        if isinstance(delta, ClientError):
+            faults.append(fault_of(delta))
+        elif isinstance(delta, BaseException):
+            raise delta
+        else:
+            rows += [
+                GroupListing(group, row.type, row.protocol, row.state, row.coordinator)
+                for group, row in delta.updated.items()
+            ]
+    if nodes and len(faults) == len(nodes):
+        raise next(delta for delta in deltas if isinstance(delta, ClientError))
+    return cluster, sorted(rows, key=lambda row: row.group), faults
+
+
+def keeps(row: GroupListing, options: Options) -> bool:
+    """GroupsCommand's filter: the first of these options that is given decides."""
+    group_type, protocol = options.value("group-type"), options.value("protocol")
+    if group_type is not None:
+        return row.type == group_type.lower() and (protocol is None or row.protocol == protocol)
+    if protocol is not None:
+        return row.protocol == protocol
+    if "consumer" in options:
+        return row.protocol in ("consumer", "") or row.type == "consumer"
+    if "share" in options:
+        return row.type == "share"
+    return row.type == "streams" if "streams" in options else True
+
+
+def _text(rows: Iterable[GroupListing], *, harmless: bool) -> bytes:
+    from kgtui.model.text import visible
+
+    cells = [(row.group, _type_text(row.type), row.protocol) for row in rows]
+    if harmless:
+        cells = [(visible(group), kind, visible(protocol)) for group, kind, protocol in cells]
+    width = max([LEAST_WIDTH, *(utf16_length(cell) for line in cells for cell in line)])
+    lines = [" ".join(pad(title, width) for title in ("GROUP", "TYPE", "PROTOCOL"))]
+    lines += ["".join(pad(cell, width) + " " for cell in line) for line in cells]
+    # As Java's streams: what cannot be encoded becomes a question mark.
+    return ("\n".join(lines) + "\n").encode(errors="replace")
+
+
+def _type_text(group_type: str | None) -> str:
+    return "" if group_type is None else TYPE_TEXTS.get(group_type, "Unknown")
+
+
+def _json(cluster: ClusterInfo, rows: Sequence[GroupListing], faults: Sequence[Fault]) -> bytes:
+    import time
+
+    from kgtui.model.answer import Coverage
+    from kgtui.output import machine
+
+    groups = [
+        {
+            "group": row.group,
+            "type": row.type,
+            "protocol": row.protocol,
+            "state": row.state,
+            "coordinator": row.coordinator,
+        }
+        for row in rows
+    ]
+    brokers = len(cluster.brokers)
+    coverage = Coverage((brokers - len(faults), brokers), (len(rows), len(rows)))
+    return machine.json_bytes(machine.document(cluster, time.time(), coverage, groups, faults))

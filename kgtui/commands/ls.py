@@ -1,0 +1,109 @@
+"""`kgtui ls`: every group that matches."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from kgtui.commands.connecting import connected, run_async, timeout_of
+from kgtui.commands.gather import gather
+from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.errors import UsageError
+from kgtui.model.query import Need, parse
+from kgtui.output import listing
+
+if TYPE_CHECKING:
+    import argparse
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.commands.gather import Gathered
+    from kgtui.model.query import Query
+
+FORMATS = ("table", "json", "csv", "wide")
+WATCH_SECONDS = 2.0
+_CLEAR = "\x1b[H\x1b[2J"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    from kgtui.model.query import help_text
+
+    parser.epilog = f"filter terms, each with an example that needs no quotes in a shell:\n{help_text()}"
+    parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND")
+    parser.add_argument("--format", choices=FORMATS, default="table", help="table, json, csv, or a wide table")
+    parser.add_argument("--lag", action="store_true", help="add the lag, summed over each group's partitions")
+    parser.add_argument("--members", action="store_true", help="add the number of members")
+    parser.add_argument(
+        "--watch", nargs="?", type=float, const=WATCH_SECONDS, metavar="SECONDS", help="again and again, every 2 s"
+    )
+    parser.add_argument("--filter", metavar="EXPR", default="", help="the same as EXPR")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; the exit code: 1 when a part could not be learned."""
+    query = parse(" ".join(filter(None, [args.filter, *args.expr])))
+    if args.watch is not None and not args.watch > 0:
+        raise UsageError("--watch takes a number of seconds above 0")
+    return run_async(_run(args, query))
+
+
+async def _run(args: argparse.Namespace, query: Query) -> int:
+    async with connected(args) as admin:
+        if args.watch is None:
+            return await _once(args, query, admin)
+        return await _watch(args, query, admin)
+
+
+async def _once(args: argparse.Namespace, query: Query, admin: GroupAdmin, *, one_line: bool = False) -> int:
+    members = args.members or args.format == "wide" or Need.DESCRIPTION in query.needs
+    lag = args.lag or Need.OFFSETS in query.needs
+    gathered = await gather(admin, query, members=members, lag=lag, timeout=timeout_of(args))
+    listed = listing.Listed(
+        gathered.snapshot, gathered.ids, gathered.coverage, gathered.faults, members=members, lag=lag
+    )
+    if args.format == "json":
+        put_bytes(listing.as_json(listed, one_line=one_line))
+    elif args.format == "csv":
+        put_bytes(listing.as_csv(listed))
+    else:
+        text = listing.as_table(listed, wide=args.format == "wide")
+        put_text(_CLEAR + text if args.watch and sys.stdout.isatty() else text)
+    _notes(query, gathered)
+    return 0 if gathered.coverage.complete and not gathered.faults else 1
+
+
+async def _watch(args: argparse.Namespace, query: Query, admin: GroupAdmin) -> int:
+    import asyncio
+
+    while True:
+        await _once(args, query, admin, one_line=True)
+        await asyncio.sleep(args.watch)
+
+
+def _notes(query: Query, gathered: Gathered) -> None:
+    """What the rows do not tell: how much is missing, why, and what a filter could not look at."""
+    answered, brokers = gathered.coverage.brokers
+    if answered < brokers:
+        say(f"partial: {answered} of {brokers} brokers answered")
+    for fault in summed_up(gathered):
+        say(fault)
+    searched, every = gathered.searched
+    if searched < every:
+        why = "; empty: needs a screen that watches" if Need.WATCHING in query.needs else ""
+        say(f"the filter could look at {searched} of {every} groups{why}")
+
+
+def summed_up(gathered: Gathered) -> list[str]:
+    """Faults as sentences; many of one kind in one, with the first group named."""
+    kinds: dict[tuple[str, int | None], list[str]] = {}
+    sentences: dict[tuple[str, int | None], str] = {}
+    for fault in gathered.faults:
+        key = (fault.name, None if fault.group is not None else fault.broker)
+        kinds.setdefault(key, []).append(fault.group or "")
+        where = f"group {fault.group}" if fault.group is not None else f"broker {fault.broker}"
+        advice = f" ({fault.advice})" if fault.advice else ""
+        sentences.setdefault(key, f"{where}: {fault.message} [{fault.name}]{advice}")
+    return [
+        sentences[key] + (f", and {len(groups) - 1} more groups" if len(groups) > 1 else "")
+        for key, groups in kinds.items()
+    ]

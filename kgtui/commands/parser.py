@@ -1,0 +1,144 @@
+"""The options of every command. A command's own are read from its module when that command is the one asked for."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import kgtui
+from kgtui.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("kgtui.commands.demo", "the UI on a simulated cluster that kgtui brings along"),
+    "ls": ("kgtui.commands.ls", "every group that matches a filter"),
+    "show": ("kgtui.commands.show", "one group, or a few, in full"),
+    "delete": ("kgtui.commands.delete", "delete groups that are Empty, after a backup of their offsets"),
+    "backups": ("kgtui.commands.backups", "backups made before deletions"),
+    "audit": ("kgtui.commands.audit", "what was done, by whom, with which outcome"),
+    "clusters": ("kgtui.commands.clusters", "the clusters that are configured"),
+    "doctor": ("kgtui.commands.doctor", "what this cluster supports and what you may do"),
+}
+"""Command → its module and what it does."""
+
+KAFKA_COMMANDS = {"groups": "options and output of Kafka's kafka-groups.sh"}
+"""Commands with options of their own making: `kgtui.commands.kafka_groups`."""
+
+EPILOG = "Without a command: the UI. Filters, the same everywhere, are explained by `kgtui ls --help`."
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser that raises our errors, and asks its command's module for options only when it is used."""
+
+    def __init__(self, *, module: str | None = None, add_help: bool = True, **texts: Any) -> None:
+        self._module = module
+        super().__init__(formatter_class=_formatter, allow_abbrev=False, add_help=add_help, **texts)
+
+    def load(self) -> ModuleType | None:
+        """Add the options of the command's module, once."""
+        if self._module is None:
+            return None
+        module = import_module(self._module)
+        self._module = None
+        add_cluster_options(self, again=True)
+        module.configure(self)
+        return module
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse, after `load`."""
+        self.load()
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage and exiting."""
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Coloured help on a terminal; made only when help is asked for."""
+    if sys.stdout.isatty():
+        from rich_argparse import RawDescriptionRichHelpFormatter
+
+        return RawDescriptionRichHelpFormatter(prog, max_help_position=32)
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=32)
+
+
+def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
+    """Options that every command takes; `again`: behind a command, where they override what stood before it."""
+    unset: Any = argparse.SUPPRESS if again else None
+    flag: Any = argparse.SUPPRESS if again else False
+    group = parser.add_argument_group("cluster")
+    where = group.add_mutually_exclusive_group()
+    where.add_argument("--bootstrap-server", metavar="HOST:PORT", default=unset, help="brokers to start from, by comma")
+    where.add_argument("--cluster", metavar="NAME", default=unset, help="a cluster of the configuration file")
+    group.add_argument("--command-config", metavar="FILE", default=unset, help="Java client properties: how to log in")
+    group.add_argument("--timeout", metavar="SECONDS", type=float, default=unset, help="for a whole command (30)")
+    group.add_argument("--read-only", action="store_true", default=flag, help="leave out everything that writes")
+    group.add_argument("--debug", action="store_true", default=flag, help="write more into the log file")
+
+
+def build(prog: str = "kgtui") -> CommandParser:
+    """The whole parser; commands load their options when used."""
+    parser = CommandParser(
+        prog=prog, description="Every group of a Kafka cluster, live, in a terminal.", epilog=EPILOG
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"kgtui {kgtui.__version__}")
+    parser.add_argument("--print-completion", choices=("bash", "zsh", "tcsh"), help="a completion script for a shell")
+    add_cluster_options(parser)
+    _add_screen_options(parser)
+    # A prog of its own, because argparse would format the usage to make one.
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
+    for name, (module, summary) in COMMANDS.items():
+        commands.add_parser(name, module=module, help=summary, description=_sentence(summary))
+    for name, summary in KAFKA_COMMANDS.items():
+        commands.add_parser(name, help=summary, add_help=False)
+    return parser
+
+
+def _add_screen_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("screen")
+    group.add_argument("--filter", metavar="EXPR", default="", help="show only groups that match")
+    group.add_argument("--theme", metavar="NAME", help="colours")
+    group.add_argument("--interval", metavar="SECONDS", type=float, help="between two polls of a broker (2)")
+    group.add_argument("--ascii", action="store_true", help="marks in ASCII only")
+    group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+
+
+def _sentence(summary: str) -> str:
+    return summary[0].upper() + summary[1:] + "."
+
+
+def parse_args(words: Sequence[str]) -> argparse.Namespace:
+    """The options; `args.command` is None for the UI. Raises `UsageError`; `--help` prints and exits."""
+    args = build().parse_args(list(words))
+    if args.print_completion:
+        args.command = "print-completion"
+    return args
+
+
+def run_command(args: argparse.Namespace) -> int:
+    """Run what was asked for; the exit code."""
+    if args.command == "print-completion":
+        return _print_completion(args.print_completion)
+    module = import_module(COMMANDS[args.command][0] if args.command else "kgtui.commands.ui")
+    code: int = module.run(args)
+    return code
+
+
+def _print_completion(shell: str) -> int:
+    import shtab
+
+    from kgtui.commands.printing import put_text
+
+    parser = build()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                command.load()
+    put_text(shtab.complete(parser, shell) + "\n")
+    return 0

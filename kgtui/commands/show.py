@@ -1,0 +1,131 @@
+"""`kgtui show`: groups in full."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from kgtui.commands.connecting import connected, run_async, timeout_of
+from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.model.answer import Answer, Coverage, Fault
+from kgtui.model.group import SHARE, Listing, listing_of
+from kgtui.model.offsets import GroupOffsets
+from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
+from kgtui.output import group as full
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.model.cluster import ClusterInfo
+    from kgtui.model.group import GroupConfig, GroupDescription
+    from kgtui.model.offsets import PartitionBounds, TopicPartition
+
+FORMATS = ("table", "json", "csv", "wide")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("groups", nargs="+", metavar="GROUP", help="group ids, exactly as they are")
+    parser.add_argument("--format", choices=FORMATS, default="table", help="table, json, csv (of partitions), or wide")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; the exit code: 1 when a group is missing or a part could not be learned."""
+    return run_async(_run(args))
+
+
+async def _run(args: argparse.Namespace) -> int:
+    groups = list(dict.fromkeys(args.groups))
+    async with connected(args) as admin:
+        snapshot, faults = await look(admin, groups, timeout=timeout_of(args))
+    found = [group for group in groups if group in snapshot.groups]
+    whole = sum(1 for group in found if group not in snapshot.group_faults)
+    coverage = Coverage((snapshot.answering, len(snapshot.cluster.brokers)), (whole, len(groups)))
+    if args.format == "json":
+        put_bytes(full.as_json(snapshot, found, coverage, faults))
+    elif args.format == "csv":
+        put_bytes(full.as_csv(snapshot, found))
+    else:
+        put_text("\n".join(full.as_text(snapshot, group, wide=args.format == "wide") for group in found))
+    for fault in faults:
+        where = f"group {fault.group}: " if fault.group is not None else ""
+        say(f"{where}{fault.message} [{fault.name}]" + (f" ({fault.advice})" if fault.advice else ""))
+    return 0 if whole == len(groups) and not faults else 1
+
+
+async def look(admin: GroupAdmin, groups: Sequence[str], *, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
+    """A snapshot with everything about these groups; those that do not exist are faults.
+
+    Raises `UnreachableError`.
+    """
+    end = time.monotonic() + timeout
+    cluster = await admin.cluster(timeout=timeout)
+    described, configs = await asyncio.gather(
+        admin.describe_groups(groups, timeout=_left(end)), _configs(admin, groups, end)
+    )
+    faults = list(described.faults)
+    found = described.rows
+    offsets = await _offsets(admin, found, faults, end)
+    # A cluster that has no configs of groups is none the worse for it.
+    faults += [fault for fault in configs.faults if fault.name != "NOT_SUPPORTED" and fault.group in found]
+    snapshot = _snapshot(cluster, found, offsets, configs.rows, faults)
+    return snapshot, tuple(faults)
+
+
+def _left(end: float) -> float:
+    return max(end - time.monotonic(), 0.001)
+
+
+async def _configs(
+    admin: GroupAdmin, groups: Sequence[str], end: float
+) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
+    return await admin.group_configs(groups, timeout=_left(end))
+
+
+async def _offsets(
+    admin: GroupAdmin, found: Mapping[str, GroupDescription], faults: list[Fault], end: float
+) -> dict[str, GroupOffsets]:
+    share = [group for group, row in found.items() if row.type == SHARE]
+    others = [group for group, row in found.items() if row.type != SHARE]
+    commits, shares = await asyncio.gather(
+        admin.committed_offsets(others, timeout=_left(end)), admin.share_offsets(share, timeout=_left(end))
+    )
+    faults += [*commits.faults, *shares.faults]
+    wanted = {(row.topic, row.partition) for rows in commits.rows.values() for row in rows}
+    wanted |= {(row.topic, row.partition) for rows in shares.rows.values() for row in rows}
+    bounds: Mapping[TopicPartition, PartitionBounds] = {}
+    if wanted:
+        answer = await admin.partition_bounds(wanted, timeout=_left(end))
+        bounds = answer.rows
+        faults += answer.faults
+    offsets = {group: GroupOffsets(committed=rows, bounds=bounds) for group, rows in commits.rows.items()}
+    return offsets | {group: GroupOffsets(share=rows, bounds=bounds) for group, rows in shares.rows.items()}
+
+
+def _snapshot(
+    cluster: ClusterInfo,
+    found: Mapping[str, GroupDescription],
+    offsets: Mapping[str, GroupOffsets],
+    configs: Mapping[str, tuple[GroupConfig, ...]],
+    faults: Sequence[Fault],
+) -> Snapshot:
+    now = time.time()
+    groups: dict[str, Listing] = {group: listing_of(row) for group, row in found.items()}
+    by_listing: dict[Listing, list[str]] = {}
+    for group in sorted(groups):
+        by_listing.setdefault(groups[group], []).append(group)
+    return Snapshot(
+        1,
+        now,
+        cluster,
+        groups,
+        by_listing,
+        details={group: Reading(row, now) for group, row in found.items()},
+        offsets={group: Reading(rows, now) for group, rows in offsets.items()},
+        configs={group: Reading(rows, now) for group, rows in configs.items() if group in found},
+        brokers={node: BrokerStatus(node, broker.address, now) for node, broker in cluster.brokers.items()},
+        group_faults={fault.group: fault for fault in reversed(faults) if fault.group is not None},
+    )
