@@ -12,7 +12,7 @@ from textual.widgets import Static
 from kgtui.model.explanation import Explanation, of_group, of_refusal
 from kgtui.tui import text
 from kgtui.tui.panes.base import ink
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, Cell, wrap
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, Cell, fitted, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +100,7 @@ class ExplainDialog(ModalScreen[None]):
 
     def _write(self) -> None:
         width = max(24, min(88, int(self.app.size.width * 0.96)) - 6)
-        self.query_one("#title", Static).update(ink([(Cell(text.plain(self.subject, width, cut="middle"), ACCENT),)]))
+        self.query_one("#title", Static).update(ink([(Cell(fitted(self.subject, width, cut="middle"), ACCENT),)]))
         lines = explanation_lines(self.explanations, width) or [(Cell("Nothing to explain: all is known.", MUTED),)]
         self.query_one("#lines", Static).update(ink(lines))
         room = max(3, int(self.app.size.height * 0.94) - 6)

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from kgtui.tui import text
+from kgtui.tui.panes.cells import shown
 from kgtui.tui.panes.notices import notices
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ class Pane(Vertical):
     """What that reading is called while it is awaited."""
     tool: ClassVar[View] = "state"
     """The view of Kafka's tools that shows the same."""
+
+    tells_faults: ClassVar[bool] = False
+    """Whether the pane tells the group's faults itself."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
@@ -100,7 +103,7 @@ class Pane(Vertical):
             self._say([])
             self.clear()
             return
-        self._say(notices(self.snapshot, self.group, self.readings, self.what))
+        self._say(notices(self.snapshot, self.group, self.readings, self.what, faults_below=self.tells_faults))
         basis = self.basis(self.snapshot, self.group)
         if fresh or self._drawn is None or not _same(self._drawn, basis):
             self._drawn = basis
@@ -121,7 +124,7 @@ def ink(lines: Iterable[Iterable[Cell]]) -> Content:
     for index, line in enumerate(lines):
         if index:
             parts.append("\n")
-        parts += [(text.plain(cell.text), f"${cell.role}" if cell.role else "") for cell in line]
+        parts += [(shown(cell.text), f"${cell.role}" if cell.role else "") for cell in line]
     return Content.assemble(*parts)
 
 

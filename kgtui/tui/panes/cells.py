@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kgtui.model.offsets import PartitionLag
+    from kgtui.tui.text import Cut
 
 OK = "kg-ok"
 WARN = "kg-warn"
@@ -27,8 +28,26 @@ STALE = "kg-stale"
 ROLES = (OK, WARN, ERROR, MUTED, ACCENT, STALE)
 
 
+class Shown(str):
+    """Text that went through the door already: harmless as it is, and not to be escaped once more."""
+
+    __slots__ = ()
+
+
+def shown(value: str) -> Shown:
+    """A cluster's text, or one that was shown before, ready to be drawn."""
+    return value if isinstance(value, Shown) else Shown(text.plain(value))
+
+
+def fitted(value: str, width: int, *, cut: Cut = "end") -> Shown:
+    """The same in at most `width` cells; a text of 32,000 characters costs no more than a short one."""
+    if isinstance(value, Shown):
+        return Shown(text.fit(value, width, cut=cut))
+    return Shown(text.plain(value, width, cut=cut))
+
+
 class Cell(NamedTuple):
-    """Words in one role."""
+    """Words in one role; see `Shown` for words that are harmless already."""
 
     text: str
     role: str = ""
@@ -68,6 +87,11 @@ def number(value: int | None) -> Cell:
     return unknown() if value is None else Cell(text.exact(value))
 
 
+def some(count: int, one: str, many: str = "") -> str:
+    """`1 member`, `3 members`, `2 processes`."""
+    return f"{text.exact(count)} {one if count == 1 else many or one + 's'}"
+
+
 def optional(value: str | None) -> Cell:
     """A text that may be missing: `–` then."""
     return none() if not value else Cell(value)
@@ -92,7 +116,7 @@ def wrap(cells: Iterable[Cell], width: int) -> list[tuple[Cell, ...]]:
     lines: list[list[Cell]] = [[]]
     used = 0
     for cell in cells:
-        for word in _words(text.plain(cell.text)):
+        for word in _words(shown(cell.text)):
             if used and used + cell_len(word.rstrip()) > width:
                 lines.append([])
                 used = 0
@@ -101,13 +125,13 @@ def wrap(cells: Iterable[Cell], width: int) -> list[tuple[Cell, ...]]:
                     lines.append([])
                     used = 0
                 if lines[-1] and lines[-1][-1].role == cell.role:
-                    lines[-1][-1] = Cell(lines[-1][-1].text + piece, cell.role)
+                    lines[-1][-1] = Cell(Shown(lines[-1][-1].text + piece), cell.role)
                 else:
-                    lines[-1].append(Cell(piece, cell.role))
+                    lines[-1].append(Cell(Shown(piece), cell.role))
                 used += cell_len(piece)
     return [tuple(line) for line in lines]
 
 
-def _words(shown: str) -> list[str]:
+def _words(line: str) -> list[str]:
     """Words, each with the blanks that follow it."""
-    return re.findall(r"\S+\s*|\s+", shown)
+    return re.findall(r"\S+\s*|\s+", line)

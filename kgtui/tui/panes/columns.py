@@ -92,3 +92,13 @@ def arrange(columns: Sequence[Column[RowT]], wanted: Mapping[str, int], room: in
         widths[column.id] += more
         spare -= more
     return [(column, widths[column.id]) for column in shown]
+
+
+def column_at(arranged: Sequence[tuple[Column[RowT], int]], x: int) -> str | None:
+    """Id of the column at a cell of the line; None beyond the last."""
+    left = 0
+    for column, width in arranged:
+        if left <= x < left + width + GAP:
+            return column.id
+        left += width + GAP
+    return None

@@ -125,7 +125,7 @@ class ConfigPane(Pane):
 
     def draw(self, snapshot: Snapshot, group: str, *, fresh: bool) -> None:
         reading, listing = snapshot.configs.get(group), snapshot.groups.get(group)
-        if reading is None:
+        if reading is None or (reading.fault is not None and not reading.value):
             self.clear()
             return
         rows = config_rows(reading.value, listing.type if listing is not None else None)

@@ -27,7 +27,7 @@ class RowDetail(VerticalScroll, can_focus=False):
 
     DEFAULT_CSS = """
     RowDetail {
-        height: auto; max-height: 45%; background: $panel; display: none; scrollbar-size-vertical: 1;
+        height: auto; max-height: 40%; background: $panel; display: none; scrollbar-size-vertical: 1;
     }
     RowDetail.-some { display: block; }
     RowDetail Static { height: auto; }
@@ -71,7 +71,7 @@ class DetailedTable(Vertical, Generic[RowT]):
         yield RowDetail()
 
     def on_resize(self) -> None:
-        self.set_class(self.size.height < 10, "-low")
+        self.set_class(self.size.height < 12, "-low")
         # A layout asked for while this one is under way would be lost.
         self.call_after_refresh(self._tell, force=True)
 

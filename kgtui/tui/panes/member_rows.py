@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model.group import CLASSIC
-from kgtui.tui.panes.cells import MUTED, WARN, Cell
+from kgtui.tui.panes.cells import MUTED, WARN, Cell, some
 
 if TYPE_CHECKING:
     from kgtui.model.group import GroupDescription
@@ -58,11 +58,11 @@ def members_summary(description: GroupDescription) -> list[tuple[Cell, ...]]:
         return [(Cell("the broker withheld the members", WARN),)]
     if not members:
         return [(Cell("no members", MUTED),)]
-    parts: list[tuple[Cell, ...]] = [(Cell(_some(len(members), "member")),)]
+    parts: list[tuple[Cell, ...]] = [(Cell(some(len(members), "member")),)]
     processes = {member.streams.process for member in members if member.streams}
     if processes:
-        parts.append((Cell(_some(len(processes), "process", "processes"), MUTED),))
-    parts.append((Cell(_some(len({member.host for member in members}), "host"), MUTED),))
+        parts.append((Cell(some(len(processes), "process", "processes"), MUTED),))
+    parts.append((Cell(some(len({member.host for member in members}), "host"), MUTED),))
     goal = description.assignment_epoch
     behind = sum(1 for member in members if goal is not None and member.epoch is not None and member.epoch < goal)
     if behind:
@@ -76,10 +76,6 @@ def members_summary(description: GroupDescription) -> list[tuple[Cell, ...]]:
     if all(member.assignment is None for member in members) and description.kind == "consumer":
         parts.append((Cell(f"assignments are not told while {description.state}", MUTED),))
     return parts
-
-
-def _some(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def placed(tasks: Tasks | TopicPartitions) -> str:

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 Line = tuple[Cell, ...]
 
 
-def notices(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], what: str) -> list[Line]:
+def notices(
+    snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], what: str, *, faults_below: bool = False
+) -> list[Line]:
     """Lines to show above a reading of `group`; none when it is there and fresh.
 
     Args:
         readings: the mapping of the snapshot that the pane draws from.
         what: names the reading, such as `members`.
+        faults_below: the pane tells the faults itself, so only the reading's age is said here.
     """
     lines: list[Line] = []
     reading = readings.get(group)
@@ -31,7 +34,7 @@ def notices(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]]
     fault = reading.fault if reading is not None else None
     fault = fault or _fault_of(snapshot, group)
     if fault is not None:
-        lines += _explained(fault, reading)
+        lines += _aged(reading) if faults_below else _explained(fault, reading)
     elif reading is None and group in snapshot.groups:
         lines.append((Cell(f"reading {what}{text.marks().ellipsis}", MUTED),))
     return lines
@@ -47,14 +50,28 @@ def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:
     return broker.fault if broker is not None else None
 
 
+def _aged(reading: Reading[Any] | None) -> list[Line]:
+    if reading is None:
+        return []
+    return [(Cell(f"{text.marks().fault} as of {text.clock(reading.at)} ({text.ago(reading.at)} ago)", STALE),)]
+
+
 def _explained(fault: Fault, reading: Reading[Any] | None) -> list[Line]:
     age: Line = ()
-    if reading is not None:
+    if fault.name == "NOT_SUPPORTED":
+        said = one_line(fault.message)
+        return [(Cell(f"{said[:1].upper()}{said[1:]}.", MUTED), Cell(f" {one_line(fault.advice)}", MUTED))]
+    if reading is not None and not _empty(reading):
         age = (Cell(f"as of {text.clock(reading.at)} ({text.ago(reading.at)} ago)", STALE), Cell(": ", STALE))
     lines: list[Line] = [(Cell(f"{text.marks().fault} ", ERROR), *age, Cell(one_line(fault.message or fault.name)))]
     if fault.advice:
         lines.append((Cell("  "), Cell(one_line(fault.advice), MUTED)))
     return lines
+
+
+def _empty(reading: Reading[Any]) -> bool:
+    """Whether nothing was ever read: the reading only carries its fault."""
+    return isinstance(reading.value, tuple) and not reading.value
 
 
 def _last(reading: Reading[Any] | None) -> Line:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgtui.model.members import partitions_of
 from kgtui.model.offsets import LagTotal, PartitionLag, lags, total
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, absent, lag, none, number, optional
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, absent, lag, none, number, optional, some
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
@@ -169,8 +169,8 @@ def _partition(row: OffsetRow) -> Cell:
     return Cell(f"×{row.topic_total.partitions}", ACCENT) if row.topic_total else Cell(str(row.partition))
 
 
-def _widest_lag(row: OffsetRow) -> int | None:
-    return row.topic_total.lag if row.topic_total else row.lag.lag if row.lag else None
+def _widest_lag(row: OffsetRow) -> int | str | None:
+    return _lag(row).text if row.topic_total else row.lag.lag if row.lag else None
 
 
 def _lag(row: OffsetRow) -> Cell:
@@ -239,7 +239,7 @@ def summary(rows: Sequence[OffsetRow]) -> list[tuple[Cell, ...]]:
     summed = total(row.lag for row in rows if row.lag is not None)
     parts: list[tuple[Cell, ...]] = [
         (Cell("lag ", MUTED), Cell(text.lag(summed.lag, summed.unknown), ACCENT)),
-        (Cell(f"{text.exact(len(rows))} partitions of {len({row.topic for row in rows})} topics", MUTED),),
+        (Cell(f"{some(len(rows), 'partition')} of {some(len({row.topic for row in rows}), 'topic')}", MUTED),),
     ]
     counted: dict[str, int] = {}
     for row in rows:

@@ -49,6 +49,7 @@ class OverviewPane(Pane):
     reads: ClassVar[str] = "details"
     what: ClassVar[str] = "the description"
     tool: ClassVar[View] = "state"
+    tells_faults: ClassVar[bool] = True
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)

@@ -19,10 +19,13 @@ from kgtui.tui.panes.cells import (
     Cell,
     Field,
     Section,
+    Shown,
     field,
+    fitted,
     none,
     number,
     optional,
+    some,
     unknown,
 )
 from kgtui.tui.panes.notices import one_line
@@ -66,7 +69,7 @@ def _identity(snapshot: Snapshot, group: str) -> Iterator[Field]:
     described = _description(snapshot, group)
     listing = snapshot.groups.get(group)
     kind = described.kind if described else listing.kind if listing else None
-    yield field("group", Cell(text.plain(group, LONGEST_ID, cut="middle"), ACCENT))
+    yield field("group", Cell(fitted(group, LONGEST_ID, cut="middle"), ACCENT))
     group_type = described.type if described else facts.type_of(snapshot, group)
     protocol = described.protocol if described else listing.protocol if listing else None
     yield field("type", Cell(group_type) if group_type else unknown(), *_protocol(group_type, protocol, kind))
@@ -127,7 +130,7 @@ def _epochs(described: GroupDescription) -> Field:
         cells.append(Cell(f"  {said}", WARN if described.members else MUTED))
     behind = [m for m in described.members or () if m.epoch is not None and m.epoch < (described.assignment_epoch or 0)]
     if behind:
-        cells.append(Cell(f"  {len(behind)} {_plural('member', len(behind))} behind", WARN))
+        cells.append(Cell(f"  {some(len(behind), 'member')} behind", WARN))
     return field("epochs", *cells)
 
 
@@ -137,7 +140,7 @@ def _members(members: tuple[Member, ...] | None) -> Field:
     cells = [number(len(members))]
     hosts = {member.host for member in members}
     if members:
-        cells.append(Cell(f"  on {len(hosts)} {_plural('host', len(hosts))}", MUTED))
+        cells.append(Cell(f"  on {some(len(hosts), 'host')}", MUTED))
     static = sum(1 for member in members if member.instance_id)
     if static:
         cells.append(Cell(f"  {static} static", MUTED))
@@ -150,13 +153,13 @@ def _members(members: tuple[Member, ...] | None) -> Field:
 def _lag(snapshot: Snapshot, group: str, series: SeriesStore | None) -> Iterator[Field]:
     total = facts.lag_total(snapshot, group)
     if total is None:
-        yield field("total", unknown(), Cell("  not read yet", MUTED))
+        yield field("total", *_missing(snapshot, group))
         return
     cells = [Cell(text.lag(total.lag, total.unknown))]
     if total.lag is not None and total.lag >= 1000:
         cells.append(Cell(f"  {text.exact(total.lag)} records", MUTED))
     if total.unknown:
-        cells.append(Cell(f"  {total.unknown} {_plural('partition', total.unknown)} unknown", WARN))
+        cells.append(Cell(f"  {some(total.unknown, 'partition')} unknown", WARN))
     yield field("total", *cells)
     yield from _trend(series.get(group) if series is not None else None)
     reading = snapshot.offsets.get(group)
@@ -164,7 +167,7 @@ def _lag(snapshot: Snapshot, group: str, series: SeriesStore | None) -> Iterator
         yield field("partitions", number(total.partitions))
         return
     rows = lags(reading.value)
-    yield field("partitions", number(len(rows)), Cell(f"  of {len({row.topic for row in rows})} topics", MUTED))
+    yield field("partitions", number(len(rows)), Cell(f"  of {some(len({row.topic for row in rows}), 'topic')}", MUTED))
     worst = max((row for row in rows if row.lag), key=lambda row: row.lag or 0, default=None)
     if worst is not None:
         yield field("worst", Cell(f"{worst.topic}-{worst.partition}"), Cell(f"  {text.exact(worst.lag)}", MUTED))
@@ -172,7 +175,7 @@ def _lag(snapshot: Snapshot, group: str, series: SeriesStore | None) -> Iterator
     if lost:
         records = sum(row.lost or 0 for row in lost)
         yield field("lost", Cell(f"{text.exact(records)} records", ERROR), Cell(
-            f"  expired unread in {len(lost)} {_plural('partition', len(lost))}", MUTED))  # fmt: skip
+            f"  expired unread in {some(len(lost), 'partition')}", MUTED))  # fmt: skip
 
 
 TREND_WINDOW = 60.0
@@ -196,10 +199,18 @@ def _trend(series: Series | None) -> Iterator[Field]:
     yield field("trend", *cells)
 
 
+def _missing(snapshot: Snapshot, group: str) -> tuple[Cell, ...]:
+    """Why something is not there: forbidden, failed, or not read yet."""
+    found = faults_of(snapshot, group)
+    if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
+        return Cell(text.marks().forbidden, ERROR), Cell("  forbidden", ERROR)
+    return unknown(), Cell("  could not be read" if found else "  not read yet", MUTED)
+
+
 def _operations(snapshot: Snapshot, group: str) -> Field:
     described = _description(snapshot, group)
     if described is None:
-        return field("", unknown())
+        return field("", *_missing(snapshot, group))
     if described.operations is None:
         return field("", unknown(), Cell("  not told by this broker", MUTED))
     if not described.operations:
@@ -216,13 +227,13 @@ def _loss(snapshot: Snapshot, group: str) -> Iterator[Field]:
     reading = snapshot.offsets.get(group)
     state = snapshot.state_of(group)
     if reading is None:
-        yield field("offsets", unknown(), Cell("  not read yet", MUTED))
+        yield field("offsets", *_missing(snapshot, group))
     else:
         rows = [row for row in lags(reading.value) if row.position is not None]
         topics = len({row.topic for row in rows})
         what = "start offsets" if reading.value.share else "committed offsets"
         if rows:
-            yield field("offsets", number(len(rows)), Cell(f"  {what} in {topics} {_plural('topic', topics)}", MUTED))
+            yield field("offsets", number(len(rows)), Cell(f"  {what} in {some(topics, 'topic')}", MUTED))
             yield field("positions", number(sum(row.position or 0 for row in rows)), Cell("  summed", MUTED))
         else:
             yield field("offsets", none(), Cell("  nothing is committed", MUTED))
@@ -235,7 +246,7 @@ def _command(snapshot: Snapshot, group: str, command_config: str | None) -> Iter
     listing = snapshot.groups.get(group)
     kind = described.kind if described else listing.kind if listing else "consumer"
     line = command_line.describe(group, kind, snapshot.cluster.seeds, view="state", command_config=command_config)
-    yield Field("", ((Cell(text.plain(line.text, 4 * LONGEST_ID, cut="middle")),),))
+    yield Field("", ((Cell(fitted(Shown(line.text), 4 * LONGEST_ID, cut="middle")),),))
     if line.note:
         yield Field("", ((Cell(f"({line.note})", MUTED),),))
 
@@ -247,7 +258,3 @@ def _fault(fault: Fault) -> Field:
     if fault.advice:
         lines.append((Cell(one_line(fault.advice), MUTED),))
     return Field("", tuple(lines))
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"

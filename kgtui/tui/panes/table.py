@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -16,9 +15,9 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kgtui.tui import text
-from kgtui.tui.panes.cells import ROLES, Cell
-from kgtui.tui.panes.columns import GAP, Column, arrange, measure
+from kgtui.tui.panes.cells import ROLES
+from kgtui.tui.panes.columns import Column, arrange, column_at, measure
+from kgtui.tui.panes.strips import heading, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -193,14 +192,6 @@ class LineTable(ScrollView, Generic[RowT], can_focus=True):
         self.refresh_row(target)
         self.post_message(self.CursorMoved(self))
 
-    def move_to(self, key: Hashable) -> bool:
-        """Put the cursor on the row with this key; False if there is none."""
-        for index, row in enumerate(self._rows):
-            if self._key(row) == key:
-                self.cursor = index
-                return True
-        return False
-
     def refresh_row(self, index: int) -> None:
         """Draw one row again, if it is in sight."""
         line = index - self.scroll_offset.y
@@ -284,55 +275,30 @@ class LineTable(ScrollView, Generic[RowT], can_focus=True):
     async def on_click(self, event: events.Click) -> None:
         """Put the cursor on the row, or report the title."""
         if event.y == 0:
-            column = self._column_at(event.x)
+            column = column_at(self._arranged, event.x)
             if column is not None:
                 self.post_message(self.HeadingPressed(self, column))
         elif event.y - 1 + self.scroll_offset.y < len(self._rows):
             self.cursor = event.y - 1 + self.scroll_offset.y
 
-    def _column_at(self, x: int) -> str | None:
-        left = 0
-        for column, width in self._arranged:
-            if left <= x < left + width + GAP:
-                return column.id
-            left += width + GAP
-        return None
-
     def render_line(self, y: int) -> Strip:
         """The heading for line 0, else the row that is scrolled to there."""
         width = self.size.width
-        if y == 0:
-            return self._heading().adjust_cell_length(width, self.rich_style)
         index = y - 1 + self.scroll_offset.y
-        if index >= len(self._rows):
+        if not self._rows or index >= len(self._rows):
             return Strip.blank(width, self.rich_style)
-        return self._line(index).adjust_cell_length(width, self._base(index))
-
-    def _heading(self) -> Strip:
-        style = self.get_component_rich_style("table--heading")
-        chosen = self.get_component_rich_style("table--sorted")
-        segments: list[Segment] = []
-        for column, width in self._arranged:
-            is_sorted = self.sorted_by is not None and self.sorted_by[0] == column.id
-            title = text.pad(column.title, width, right=column.right)
-            segments += [Segment(title, chosen if is_sorted else style), Segment(" " * GAP, style)]
-        return Strip(segments)
+        if y == 0:
+            styles = self.get_component_rich_style("table--heading"), self.get_component_rich_style("table--sorted")
+            return heading(self._arranged, self.sorted_by, *styles).adjust_cell_length(width, self.rich_style)
+        base = self._base(index)
+        ink = None if index == self.cursor and self.has_focus else self._ink
+        return line(self._arranged, self._rows[index], base, ink).adjust_cell_length(width, base)
 
     def _base(self, index: int) -> Style:
         if index != self.cursor:
             return self.rich_style
         return self.get_component_rich_style("table--cursor" if self.has_focus else "table--odd")
 
-    def _line(self, index: int) -> Strip:
-        row, base, under = self._rows[index], self._base(index), index == self.cursor and self.has_focus
-        segments: list[Segment] = []
-        for column, width in self._arranged:
-            cell = column.cell(row)
-            style = base if under or not cell.role else base + self._ink(cell)
-            shown = text.plain(cell.text, width, cut=column.cut)
-            segments += [Segment(text.pad(shown, width, right=column.right), style), Segment(" " * GAP, base)]
-        return Strip(segments)
-
-    def _ink(self, cell: Cell) -> Style:
+    def _ink(self, role: str) -> Style:
         """The colour of a role, without its background."""
-        return self.get_component_rich_style(f"table--{cell.role}", partial=True)
+        return self.get_component_rich_style(f"table--{role}", partial=True)

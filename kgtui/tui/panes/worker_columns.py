@@ -13,7 +13,7 @@ Columns = list[Column[MemberRow]]
 def worker_columns() -> Columns:
     """URL, leader, connectors and tasks of a Connect worker."""
     return [
-        Column("url", "WORKER", lambda row: _worker(row).url, least=16, most=44),
+        Column("url", "WORKER", lambda row: _worker(row).url, least=26, most=44),
         Column("leads", "LEADS", lambda row: _leads(_worker(row).leader).text, lambda row: _leads(_worker(row).leader),
                rank=1, least=6),
         Column("connectors", "CONNECTORS", lambda row: len(_worker(row).connectors), right=True, whole=_connectors),
