@@ -27,18 +27,20 @@ NAMES = ("live_431", "live_392", "secure_broker", "broker_431", "broker_392")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keeps the tests with real brokers in one worker, so that one set of brokers serves the whole run."""
     for item in items:
-        if not {*NAMES, *ONE_OF_EACH}.isdisjoint(getattr(item, "fixturenames", ())):
+        if asked_by(item):
             item.add_marker(pytest.mark.broker)
             item.add_marker(pytest.mark.xdist_group("broker"))
 
 
-def needed_by(items: list[pytest.Item]) -> list[str]:
-    """The fixtures of `NAMES` that the tests will ask for, the slowest first."""
-    asked: set[str] = set()
-    for item in items:
-        for name in getattr(item, "fixturenames", ()):
-            asked.update(ONE_OF_EACH.get(name, (name,)))
-    return [name for name in NAMES if name in asked]
+def asked_by(item: pytest.Item) -> set[str]:
+    """The fixtures of `NAMES` that a test asks for, itself or by a marker such as `broker("live_431")`."""
+    names = {*getattr(item, "fixturenames", ())}
+    for marker in item.iter_markers("broker"):
+        names.update(marker.args)
+    for parametrised, behind in ONE_OF_EACH.items():
+        if parametrised in names:
+            names.update(behind)
+    return names.intersection(NAMES)
 
 
 class Brokers:
@@ -90,8 +92,10 @@ class Brokers:
 def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
     """Everything that was started; the other fixtures ask it."""
     brokers = Brokers(tmp_path_factory.mktemp("brokers"))
-    for name in needed_by(request.session.items):
-        brokers.start(name)
+    needed = set().union(*(asked_by(item) for item in request.session.items))
+    for name in NAMES:
+        if name in needed:
+            brokers.start(name)
     yield brokers
     brokers.stop()
 
