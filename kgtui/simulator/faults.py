@@ -116,8 +116,7 @@ class Faults:
         """A broker dies: its port is closed, others lead its partitions and coordinate its groups."""
         broker = self._world.node(node)
         if broker.alive:
-            broker.alive = False
-            broker.elections += 1
+            self._world.set_alive(node, False)
             await self._stop(node)
 
     async def restart(self, node: int) -> None:
@@ -125,15 +124,13 @@ class Faults:
         broker = self._world.node(node)
         if not broker.alive:
             await self._start(node)
-            broker.alive = True
-            broker.elections += 1
+            self._world.set_alive(node, True)
 
     # Coordinators.
 
     def move_coordinator(self, group: str, node: int) -> None:
         """Another broker coordinates a group from now on, and all groups of the same offsets partition."""
-        self._world.node(node)
-        self._world.moved[self._world.home(group)] = node
+        self._world.move_coordinator(group, node)
 
     def load(self, node: int, seconds: float | None) -> None:
         """A coordinator is loading for so many seconds of the cluster's clock; None ends it."""

@@ -1,7 +1,4 @@
-"""How a group works through a log: the committed offset of a partition as a pure function of time.
-
-No habit ever commits backwards.
-"""
+"""How a group works through a log: committed offsets as pure functions of time. No habit ever commits backwards."""
 
 from __future__ import annotations
 
@@ -9,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kgtui.simulator.topics import Topic
 
 COMMIT_EVERY = 5.0
@@ -18,8 +17,13 @@ COMMIT_EVERY = 5.0
 class Habit(Protocol):
     """One way to work through a topic."""
 
-    def position(self, topic: Topic, partition: int, t: float) -> int | None:
-        """The offset committed at `t`, or None where there never was a commit."""
+    def positions(self, topic: Topic, t: float) -> Sequence[int | None]:
+        """The offset committed at `t` in each partition; None where there never was a commit."""
+
+
+def last_commit(t: float) -> float:
+    """When the last commit before `t` was made."""
+    return t // COMMIT_EVERY * COMMIT_EVERY
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +32,9 @@ class Steady:
 
     delay: float = 1.0
 
-    def position(self, topic: Topic, partition: int, t: float) -> int:
+    def positions(self, topic: Topic, t: float) -> Sequence[int]:
         """Where the log ended `delay` seconds before the last commit."""
-        return topic.log_end(partition, t // COMMIT_EVERY * COMMIT_EVERY - self.delay)
+        return topic.log_ends(last_commit(t) - self.delay)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +44,10 @@ class Lagging:
     backlog: int = 20_000
     share: float = 0.8
 
-    def position(self, topic: Topic, partition: int, t: float) -> int:
+    def positions(self, topic: Topic, t: float) -> Sequence[int]:
         """Falls behind for ever."""
-        flow = topic.flow(t // COMMIT_EVERY * COMMIT_EVERY)
-        return max(0, topic.end_at_flow(partition, flow * self.share) - self.backlog)
+        ends = topic.ends_at_flow(topic.flow(last_commit(t)) * self.share)
+        return [max(0, end - self.backlog) for end in ends]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +57,11 @@ class Draining:
     backlog: int = 150_000
     seconds: float = 900.0
 
-    def position(self, topic: Topic, partition: int, t: float) -> int:
+    def positions(self, topic: Topic, t: float) -> Sequence[int]:
         """Closer to the end with every commit."""
-        at = t // COMMIT_EVERY * COMMIT_EVERY
-        left = max(0.0, 1 - max(0.0, at) / self.seconds)
-        return max(0, topic.log_end(partition, at - 1.0) - int(self.backlog * left))
+        at = last_commit(t)
+        left = int(self.backlog * max(0.0, 1 - max(0.0, at) / self.seconds))
+        return [max(0, end - left) for end in topic.log_ends(at - 1.0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +70,26 @@ class Batch:
 
     every: float = 120.0
 
-    def position(self, topic: Topic, partition: int, t: float) -> int:
+    def positions(self, topic: Topic, t: float) -> Sequence[int]:
         """Stands still, and then runs to the end."""
-        turn, at = divmod(t // COMMIT_EVERY * COMMIT_EVERY, self.every)
-        begin = topic.log_end(partition, turn * self.every)
+        turn, at = divmod(last_commit(t), self.every)
+        begins = topic.log_ends(turn * self.every)
         run = min(1.0, max(0.0, (at / self.every - 0.66) / 0.25))
-        return begin + int((topic.log_end(partition, turn * self.every + at) - begin) * run)
+        if run == 0:
+            return begins
+        ends = topic.log_ends(turn * self.every + at)
+        return [begin + int((end - begin) * run) for begin, end in zip(begins, ends, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """Stands still, `behind` records before where the log ended at the start; 0 or less has read it all."""
+    """Stands still, `behind` records before where the log ended at the start."""
 
     behind: int = 5_000
 
-    def position(self, topic: Topic, partition: int, t: float) -> int:
-        """Always the same offset."""
-        return max(0, topic.log_end(partition, 0.0) - self.behind)
+    def positions(self, topic: Topic, t: float) -> Sequence[int]:
+        """Always the same offsets."""
+        return [max(0, end - self.behind) for end in topic.log_ends(0.0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +98,18 @@ class Lost:
 
     gap: int = 7_000
 
-    def position(self, topic: Topic, partition: int, t: float) -> int:
-        """Always the same offset, below log start."""
-        return max(0, topic.log_start(partition, 0.0) - self.gap)
+    def positions(self, topic: Topic, t: float) -> Sequence[int]:
+        """Always the same offsets, below log start."""
+        return [max(0, start - self.gap) for start in topic.log_starts(0.0)]
 
 
 @dataclass(frozen=True, slots=True)
 class Never:
     """Subscribed, and never committed."""
 
-    def position(self, topic: Topic, partition: int, t: float) -> None:
-        """No commit."""
-        return
+    def positions(self, topic: Topic, t: float) -> Sequence[None]:
+        """No commits."""
+        return [None] * topic.partitions
 
 
 STEADY = Steady()

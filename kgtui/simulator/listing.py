@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import pack
 from typing import TYPE_CHECKING
 
-from kgtui.protocol.wire import uvarint_bytes
+from kgtui.simulator import compact
 from kgtui.simulator.population import GONE, KINDS
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ FIRST_WITH_TYPE = 5
 
 def text(value: str, version: int) -> bytes:
     """A string as ListGroups writes it."""
-    raw = value.encode("utf-8", "surrogateescape")
     if version >= FIRST_FLEXIBLE:
-        return uvarint_bytes(len(raw) + 1) + raw
+        return compact.text(value)
+    raw = value.encode("utf-8", "surrogateescape")
     return pack(">h", len(raw)) + raw
 
 
@@ -40,7 +40,7 @@ def body(version: int, throttle_ms: int, error: int, count: int, rows: Iterable[
     """A whole response."""
     head = pack(">i", throttle_ms) if version >= 1 else b""
     head += pack(">h", error)
-    head += uvarint_bytes(count + 1) if version >= FIRST_FLEXIBLE else pack(">i", count)
+    head += compact.length(count) if version >= FIRST_FLEXIBLE else pack(">i", count)
     return b"".join((head, *rows, b"\0" if version >= FIRST_FLEXIBLE else b""))
 
 

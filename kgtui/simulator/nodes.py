@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kgtui.simulator.releases import Release
     from kgtui.simulator.topics import Topic
 
@@ -49,8 +51,12 @@ class Leadership:
     in_sync: tuple[int, ...]
 
 
-def leadership(topic: Topic, partition: int, nodes: list[Node], moved: dict[int, int]) -> Leadership:
-    """Who holds a partition now; `moved` overrides the leader of partitions that were moved by hand."""
+def leaderships(topic: Topic, nodes: list[Node], moved: Mapping[int, int]) -> list[Leadership]:
+    """Who holds each partition now; `moved` overrides the leader of partitions that were moved by hand."""
+    return [_leadership(topic, partition, nodes, moved) for partition in range(topic.partitions)]
+
+
+def _leadership(topic: Topic, partition: int, nodes: list[Node], moved: Mapping[int, int]) -> Leadership:
     replicas = tuple(nodes[index] for index in topic.replicas(partition, len(nodes)))
     alive = tuple(node.id for node in replicas if node.alive)
     epoch = topic.salt % 9 + replicas[0].elections

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 WAVE = 240.0
 """Seconds from one rush hour to the next: traffic is seen to swell and ebb."""
 
+DELETES_EVERY = 30.0
+"""Seconds between two times that retention deletes segments."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topic:
@@ -22,7 +25,7 @@ class Topic:
     Attributes:
         name: topic name.
         partitions: number of partitions.
-        rate: records a second in partition 0 on average; the others differ a little.
+        rate: records a second in the slowest partition on average; others have up to 1.4 times that.
         base: log end of partition 0 at time 0.
         kept: records that retention keeps in a partition.
         swell: how much the rate swings around its average, 0 to 0.9.
@@ -42,10 +45,17 @@ class Topic:
     seed: int = 1
     id: UUID = field(init=False)
     salt: int = field(init=False)
+    _shape: tuple[tuple[int, float], ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        salt = number_of("topic", self.name)
+        shape = (
+            (self.base + partition * 997, self.rate * (1 + (salt + partition * 7) % 5 / 10))
+            for partition in range(self.partitions)
+        )
         object.__setattr__(self, "id", uuid_of("topic", self.seed, self.name))
-        object.__setattr__(self, "salt", number_of("topic", self.name))
+        object.__setattr__(self, "salt", salt)
+        object.__setattr__(self, "_shape", tuple(shape))
 
     def flow(self, t: float) -> float:
         """Seconds' worth of average traffic that came in until `t`; grows without ever going back."""
@@ -53,23 +63,22 @@ class Topic:
         turn = WAVE / math.tau
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
-    def end_at_flow(self, partition: int, flow: float) -> int:
-        """Log end of a partition once that much traffic came in."""
-        rate = self.rate * (1 + (self.salt + partition * 7) % 5 / 10)
-        return max(0, self.base + partition * 997 + int(rate * flow))
+    def ends_at_flow(self, flow: float) -> list[int]:
+        """Log ends of all partitions once that much traffic came in."""
+        return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
-    def log_end(self, partition: int, t: float) -> int:
-        """Log end offset of a partition."""
-        return self.end_at_flow(partition, self.flow(t))
+    def log_ends(self, t: float) -> list[int]:
+        """Log end offsets of all partitions."""
+        return self.ends_at_flow(self.flow(t))
 
-    def log_start(self, partition: int, t: float) -> int:
-        """Log start offset of a partition: segments are deleted every 30 s."""
-        return max(0, self.end_at_flow(partition, self.flow(t // 30 * 30)) - self.kept)
+    def log_starts(self, t: float) -> list[int]:
+        """Log start offsets of all partitions."""
+        return [max(0, end - self.kept) for end in self.log_ends(t // DELETES_EVERY * DELETES_EVERY)]
 
     def time_of(self, partition: int, offset: int, t: float) -> float:
         """When the record at `offset` came in, near enough for a timestamp."""
-        behind = self.log_end(partition, t) - offset
-        return t - behind / self.rate if self.rate else t
+        rate = self._shape[partition][1]
+        return t - (self.log_ends(t)[partition] - offset) / rate if rate else t
 
     def replicas(self, partition: int, nodes: int, factor: int = 3) -> tuple[int, ...]:
         """Indexes of the brokers that hold a partition, the preferred leader first."""

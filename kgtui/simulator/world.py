@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kgtui.simulator.facts import kafka_id, offsets_partition
-from kgtui.simulator.nodes import Leadership, Node, leadership
+from kgtui.simulator.nodes import Leadership, Node, leaderships
 from kgtui.simulator.topics import Topic
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ class World:
         topics: by name; a deleted topic is not among them.
         groups: those made one by one, by name.
         population: those generated, or None.
-        moved: partitions of `__consumer_offsets` led by another node than they would be.
         configs: group configs that differ from the defaults, by group.
     """
 
@@ -49,10 +48,11 @@ class World:
         self.topic_ids: dict[UUID, Topic] = {}
         self.groups: dict[str, Group] = {}
         self.population: Population | None = None
-        self.moved: dict[int, int] = {}
         self.configs: dict[str, dict[str, str]] = {}
         self._origin = clock.now()
         self._homes: dict[str, int] = {}
+        self._moved: dict[int, int] = {}
+        self._held: dict[UUID, list[Leadership]] = {}
         compact = (("cleanup.policy", "compact"),)
         self.offsets_topic = Topic(OFFSETS_TOPIC, 50, rate=3.0, internal=True, configs=compact, seed=seed)
         self.add_topics([self.offsets_topic])
@@ -87,7 +87,11 @@ class World:
 
     def leadership(self, topic: Topic, partition: int) -> Leadership:
         """Who holds a partition."""
-        return leadership(topic, partition, self.nodes, self.moved if topic is self.offsets_topic else {})
+        held = self._held.get(topic.id)
+        if held is None:
+            moved = self._moved if topic is self.offsets_topic else {}
+            held = self._held[topic.id] = leaderships(topic, self.nodes, moved)
+        return held[partition]
 
     # Brokers.
 
@@ -100,6 +104,19 @@ class World:
         if not 1 <= node_id <= len(self.nodes):
             raise KeyError(f"no broker {node_id}; there are 1 to {len(self.nodes)}")
         return self.nodes[node_id - 1]
+
+    def set_alive(self, node_id: int, alive: bool) -> None:
+        """A broker dies or comes back; others take over, or it leads again what it led before."""
+        node = self.node(node_id)
+        if node.alive != alive:
+            node.alive = alive
+            node.elections += 1
+            self._held.clear()
+
+    def move_coordinator(self, group: str, node_id: int) -> None:
+        """Another broker leads the offsets partition of a group, and with it coordinates all groups in there."""
+        self._moved[self.home(group)] = self.node(node_id).id
+        self._held.clear()
 
     @property
     def alive(self) -> list[Node]:

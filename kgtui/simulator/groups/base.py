@@ -120,13 +120,8 @@ class Group(ABC):
         moment = self.moment(t)
         at = t if moment.slots and not self.pauses(moment) else t - min(moment.since, t)
         for read in self.reads:
-            pairs = []
-            for partition in range(read.topic.partitions):
-                if partition in read.without:
-                    continue
-                offset = read.habit.position(read.topic, partition, at)
-                if offset is not None:
-                    pairs.append((partition, offset))
+            positions = read.habit.positions(read.topic, at)
+            pairs = [(p, offset) for p, offset in enumerate(positions) if offset is not None and p not in read.without]
             if pairs:
                 yield read, pairs
 

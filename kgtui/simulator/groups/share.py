@@ -86,12 +86,9 @@ class ShareGroup(Group):
         moment = self.moment(t)
         at = t if moment.slots else t - min(moment.since, t)
         for read in self.reads:
-            rows = []
-            for partition in range(read.topic.partitions):
-                start = None if partition in read.without else read.habit.position(read.topic, partition, at)
-                if start is None:
-                    rows.append((partition, -1, -1))
-                else:
-                    ahead = read.topic.log_end(partition, t) - start
-                    rows.append((partition, start, max(0, ahead - self.in_flight)))
+            positions = read.habit.positions(read.topic, at)
+            rows = [
+                (p, -1, -1) if start is None or p in read.without else (p, start, max(0, end - start - self.in_flight))
+                for p, (start, end) in enumerate(zip(positions, read.topic.log_ends(t), strict=True))
+            ]
             yield read, rows

@@ -19,6 +19,12 @@ TOPIC, BROKER, GROUP = 2, 4, 32
 DYNAMIC_TOPIC, DEFAULT, DYNAMIC_GROUP = 1, 5, 8
 BOOLEAN, STRING, INT, LONG, LIST = 1, 2, 3, 5, 7
 FIRST_WITH_TYPE = 3
+FIRST_WITH_GROUPS = (4, 0)
+UNKNOWN_KIND = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
+"""What 3.9.2 says of a resource of type GROUP."""
 INVALID_CONFIG = 40
 
 
@@ -97,7 +103,7 @@ def _refusal(call: Call, kind: int, name: str) -> tuple[int, str | None]:
     """Error code and message; 0 and null when there is nothing against it."""
     if call.error:
         return call.error, None
-    if kind == GROUP and call.node.release.has_type("consumer"):
+    if kind == GROUP and call.node.release.number >= FIRST_WITH_GROUPS:
         if not name:
             return INVALID_REQUEST, "Group name must not be empty"
         if call.faults.group_forbidden(name):
@@ -108,7 +114,7 @@ def _refusal(call: Call, kind: int, name: str) -> tuple[int, str | None]:
         if name not in call.world.topics:
             return UNKNOWN_TOPIC_OR_PARTITION, None
     elif kind != BROKER:
-        return INVALID_REQUEST, f"Unsupported resource type: {kind}"
+        return INVALID_REQUEST, UNKNOWN_KIND
     elif name not in ("", str(call.node.id)):
         return INVALID_REQUEST, f"Unexpected broker id, expected {call.node.id}, but received {name}"
     return 0, None

@@ -1,39 +1,58 @@
-"""OffsetFetch, ListOffsets and DescribeShareGroupOffsets."""
+"""OffsetFetch and DescribeShareGroupOffsets: how far groups have read."""
 
 from __future__ import annotations
 
+from struct import Struct, pack
 from typing import TYPE_CHECKING, Any
 
+from kgtui.protocol.messages import OFFSET_FETCH
+from kgtui.simulator.compact import length, text
 from kgtui.simulator.groups.share import ShareGroup
 from kgtui.simulator.handlers.call import (
     TOPIC_AUTHORIZATION_FAILED,
-    UNKNOWN_TOPIC_OR_PARTITION,
     UNSUPPORTED_VERSION,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kgtui.simulator.groups.base import Group, Reads
     from kgtui.simulator.handlers.call import Call
-    from kgtui.simulator.topics import Topic
 
-NOT_LEADER = 6
 FIRST_BATCHED = 8
 FIRST_WITH_GROUP_ERROR = 2
-FIRST_WITH_EPOCH = 4
-LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
-READ_COMMITTED = 1
+_PARTITION = Struct(">iqi")
+_HEAD = 5
+"""Bytes before the first group of a batch: the throttle time, and a count below 127."""
 
 
-def offset_fetch(call: Call) -> dict[str, Any]:
+def offset_fetch(call: Call) -> dict[str, Any] | bytes:
     """Committed offsets: one group a request, or many (KIP-709)."""
     if call.version >= FIRST_BATCHED:
-        groups = [_committed(call, row["GroupId"], row["Topics"]) for row in call.fields["Groups"]]
-        return {"ThrottleTimeMs": call.throttle_ms, "Groups": groups}
+        rows = call.fields["Groups"]
+        return b"".join((pack(">i", call.throttle_ms), length(len(rows)), *(_group(call, row) for row in rows), b"\0"))
     answer = _committed(call, call.fields["GroupId"], call.fields["Topics"])
     if call.version < FIRST_WITH_GROUP_ERROR and answer["ErrorCode"]:
         answer["Topics"] = _blank(call.fields["Topics"] or [], answer["ErrorCode"])
     return {"ThrottleTimeMs": call.throttle_ms, "Topics": answer["Topics"], "ErrorCode": answer["ErrorCode"]}
+
+
+def _group(call: Call, row: dict[str, Any]) -> bytes:
+    """One group of a batch: all commits are written straight to bytes, because there may be very many."""
+    name = row["GroupId"]
+    if row["Topics"] is not None or call.refusal(name):
+        whole = OFFSET_FETCH.response.encode(call.version, {"Groups": [_committed(call, name, row["Topics"])]})
+        return whole[_HEAD:-1]
+    group = call.world.find(name)
+    topics: list[bytes] = []
+    for read, pairs in group.commits(call.world.time()) if group is not None else ():
+        if call.faults.topic_forbidden(read.topic.name):
+            continue
+        epoch = _epoch(group, read)
+        tail = text(read.metadata) + b"\0\0\0"
+        packed = [_PARTITION.pack(partition, offset, epoch) for partition, offset in pairs]
+        topics.append(text(read.topic.name) + length(len(packed)) + tail.join(packed) + tail + b"\0")
+    return b"".join((text(name), length(len(topics)), *topics, b"\0\0\0"))
 
 
 def _committed(call: Call, name: str, asked: list[dict[str, Any]] | None) -> dict[str, Any]:
@@ -56,10 +75,14 @@ def _commits(call: Call, name: str) -> Iterator[tuple[str, list[dict[str, Any]]]
     group = call.world.find(name) if name else None
     if group is None:
         return
-    simple = group.protocol == ""
     for read, pairs in group.commits(call.world.time()):
-        epoch = -1 if simple else read.topic.salt % 9
+        epoch = _epoch(group, read)
         yield read.topic.name, [_partition(partition, offset, epoch, read.metadata) for partition, offset in pairs]
+
+
+def _epoch(group: Group | None, read: Reads) -> int:
+    """The leader epoch that was committed; simple groups commit none."""
+    return -1 if group is None or group.protocol == "" else read.topic.salt % 9
 
 
 def _partition(partition: int, offset: int, epoch: int, metadata: str, error: int = 0) -> dict[str, Any]:
@@ -89,55 +112,6 @@ def _blank(asked: list[dict[str, Any]], error: int) -> list[dict[str, Any]]:
         }
         for row in asked
     ]
-
-
-def list_offsets(call: Call) -> dict[str, Any]:
-    """Log start, log end, or the offset of a time, from the partition's leader only."""
-    t = call.world.time()
-    return {
-        "ThrottleTimeMs": call.throttle_ms,
-        "Topics": [
-            {"Name": row["Name"], "Partitions": [_bound(call, row["Name"], part, t) for part in row["Partitions"]]}
-            for row in call.fields["Topics"]
-        ],
-    }
-
-
-def _bound(call: Call, name: str, asked: dict[str, Any], t: float) -> dict[str, Any]:
-    index: int = asked["PartitionIndex"]
-    topic = call.world.topics.get(name)
-    error = call.error
-    if not error and call.faults.topic_forbidden(name):
-        error = TOPIC_AUTHORIZATION_FAILED
-    if not error and (topic is None or not 0 <= index < topic.partitions):
-        error = UNKNOWN_TOPIC_OR_PARTITION
-    if error or topic is None:
-        return {"PartitionIndex": index, "ErrorCode": error}
-    held = call.world.leadership(topic, index)
-    if held.leader != call.node.id:
-        return {"PartitionIndex": index, "ErrorCode": NOT_LEADER}
-    offset, timestamp = _offset_at(call, topic, index, asked["Timestamp"], t)
-    row = {"PartitionIndex": index, "ErrorCode": 0, "Timestamp": timestamp, "Offset": offset}
-    if call.version >= FIRST_WITH_EPOCH:
-        row["LeaderEpoch"] = held.epoch if offset >= 0 else -1
-    return row
-
-
-def _offset_at(call: Call, topic: Topic, partition: int, wanted: int, t: float) -> tuple[int, int]:
-    """Offset and timestamp; both −1 when there is no record that late."""
-    start, end = topic.log_start(partition, t), topic.log_end(partition, t)
-    if wanted == LATEST:
-        return end, -1
-    if wanted == EARLIEST:
-        return start, -1
-    if wanted == MAX_TIMESTAMP:
-        return (end - 1, call.world.timestamp(topic.time_of(partition, end - 1, t))) if end > start else (-1, -1)
-    if wanted < 0 or call.world.since(wanted) > t:
-        return -1, -1
-    offset = max(start, topic.log_end(partition, call.world.since(wanted)))
-    return (
-        (offset, max(wanted, call.world.timestamp(topic.time_of(partition, offset, t)))) if offset < end else (-1, -1)
-    )
 
 
 def share_offsets(call: Call) -> dict[str, Any]:
