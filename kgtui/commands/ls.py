@@ -9,7 +9,6 @@ from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.gather import gather
 from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.errors import UsageError
-from kgtui.model.query import Need, parse
 from kgtui.output import listing
 
 if TYPE_CHECKING:
@@ -41,26 +40,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code: 1 when a part could not be learned."""
-    query = parse(" ".join(filter(None, [args.filter, *args.expr])))
+    query = _query(" ".join([args.filter, *args.expr]).strip())
     if args.watch is not None and not args.watch > 0:
         raise UsageError("--watch takes a number of seconds above 0")
     return run_async(_run(args, query))
 
 
-async def _run(args: argparse.Namespace, query: Query) -> int:
+def _query(text: str) -> Query | None:
+    if not text:
+        return None
+    from kgtui.model.query import parse
+
+    return parse(text)
+
+
+async def _run(args: argparse.Namespace, query: Query | None) -> int:
     async with connected(args) as admin:
         if args.watch is None:
             return await _once(args, query, admin)
         return await _watch(args, query, admin)
 
 
-async def _once(args: argparse.Namespace, query: Query, admin: GroupAdmin, *, one_line: bool = False) -> int:
-    members = args.members or args.format == "wide" or Need.DESCRIPTION in query.needs
-    lag = args.lag or Need.OFFSETS in query.needs
-    gathered = await gather(admin, query, members=members, lag=lag, timeout=timeout_of(args))
-    listed = listing.Listed(
-        gathered.snapshot, gathered.ids, gathered.coverage, gathered.faults, members=members, lag=lag
-    )
+async def _once(args: argparse.Namespace, query: Query | None, admin: GroupAdmin, *, one_line: bool = False) -> int:
+    members = args.members or args.format == "wide"
+    found = await gather(admin, query, members=members, lag=args.lag, timeout=timeout_of(args))
+    listed = listing.Listed(found.snapshot, found.ids, found.coverage, found.faults, found.members, found.lag)
     if args.format == "json":
         put_bytes(listing.as_json(listed, one_line=one_line))
     elif args.format == "csv":
@@ -68,11 +72,11 @@ async def _once(args: argparse.Namespace, query: Query, admin: GroupAdmin, *, on
     else:
         text = listing.as_table(listed, wide=args.format == "wide")
         put_text(_CLEAR + text if args.watch and sys.stdout.isatty() else text)
-    _notes(query, gathered)
-    return 0 if gathered.coverage.complete and not gathered.faults else 1
+    _notes(query, found)
+    return 0 if found.coverage.complete and not found.faults else 1
 
 
-async def _watch(args: argparse.Namespace, query: Query, admin: GroupAdmin) -> int:
+async def _watch(args: argparse.Namespace, query: Query | None, admin: GroupAdmin) -> int:
     import asyncio
 
     while True:
@@ -80,7 +84,7 @@ async def _watch(args: argparse.Namespace, query: Query, admin: GroupAdmin) -> i
         await asyncio.sleep(args.watch)
 
 
-def _notes(query: Query, gathered: Gathered) -> None:
+def _notes(query: Query | None, gathered: Gathered) -> None:
     """What the rows do not tell: how much is missing, why, and what a filter could not look at."""
     answered, brokers = gathered.coverage.brokers
     if answered < brokers:
@@ -88,7 +92,9 @@ def _notes(query: Query, gathered: Gathered) -> None:
     for fault in summed_up(gathered):
         say(fault)
     searched, every = gathered.searched
-    if searched < every:
+    if query is not None and searched < every:
+        from kgtui.model.query import Need
+
         why = "; empty: needs a screen that watches" if Need.WATCHING in query.needs else ""
         say(f"the filter could look at {searched} of {every} groups{why}")
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgtui.model import facts
 from kgtui.model.group import kind_of
-from kgtui.output import machine, marks
+from kgtui.output import marks
 from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:
@@ -58,6 +57,8 @@ def as_table(listed: Listed, *, wide: bool = False) -> str:
 def as_json(listed: Listed, *, one_line: bool = False) -> bytes:
     """The JSON of `ls`; unknown is null, times are RFC 3339 in UTC, names are Kafka's."""
     groups = [_object(listed, group) for group in listed.ids]
+    from kgtui.output import machine
+
     frame = machine.document(
         listed.snapshot.cluster, listed.snapshot.taken_at, listed.coverage, groups, listed.faults
     )  # fmt: skip
@@ -66,11 +67,16 @@ def as_json(listed: Listed, *, one_line: bool = False) -> bytes:
 
 def as_csv(listed: Listed) -> bytes:
     """CSV with a header; unknown is an empty cell."""
+    from kgtui.output import machine
+
     rows = (tuple(_object(listed, group).values()) for group in listed.ids)
     return machine.csv_bytes(CSV_HEADER, rows)
 
 
 def _object(listed: Listed, group: str) -> dict[str, Any]:
+    from kgtui.model import facts
+    from kgtui.output.machine import rfc3339
+
     snapshot = listed.snapshot
     listing = snapshot.groups[group]
     group_type = facts.type_of(snapshot, group)
@@ -88,14 +94,14 @@ def _object(listed: Listed, group: str) -> dict[str, Any]:
         "members": facts.member_count(snapshot, group),
         "lag": None if total is None else total.lag,
         "lag_unknown": None if total is None else total.unknown,
-        "read_at": None if read_at is None else machine.rfc3339(read_at),
+        "read_at": None if read_at is None else rfc3339(read_at),
     }
 
 
 def _cells(listed: Listed, group: str, wide: bool) -> list[str]:
     snapshot = listed.snapshot
     listing = snapshot.groups[group]
-    group_type, state = listing.type or facts.type_of(snapshot, group), listing.state or snapshot.state_of(group)
+    group_type, state = listing.type or _type_of(snapshot, group), listing.state or snapshot.state_of(group)
     cells = [
         group,
         group_type or marks.NO_ANSWER,
@@ -112,7 +118,15 @@ def _cells(listed: Listed, group: str, wide: bool) -> list[str]:
     return cells
 
 
+def _type_of(snapshot: Snapshot, group: str) -> str | None:
+    from kgtui.model import facts
+
+    return facts.type_of(snapshot, group)
+
+
 def _read(listed: Listed, group: str, wide: bool) -> list[str]:
+    from kgtui.model import facts
+
     snapshot, cells = listed.snapshot, []
     fault = snapshot.group_faults.get(group)
     if listed.members:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 GAP = "  "
 
@@ -26,14 +26,19 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
 
     Cells are made harmless and aligned by the terminal cells that they take.
     """
-    lines = [tuple(column.title for column in columns)] if header else []
-    # A cell that is pure printable ASCII, as nearly all are, needs no second look.
-    lines += [tuple(cell if _plain(cell) else visible(cell) for cell in row) for row in rows]
-    measure = _measure(lines)
-    widths = [max(map(measure, cells), default=0) for cells in zip(*lines, strict=True)]
-    if measure is len:
-        return _ascii(columns, lines, widths, indent)
-    return "".join(_line(columns, cells, widths, indent, measure) for cells in lines)
+    titles = [[column.title for column in columns]] if header else []
+    shown, odd = _harmless([*titles, *rows])
+    widths = [max((odd.get(cell) or len(cell) for cell in cells), default=0) for cells in zip(*shown, strict=True)]
+    if odd:
+        return "".join(_line(columns, cells, widths, indent, odd) for cells in shown)
+    # One format for all lines: a hundred thousand of them take no time.
+    last = len(columns) - 1
+    fields = [
+        f"{{:{'>' if column.number else '<'}{width}}}" if index < last or column.number else "{}"
+        for index, (column, width) in enumerate(zip(columns, widths, strict=True))
+    ]
+    form = (indent + GAP.join(fields)).format
+    return "".join([form(*cells).rstrip(" ") + "\n" for cells in shown])
 
 
 def cell_width(text: str) -> int:
@@ -45,34 +50,23 @@ def cell_width(text: str) -> int:
     return cell_len(text)
 
 
-def _plain(text: str) -> bool:
-    return text.isascii() and text.isprintable() and "\\" not in text
-
-
-def _measure(lines: Sequence[Sequence[str]]) -> Callable[[str], int]:
-    return len if all(cell.isascii() for line in lines for cell in line) else cell_width
-
-
-def _ascii(columns: Sequence[Column], lines: Sequence[Sequence[str]], widths: Sequence[int], indent: str) -> str:
-    """The same as `_line` for every line, by one format for all: a hundred thousand lines take no time."""
-    last = len(columns) - 1
-    fields = [
-        f"{{:{'>' if column.number else '<'}{width}}}" if index < last or column.number else "{}"
-        for index, (column, width) in enumerate(zip(columns, widths, strict=True))
-    ]
-    form = (indent + GAP.join(fields)).format
-    return "".join([form(*cells).rstrip(" ") + "\n" for cells in lines])
+def _harmless(rows: Sequence[Sequence[str]]) -> tuple[Sequence[Sequence[str]], dict[str, int]]:
+    """The rows with visible texts, and the width of each text that takes more or fewer cells than it has characters."""
+    special = {cell for row in rows for cell in row if not cell.isascii() or not cell.isprintable() or "\\" in cell}
+    if not special:
+        return rows, {}
+    replaced = {cell: visible(cell) for cell in special}
+    # A dash is one cell wide, and by far the most frequent text that is not ASCII.
+    odd = {text: cell_width(text) for text in replaced.values() if text != "–" and not text.isascii()}
+    odd = {text: width for text, width in odd.items() if width != len(text)}
+    return [[replaced.get(cell, cell) for cell in row] for row in rows], odd
 
 
 def _line(
-    columns: Sequence[Column],
-    cells: Sequence[str],
-    widths: Sequence[int],
-    indent: str,
-    measure: Callable[[str], int],
+    columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int], indent: str, odd: dict[str, int]
 ) -> str:
     padded = []
     for column, cell, width in zip(columns, cells, widths, strict=True):
-        padding = " " * (width - measure(cell))
+        padding = " " * (width - (odd.get(cell) or len(cell)))
         padded.append(padding + cell if column.number else cell + padding)
     return (indent + GAP.join(padded)).rstrip(" ") + "\n"

@@ -1,0 +1,134 @@
+"""`kgtui backups`: lists what was backed up before deletions, or shows one backup in full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgtui.actions.backup import Backup, list_backups, read_backup
+from kgtui.actions.state_folder import StateFolder
+from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.config import state_dir
+from kgtui.errors import UsageError
+from kgtui.model.command_line import join
+from kgtui.output.machine import VERSION, json_bytes
+from kgtui.output.table import Column, table
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+_TOOLS = {"share": "kafka-share-groups.sh", "streams": "kafka-streams-groups.sh"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("backup", nargs="?", metavar="FILE", help="show this backup: a name from the list, or a path")
+    parser.add_argument("--group", metavar="NAME", help="only backups of the group of this exact name")
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; the exit code: 1 when a file could not be read or is cut short."""
+    folder = StateFolder(state_dir())
+    if args.backup is not None:
+        return _show(args, read_backup(_path(folder, args.backup)))
+    found, faults = list_backups(folder)
+    found = [backup for backup in found if args.group is None or backup.group == args.group]
+    if args.format == "json":
+        listed = [_summary(backup) for backup in found]
+        put_bytes(json_bytes({"version": VERSION, "backups": listed, "faults": faults}))
+    else:
+        put_text(table(_COLUMNS, [_cells(backup) for backup in found]))
+        if not found:
+            say(f"there are no backups in {folder.backups}")
+    for fault in faults:
+        say(fault)
+    return 1 if faults or not all(backup.complete for backup in found) else 0
+
+
+_COLUMNS = [
+    Column("MADE AT"),
+    Column("GROUP"),
+    Column("TYPE"),
+    Column("OFFSETS", number=True),
+    Column("CLUSTER"),
+    Column("FILE"),
+]
+
+
+def _path(folder: StateFolder, name: str) -> Path:
+    """A name as the list shows it, or a path. Raises `UsageError`."""
+    for path in (folder.backups / name, folder.backups / f"{name}.jsonl", Path(name)):
+        if path.is_file():
+            return path.with_suffix(".jsonl")
+    raise UsageError(f"there is no backup {name} in {folder.backups}")
+
+
+def _cells(backup: Backup) -> tuple[str, ...]:
+    header = backup.header
+    name = backup.path.name if backup.complete else f"{backup.path.name} (cut short)"
+    kind, made_at = str(header.get("type", "?")), str(header.get("made_at", "?"))
+    return made_at, backup.group, kind, str(backup.offsets), _cluster(header), name
+
+
+def _cluster(header: Mapping[str, Any]) -> str:
+    cluster = header.get("cluster")
+    if not isinstance(cluster, dict):
+        return "?"
+    return str(cluster.get("id") or ",".join(map(str, cluster.get("seeds") or ())) or "?")
+
+
+def _summary(backup: Backup) -> dict[str, Any]:
+    header = backup.header
+    return {
+        "group": backup.group,
+        "type": header.get("type"),
+        "made_at": header.get("made_at"),
+        "cluster": header.get("cluster"),
+        "offsets": backup.offsets,
+        "complete": backup.complete,
+        "file": str(backup.path),
+        "csv": str(backup.csv),
+    }
+
+
+def _show(args: argparse.Namespace, backup: Backup) -> int:
+    if args.format == "json":
+        put_bytes(json_bytes({"version": VERSION, **_summary(backup), "header": backup.header, "rows": backup.rows}))
+    else:
+        put_text(_text(backup))
+    if not backup.complete:
+        say(f"{backup.path} is cut short: it does not hold all that was read")
+    return 0 if backup.complete else 1
+
+
+def _text(backup: Backup) -> str:
+    facts = [
+        ("group", backup.group),
+        ("type", str(backup.header.get("type", "?"))),
+        ("made at", str(backup.header.get("made_at", "?"))),
+        ("cluster", _cluster(backup.header)),
+        ("file", str(backup.path)),
+    ]
+    told = table([Column(""), Column("")], facts, header=False)
+    offsets = [row for row in backup.rows if row.get("kind") in ("committed", "share")]
+    columns = [Column("TOPIC"), Column("PARTITION", number=True), Column("OFFSET", number=True),
+               Column("LEADER EPOCH", number=True), Column("METADATA")]  # fmt: skip
+    rows = table(columns, [_offset_cells(row) for row in offsets])
+    return f"{told}\n{rows}\nto put these offsets back with Kafka's own tool:\n  {_restore(backup)}\n"
+
+
+def _offset_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    offset = row.get("offset" if row.get("kind") == "committed" else "start_offset")
+    values = (row.get("topic"), row.get("partition"), offset, row.get("leader_epoch"), row.get("metadata"))
+    return tuple("-" if value is None else str(value) for value in values)
+
+
+def _restore(backup: Backup) -> str:
+    """The command line, quoted for a shell."""
+    tool = _TOOLS.get(str(backup.header.get("type")), "kafka-consumer-groups.sh")
+    cluster = backup.header.get("cluster")
+    seeds = ",".join(map(str, cluster.get("seeds") or ())) if isinstance(cluster, dict) else ""
+    return join((tool, "--bootstrap-server", seeds or "HOST:PORT", "--group", backup.group, "--reset-offsets",
+                 "--from-file", str(backup.csv), "--execute"))  # fmt: skip

@@ -1,0 +1,164 @@
+"""Members, offsets and lag of groups, read in few requests and summed without a value per partition."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from kgtui.model import facts
+from kgtui.model.group import SHARE
+from kgtui.model.query import Need
+from kgtui.model.snapshot import Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.model.answer import Fault
+    from kgtui.model.group import GroupDescription, Listing
+    from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+    from kgtui.model.query import Query
+    from kgtui.model.snapshot import Snapshot
+
+
+@dataclass(slots=True)
+class _Read:
+    """What is being learned of groups, by id."""
+
+    descriptions: dict[str, GroupDescription] = field(default_factory=dict)
+    committed: dict[str, Sequence[CommittedOffset]] = field(default_factory=dict)
+    share: dict[str, Sequence[ShareOffset]] = field(default_factory=dict)
+    bounds: Mapping[TopicPartition, PartitionBounds] = field(default_factory=dict)
+    faults: dict[str, Fault] = field(default_factory=dict)
+    others: list[Fault] = field(default_factory=list)
+
+    def blame(self, faults: Iterable[Fault]) -> None:
+        """Keep faults, the first one of each group."""
+        for fault in faults:
+            if fault.group is None:
+                self.others.append(fault)
+            else:
+                self.faults.setdefault(fault.group, fault)
+
+
+async def enrich(
+    admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, end: float
+) -> tuple[Snapshot, list[Fault]]:
+    """The snapshot with summaries of the groups that the filter may choose, and faults that are about no one group.
+
+    Args:
+        end: when to give up, by the monotonic clock.
+    """
+    read = _Read()
+    done: frozenset[Need] = frozenset()
+    # Members first: what they rule out needs no offsets.
+    if members:
+        ids = query.limited(done).select(snapshot)
+        await _describe(admin, read, ids, timeout=_left(end))
+        done |= {Need.DESCRIPTION}
+        snapshot = _enriched(snapshot, read, ids, time.time())
+    if lag:
+        ids = query.limited(done).select(snapshot)
+        await _measure(admin, read, {group: snapshot.groups[group] for group in ids}, end)
+        snapshot = _enriched(snapshot, read, ids, time.time())
+    return snapshot, read.others
+
+
+def _left(end: float) -> float:
+    return max(end - time.monotonic(), 0.001)
+
+
+async def _describe(admin: GroupAdmin, read: _Read, ids: Sequence[str], *, timeout: float) -> None:
+    if not ids:
+        return
+    answer = await admin.describe_groups(ids, timeout=timeout)
+    read.descriptions.update(answer.rows)
+    read.blame(answer.faults)
+
+
+async def _measure(admin: GroupAdmin, read: _Read, groups: Mapping[str, Listing], end: float) -> None:
+    """Offsets of all groups in as few requests as they fit in, then each log's ends once."""
+    share = [group for group, listing in groups.items() if listing.type == SHARE]
+    others = [group for group, listing in groups.items() if listing.type != SHARE and _commits(listing)]
+    commits, shares = await asyncio.gather(
+        admin.committed_offsets(others, timeout=_left(end)), admin.share_offsets(share, timeout=_left(end))
+    )
+    read.committed.update(commits.rows)
+    read.share.update(shares.rows)
+    read.blame(commits.faults)
+    read.blame(shares.faults)
+    # The broker tells the lag of a share partition itself: only commits need the log's end.
+    wanted = {(row.topic, row.partition) for rows in commits.rows.values() for row in rows if row.offset is not None}
+    if wanted:
+        answer = await admin.partition_bounds(wanted, timeout=_left(end))
+        read.bounds = answer.rows
+        read.blame(answer.faults)
+
+
+def _commits(listing: Listing) -> bool:
+    """Whether groups listed so commit offsets: members of Connect and of registries do not."""
+    return listing.protocol not in ("connect", "sr")
+
+
+def _enriched(snapshot: Snapshot, read: _Read, ids: Sequence[str], now: float) -> Snapshot:
+    summaries = dict(snapshot.summaries)
+    for group in ids:
+        summaries[group] = _summary(group, read, now)
+    return replace(snapshot, taken_at=now, summaries=summaries, group_faults=dict(read.faults))
+
+
+def _summary(group: str, read: _Read, now: float) -> Summary:
+    description = read.descriptions.get(group)
+    members = description.members if description is not None else None
+    committed, share = read.committed.get(group, ()), read.share.get(group, ())
+    lag, uncounted = _lag_of_commits(committed, read.bounds) if committed else _lag_of_shares(share)
+    topics = {row.topic for row in committed} | {row.topic for row in share}
+    if description is not None:
+        topics |= facts.topics_of(description)
+    return Summary(
+        None if members is None else len(members),
+        lag,
+        uncounted,
+        len(committed) + len(share),
+        tuple(sorted(topics)),
+        tuple(sorted({member.client_id for member in members or ()})),
+        tuple(sorted({member.host for member in members or ()})),
+        tuple(member.member_id for member in members or ()),
+        now,
+        description.state if description is not None else None,
+        description.type if description is not None else None,
+        read.faults.get(group),
+    )
+
+
+def _lag_of_commits(
+    rows: Sequence[CommittedOffset], bounds: Mapping[TopicPartition, PartitionBounds]
+) -> tuple[int | None, int]:
+    """The same sum as `kgtui.model.offsets.total`, without a value per partition."""
+    lag = uncounted = 0
+    some = False
+    for row in rows:
+        if row.offset is None:
+            uncounted += row.error != 0
+            continue
+        found = bounds.get((row.topic, row.partition))
+        if found is None or found.log_end is None:
+            uncounted += 1
+            continue
+        some = True
+        if found.log_end > row.offset:
+            lag += found.log_end - row.offset
+    return (lag if some else None), uncounted
+
+
+def _lag_of_shares(rows: Sequence[ShareOffset]) -> tuple[int | None, int]:
+    lag = uncounted = 0
+    some = False
+    for row in rows:
+        if row.lag is not None:
+            lag, some = lag + row.lag, True
+        elif row.start_offset is not None or row.error:
+            uncounted += 1
+    return (lag if some else None), uncounted
