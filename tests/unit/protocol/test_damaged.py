@@ -153,6 +153,40 @@ def test_a_hostile_length_allocates_nothing(length: bytes) -> None:
     assert time.process_time() - started < 60
 
 
+HALF_A_FRAME = bytes(3_000_000)
+
+
+@pytest.mark.parametrize(
+    ("message", "version", "start"),
+    [
+        (LIST_GROUPS.response, 5, bytes(6) + b"\xff\xff\xff\xff\x07"),
+        (LIST_GROUPS.response, 0, bytes(2) + b"\x7f\xff\xff\xff"),
+        (OFFSET_FETCH.response, 8, bytes(4) + b"\x80\x80\xff\xff\x07"),
+        (OFFSET_FETCH.request, 1, b"\0\1g\0\0\0\1\0\1t\x7f\xff\xff\xff"),
+        (LIST_OFFSETS.response, 7, bytes(4) + b"\2\2t\xff\xff\xff\xff\x07"),
+    ],
+    ids=name_of,
+)
+def test_a_count_is_held_against_the_frame_before_anything_is_read(
+    message: Message, version: int, start: bytes
+) -> None:
+    """Not after millions of elements: the error comes at once and says what was claimed."""
+    decoders = [message.decode, *([FAST[message.name]] if message.name in FAST else [])]
+    for decode in decoders:
+        with pytest.raises(DecodeError, match=r"claims 2[0-9]{9} but") as caught:
+            decode(version, start + HALF_A_FRAME)
+        assert caught.value.position == len(start)
+
+
+def test_a_string_is_held_against_the_frame() -> None:
+    for version, start in ((5, bytes(6) + b"\2\x80\1"), (0, bytes(2) + b"\0\0\0\1\0\x7f")):
+        for decode in (LIST_GROUPS.response.decode, fast.decode_list_groups):
+            with pytest.raises(DecodeError, match=r"GroupId claims 127 but|ends too early"):
+                decode(version, start + b"x" * 126)
+            with pytest.raises(DecodeError):
+                decode(version, start + b"x" * 127)
+
+
 @settings(max_examples=300, deadline=None)
 @given(data=st.binary(max_size=40), version=st.sampled_from((0, 1)))
 def test_headers_of_noise(data: bytes, version: int) -> None:

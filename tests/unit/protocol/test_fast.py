@@ -141,6 +141,14 @@ def test_tails_that_differ_in_their_tags_share_their_words() -> None:
     assert len({id(row.state) for row in decoded}) == 1
 
 
+def test_a_long_id_is_not_mistaken_for_a_short_one_with_a_known_tail() -> None:
+    """The end of this id, read as if its length had one byte, is a tail that was seen before."""
+    seen = compact("a") + compact("\1") + b"\1\1\0"
+    long_id = "x" * 149 + "\2"
+    rows = list(map(fast.row_decoder(5), [seen, seen, compact(long_id) + b"\1\1\1\0"]))
+    assert rows[2] == (long_id, "", "", "")
+
+
 @pytest.mark.parametrize("row", [b"", b"\x05ab", b"\x02a", b"\0\x02a\x02a\x02a\0", b"\xff\xff\xff\xff\xff\x01"])
 def test_a_damaged_row_is_a_decode_error(row: bytes) -> None:
     fast.row_decoder(5)(b"".join(map(compact, ("a", "b", "c", "d"))) + b"\0")
