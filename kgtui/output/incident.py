@@ -139,8 +139,12 @@ def _brokers(snapshot: Snapshot) -> list[dict[str, Any]]:
 
 
 def _read_at(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    readings = {"description": snapshot.details, "offsets": snapshot.offsets, "configs": snapshot.configs}
-    return {name: known[group].at if group in known else None for name, known in readings.items()}
+    details, offsets, configs = snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group)
+    return {
+        "description": None if details is None else details.at,
+        "offsets": None if offsets is None else offsets.at,
+        "configs": None if configs is None else configs.at,
+    }
 
 
 def _assignment(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
@@ -178,7 +182,8 @@ def _neighbours(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
     """Other groups on the same topics, as far as the sweep has seen them; None when the group's topics are unknown."""
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics if summary is not None else ())
-    topics.update(topic for topic, _ in offsets.value.partitions) if offsets is not None else None
+    if offsets is not None:
+        topics.update(topic for topic, _ in offsets.value.partitions)
     if not topics:
         return None
     names = sorted(

@@ -45,8 +45,7 @@ def code(value: object) -> str:
         text = visible(str(value)[:MOST_CHARACTERS]) + f"… ({len(str(value)):,} characters)"
     fence = "`" * (_longest_run(text) + 1)
     space = " " if text.startswith(("`", " ")) or text.endswith(("`", " ")) else ""
-    # In a table a pipe ends the cell, even inside a code span.
-    return f"{fence}{space}{text}{space}{fence}".replace("|", "\\|")
+    return f"{fence}{space}{text}{space}{fence}"
 
 
 def fenced(text: str) -> str:
@@ -66,8 +65,10 @@ def _section(title: str, body: str) -> str:
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return ""
+    escaped = "\\|"
     lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
-    lines += [f"| {' | '.join(row)} |" for row in rows[:MOST_ROWS]]
+    # A pipe ends the cell, even inside a code span.
+    lines += [f"| {' | '.join(cell.replace('|', escaped) for cell in row)} |" for row in rows[:MOST_ROWS]]
     left = len(rows) - MOST_ROWS
     return "\n".join(lines) + (f"\n\nand {left:,} more, which the JSON export has" if left > 0 else "")
 

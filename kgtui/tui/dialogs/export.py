@@ -1,0 +1,110 @@
+"""The Export dialog: writes a group and its surroundings for an incident, and shows where the file lies."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+import kgtui
+from kgtui.output.incident import Format, incident, write
+from kgtui.tui.panes.base import ink
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, Cell, fitted, wrap
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from textual.app import ComposeResult
+
+    from kgtui.model.snapshot import Snapshot
+
+
+class ExportDialog(ModalScreen["Path | None"]):
+    """Asks for the format and writes the file. Dismissed with its path, or None when nothing was written."""
+
+    DEFAULT_CSS = """
+    ExportDialog { align: center middle; }
+    ExportDialog #box {
+        width: 76; max-width: 96%; height: auto; background: $surface; border: round $kg-accent; padding: 0 1;
+    }
+    ExportDialog Static { height: auto; margin-bottom: 1; }
+    ExportDialog #buttons { height: 1; align-horizontal: right; }
+    ExportDialog Button { margin-left: 2; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "write('markdown')", "Markdown", show=False),
+        Binding("j", "write('json')", "JSON", show=False),
+        Binding("escape,q", "close", "Close", show=False),
+    ]
+    """
+    | key | does |
+    |---|---|
+    | m / j | write Markdown / JSON |
+    | escape, q | close |
+    """
+
+    def __init__(self, snapshot: Snapshot, group: str, folder: Path, *, command_config: str | None = None) -> None:
+        """Export `group` as `snapshot` has it, whatever arrives meanwhile, into `folder`."""
+        super().__init__()
+        self.group = group
+        self.written: Path | None = None
+        self._snapshot = snapshot
+        self._folder = folder
+        self._command_config = command_config
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box"):
+            yield Static(id="title")
+            yield Static(id="says")
+            with Horizontal(id="buttons"):
+                yield Button("Markdown", id="markdown", compact=True)
+                yield Button("JSON", id="json", compact=True)
+                yield Button("Close", id="close", compact=True)
+
+    def on_mount(self) -> None:
+        self.query_one("#title", Static).update(
+            ink([(Cell("Export ", MUTED), Cell(fitted(self.group, 60, cut="middle"), ACCENT))])
+        )
+        where = str(self._folder)
+        self._say([Cell("The group and what stands around it, secrets removed, as a new file in ", MUTED), Cell(where)])
+        self.query_one("#markdown").focus()
+
+    def _say(self, cells: list[Cell]) -> None:
+        width = max(20, min(76, int(self.app.size.width * 0.96)) - 4)
+        self.query_one("#says", Static).update(ink(wrap(cells, width)))
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        if event.button.id == "close":
+            self.action_close()
+        elif event.button.id is not None:
+            self.action_write(event.button.id)
+
+    def action_close(self) -> None:
+        """Close the dialog."""
+        self.dismiss(self.written)
+
+    def action_write(self, form: str) -> None:
+        """Write the file in this format."""
+        self._write("json" if form == "json" else "markdown")
+
+    @work(exclusive=True, group="export", exit_on_error=False)
+    async def _write(self, form: Format) -> None:
+        try:
+            self.written = await asyncio.to_thread(self._export, form)
+        except OSError as error:
+            why = error.strerror or str(error)
+            self._say([Cell("Nothing was written: ", ERROR), Cell(f"{error.filename or self._folder}: {why}")])
+        else:
+            self._say([Cell("Written: ", OK), Cell(str(self.written))])
+            self.query_one("#close").focus()
+
+    def _export(self, form: Format) -> Path:
+        found = incident(self._snapshot, self.group, version=kgtui.__version__, command_config=self._command_config)
+        return write(self._folder, found, form)
