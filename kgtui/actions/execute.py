@@ -104,6 +104,11 @@ async def _run_batches(deletion: _Deletion, lines: Sequence[Allowed]) -> None:
             tasks.create_task(run(batch))
 
 
+def requests_of(plan: Plan) -> list[tuple[int, tuple[str, ...]]]:
+    """The DeleteGroups requests that the plan amounts to: the broker, and the groups named in each."""
+    return [(batch[0].description.coordinator, tuple(line.group for line in batch)) for batch in _batches(plan.allowed)]
+
+
 def _batches(lines: Iterable[Allowed]) -> Iterator[list[Allowed]]:
     by_coordinator: dict[int, list[Allowed]] = {}
     for line in lines:

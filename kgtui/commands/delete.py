@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     folder = StateFolder(state_dir())
     made, matching = run_async(_plan(args, query, folder))
     if args.dry_run:
-        _show(args, report.plan_table(made), made, None)
+        _show(args, report.plan_table(made, requests=True), made, None)
         _check_expected(args, matching)
         return 4 if made.refused else 0
     if args.format == "table":

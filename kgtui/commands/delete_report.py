@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from kgtui.actions.state_folder import StateFolder
 
 
-def plan_table(made: Plan) -> str:
-    """Allowed and refused apart, and the requests that would be sent."""
+def plan_table(made: Plan, *, requests: bool = False) -> str:
+    """Allowed and refused apart; with `requests` also what would be sent, to which broker."""
     parts = []
     if made.allowed:
         rows = [
@@ -25,9 +25,15 @@ def plan_table(made: Plan) -> str:
             for line in made.allowed
         ]
         parts.append(table([Column("DELETE"), Column("TYPE"), Column("LOST WITH IT"), Column("UNDO")], rows))
-        sent = [(str(broker), str(len(groups)), ", ".join(groups)) for broker, groups in requests_of(made)]
-        parts.append(table([Column("REQUEST"), Column("BROKER"), Column("GROUPS", number=True), Column("NAMES")],
-                           [("DeleteGroups", *row) for row in sent]))  # fmt: skip
+    if made.allowed and requests:
+        columns = [
+            Column("WOULD SEND"),
+            Column("TO BROKER", number=True),
+            Column("GROUPS", number=True),
+            Column("NAMES"),
+        ]
+        sent = [("DeleteGroups", str(broker), str(len(names)), ", ".join(names)) for broker, names in requests_of(made)]
+        parts.append(table(columns, sent))
     if made.refused:
         refused = [(line.group, line.type or "?", line.reason) for line in made.refused]
         parts.append(table([Column("REFUSED"), Column("TYPE"), Column("WHY")], refused))

@@ -1,0 +1,313 @@
+"""`kgtui delete`, `backups` and `audit`, run in this process on a scripted cluster."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui import cli
+from kgtui.actions.audit import read_entries
+from kgtui.actions.backup import list_backups
+from kgtui.actions.state_folder import StateFolder
+from kgtui.model.answer import Fault, Outcome
+from kgtui.model.offsets import PartitionBounds
+from tests.scripted import ScriptedAdmin, member
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
+    """The cluster that every command connects to: two groups are Empty, one is live."""
+    scripted = ScriptedAdmin()
+    scripted.add("idle-a", state="Empty", lag=5)
+    scripted.add("idle-b", "share", state="Empty", lag=5, coordinator=2)
+    scripted.add("live", members=(member(),), lag=5)
+
+    @asynccontextmanager
+    async def connected(_args: argparse.Namespace) -> AsyncIterator[ScriptedAdmin]:
+        yield scripted
+
+    monkeypatch.setattr("kgtui.commands.delete.connected", connected)
+    monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
+    for name in ("KGTUI_READ_ONLY", "KGTUI_CLUSTER", "KGTUI_BOOTSTRAP_SERVER", "KGTUI_COMMAND_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    return scripted
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> StateFolder:
+    """Where backups and the log go."""
+    return StateFolder(tmp_path / "state")
+
+
+class Terminal(io.StringIO):
+    """Lines that a person types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Call it with the lines that are typed; stderr is a terminal as well."""
+    screen = Terminal()
+
+    def typed(*lines: str) -> Terminal:
+        monkeypatch.setattr("sys.stdin", Terminal("".join(f"{line}\n" for line in lines)))
+        monkeypatch.setattr("sys.stderr", screen)
+        return screen
+
+    return typed
+
+
+def sent(admin: ScriptedAdmin) -> list[str]:
+    """Every group that a DeleteGroups was sent for."""
+    return sorted(group for call, groups in admin.calls if call == "delete_groups" for group in groups)
+
+
+def test_yes_and_the_right_number(
+    admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Away from a terminal: plan and results on stdout, backups and log written."""
+    assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "1 topic, 1 partition, positions 1,000 in sum" in out
+    assert out.count("deleted") == 2
+    assert str(folder.backups) in out
+    assert set(admin.groups) == {"live"}
+    assert {backup.group for backup in list_backups(folder)[0]} == {"idle-a", "idle-b"}
+    assert [entry.intent["command"] for entry in read_entries(folder.audit)[0]] == ["kgtui delete"] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--yes", "--expect", "3"], "2 groups match, and 3 were expected"),
+        (["--expect", "1"], "2 groups match, and 1 were expected"),
+        (["--yes"], "--yes needs --expect N"),
+        ([], "not on a terminal"),
+        (["--expect", "2"], "not on a terminal"),
+        (["--read-only", "--yes", "--expect", "2"], "read-only"),
+        (["--dry-run", "--expect", "7"], "2 groups match, and 7 were expected"),
+    ],
+)
+def test_refused_and_nothing_sent(
+    admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str], words: list[str], reason: str
+) -> None:
+    """Exit code 4, the reason on stderr, nothing sent, nothing written."""
+    assert cli.main(["delete", "state:Empty", *words]) == 4
+    assert reason in capsys.readouterr().err
+    assert sent(admin) == []
+    assert not folder.path.exists()
+
+
+def test_a_read_only_cluster(
+    admin: ScriptedAdmin, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By configuration or by environment: refused before anything is asked."""
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "config.toml").write_text('version = 1\n[clusters.prod]\nbootstrap = "k:9092"\nread_only = true\n')
+    words = ["delete", "state:Empty", "--yes", "--expect", "2"]
+    assert cli.main([*words, "--cluster", "prod"]) == 4
+    assert "prod is read-only by configuration" in capsys.readouterr().err
+    assert cli.main([*words, "--bootstrap-server", "k:9092"]) == 4
+    monkeypatch.setenv("KGTUI_READ_ONLY", "1")
+    assert cli.main(words) == 4
+    assert admin.calls == []
+
+
+def test_dry_run(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    """Shows what would be sent to which broker; sends and writes nothing; 4 when something would be refused."""
+    assert cli.main(["delete", "state:Empty", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert ["DeleteGroups", "1", "1", "idle-a"] in [line.split() for line in out.splitlines()]
+    assert ["DeleteGroups", "2", "1", "idle-b"] in [line.split() for line in out.splitlines()]
+    assert cli.main(["delete", "/./", "--dry-run"]) == 4
+    assert "Stable with 1 member: stop it first" in capsys.readouterr().out
+    assert sent(admin) == []
+    assert not folder.path.exists()
+
+
+def test_refused_among_many(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rest is deleted; exit code 4."""
+    assert cli.main(["delete", "/./", "--yes", "--expect", "3"]) == 4
+    assert sent(admin) == ["idle-a", "idle-b"]
+    assert "Stable with 1 member" in capsys.readouterr().out
+
+
+def test_partial_failure(admin: ScriptedAdmin) -> None:
+    """Exit code 1."""
+    admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("UNKNOWN_SERVER_ERROR", "oops", -1, group="idle-a"))
+    assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 1
+
+
+def test_named_groups(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exactly these, whatever a filter would make of the name; one that is missing is refused with why."""
+    admin.add("type:share", state="Empty")
+    assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
+    assert sent(admin) == ["type:share"]
+    assert cli.main(["delete", "--group", "nope", "--group", "nope", "--yes", "--expect", "1"]) == 4
+    assert "no group has this name" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [[], ["sort:name"], ["--group", "a", "idle"], ["a", "--expect", "-1"], ["lag:x"]])
+def test_usage(admin: ScriptedAdmin, words: list[str]) -> None:
+    """Nothing that could mean every group by accident: exit code 2."""
+    assert cli.main(["delete", *words]) == 2
+    assert admin.calls == []
+
+
+def test_the_filter_option_before_the_command_narrows(admin: ScriptedAdmin) -> None:
+    """`kgtui --filter X delete Y` never deletes what X leaves out."""
+    assert cli.main(["--filter", "type:share", "delete", "state:Empty", "--yes", "--expect", "1"]) == 0
+    assert sent(admin) == ["idle-b"]
+
+
+def test_no_group_matches(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing to ask, nothing to do."""
+    assert cli.main(["delete", "nothing-like-this"]) == 0
+    assert "no group matches" in capsys.readouterr().err
+    assert sent(admin) == []
+
+
+def test_on_a_terminal_the_name_is_typed(admin: ScriptedAdmin, terminal: Any) -> None:
+    """One group: its name."""
+    screen = terminal("idle-a")
+    assert cli.main(["delete", "idle-a"]) == 0
+    assert "Type its name to go on, idle-a :" in screen.getvalue()
+    assert sent(admin) == ["idle-a"]
+
+
+@pytest.mark.parametrize("typed", ["", "y", "yes", "2 ", "3"])
+def test_on_a_terminal_anything_else_is_refused(admin: ScriptedAdmin, terminal: Any, typed: str) -> None:
+    """Many groups: their number and nothing else; an end of input is no answer."""
+    terminal(typed)
+    assert cli.main(["delete", "state:Empty"]) == 4
+    terminal()
+    assert cli.main(["delete", "state:Empty"]) == 4
+    assert sent(admin) == []
+
+
+def test_on_a_terminal_the_number_is_typed(admin: ScriptedAdmin, terminal: Any) -> None:
+    """The number of groups that will be deleted."""
+    terminal("2")
+    assert cli.main(["delete", "/./"]) == 4
+    assert sent(admin) == ["idle-a", "idle-b"]
+
+
+def test_irreversible_needs_more(admin: ScriptedAdmin, terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second word, or a second option."""
+    admin.bounds["t-idle-a", 0] = PartitionBounds(None, None, 3)
+    words = ["delete", "idle-a", "--yes", "--expect", "1"]
+    assert cli.main(words) == 4
+    assert "add --irreversible" in capsys.readouterr().err
+    terminal("idle-a", "yes")
+    assert cli.main(["delete", "idle-a"]) == 4
+    assert sent(admin) == []
+    terminal("idle-a", "irreversible")
+    assert cli.main(["delete", "idle-a"]) == 0
+    admin.add("idle-a", state="Empty", lag=1)
+    admin.bounds["t-idle-a", 0] = PartitionBounds(None, None, 3)
+    assert cli.main([*words, "--irreversible"]) == 0
+
+
+def test_json(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    """One document on stdout, with a version; unknown is null."""
+    assert cli.main(["delete", "/./", "--yes", "--expect", "3", "--format", "json"]) == 4
+    told = json.loads(capsys.readouterr().out)
+    assert told["version"] == 1
+    plan = {line["group"]: line for line in told["plan"]}
+    assert plan["idle-a"]["loss"] == {
+        "topics": 1, "partitions": 1, "positions": 1000, "last_commit": None, "undo": "partly",
+        "not_restored": ["commit time and expiry"],
+    }  # fmt: skip
+    assert plan["live"]["allowed"] is False
+    results = {line["group"]: line for line in told["results"]}
+    assert results["idle-b"]["result"] == "deleted"
+    assert results["live"]["result"] == "refused"
+    assert results["idle-b"]["audit_id"] in {entry.id for entry in read_entries(folder.audit)[0]}
+    assert cli.main(["delete", "live", "--dry-run", "--format", "json"]) == 4
+    assert json.loads(capsys.readouterr().out)["results"] is None
+
+
+def test_hostile_names_do_not_act_on_the_terminal(
+    admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In plan, results, backups and audit."""
+    admin.add("\x1b[31mred\n", state="Empty", lag=1)
+    assert cli.main(["delete", "red", "--yes", "--expect", "1"]) == 0
+    assert cli.main(["backups"]) == 0
+    assert cli.main(["audit"]) == 0
+    told = capsys.readouterr()
+    assert "\x1b" not in told.out + told.err
+    assert told.out.count(r"\x1b[31mred\n") >= 4
+
+
+def test_a_delete_without_outcome_is_looked_into(
+    admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the next delete, before anything else."""
+    admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("NO_ANSWER", "lost", group="idle-a"), uncertain=True)
+    assert cli.main(["delete", "idle-a", "--yes", "--expect", "1"]) == 1
+    assert cli.main(["audit", "--unfinished"]) == 0
+    assert "no outcome yet" in capsys.readouterr().out
+    del admin.groups["idle-a"], admin.descriptions["idle-a"]
+    assert cli.main(["delete", "nothing-like-this"]) == 0
+    assert "an earlier delete of idle-a had no outcome; found at a later start: the group is gone" in (
+        capsys.readouterr().err
+    )
+    assert cli.main(["audit", "--unfinished", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["entries"] == []
+
+
+def test_backups_lists_and_shows(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    """The list, one in full with how to put it back, as JSON; a cut file is told."""
+    assert cli.main(["backups"]) == 0
+    assert "there are no backups" in capsys.readouterr().err
+    assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
+    capsys.readouterr()
+    assert cli.main(["backups", "--group", "idle-a"]) == 0
+    row = capsys.readouterr().out.splitlines()[1].split()
+    assert row[1:4] == ["idle-a", "classic", "1"]
+    assert cli.main(["backups", row[-1]]) == 0
+    shown = capsys.readouterr().out
+    assert "t-idle-a" in shown
+    assert "kafka-consumer-groups.sh --bootstrap-server 127.0.0.1:9092 --group idle-a --reset-offsets" in shown
+    assert cli.main(["backups", row[-1].removesuffix(".jsonl"), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["group"], told["rows"][0]["offset"]) == ("idle-a", 1000)
+    assert cli.main(["backups", "--format", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["backups"]) == 2
+    assert cli.main(["backups", "no-such-file"]) == 2
+    path = folder.backups / row[-1]
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    assert cli.main(["backups", row[-1]]) == 1
+    assert "cut short" in capsys.readouterr().err
+
+
+def test_audit(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who, when, what, with which result; filtered; damaged lines are counted."""
+    assert cli.main(["audit"]) == 0
+    assert "nothing to show" in capsys.readouterr().err
+    assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
+    capsys.readouterr()
+    assert cli.main(["audit", "--group", "idle-b"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert "share" in lines[1]
+    assert "deleted" in lines[1]
+    with folder.audit.open("a") as log:
+        log.write("{torn\n")
+    assert cli.main(["audit", "--format", "json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (len(told["entries"]), told["damaged_lines"]) == (2, 1)
