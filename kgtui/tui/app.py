@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import locale
-import os
 import signal
-import sys
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
 
     from textual.binding import BindingType
 
+    from kgtui.actions.results import Results
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Session, Watch
 
@@ -51,6 +50,7 @@ class KgtuiApp(App[int]):
         super().__init__()
         self.session = session
         self.look = session.look or text.Look(ascii=not _writes_unicode())
+        self._asked_to_leave = False
         self._unsubscribe: Callable[[], None] | None = None
         self._load_themes()
         self.set_keymap({action: ",".join(_keys(words)) for action, words in session.keymap.items()})
@@ -135,6 +135,8 @@ class KgtuiApp(App[int]):
             self.action_suspend_process()
         elif action == "quit-or-copy":
             self._quit_or_copy()
+        elif action == "quit":
+            self.leave()
 
     def _quit_or_copy(self) -> None:
         selected = self.screen.get_selected_text()
@@ -145,7 +147,20 @@ class KgtuiApp(App[int]):
             self.copy_to_clipboard(selected)
             self.notify("copied", timeout=3)
         else:
+            self.leave()
+
+    def leave(self) -> None:
+        """End the app; while a write is under way, only when asked twice."""
+        writing = any(getattr(screen, "writing", False) for screen in self.screen_stack)
+        if writing and not self._asked_to_leave:
+            self._asked_to_leave = True
+            self.notify("a delete is under way: once more to leave anyway", severity="warning", markup=False)
+        else:
             self.exit()
+
+    async def action_quit(self) -> None:
+        """Leave, as `q` does."""
+        self.leave()
 
     # Dialogs
 
@@ -155,13 +170,27 @@ class KgtuiApp(App[int]):
             return
         from kgtui.tui.dialogs.delete import DeleteDialog
 
-        self.push_screen(DeleteDialog(self.session, message.groups))
+        self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
+
+    def _deleted(self, results: Results | None) -> None:
+        """Ask the cluster at once what is left, and let go of marks on what is gone."""
+        if results is None or self.session.monitor is None:
+            return
+        self.session.monitor.refresh()
+        for screen in self.screen_stack:
+            if isinstance(screen, MainScreen):
+                screen.groups.unmark()
+
+    @on(StartScreen.Opened)
+    def _opened(self, message: StartScreen.Opened) -> None:
+        self.enter(message.session)
 
     @on(ExplainRequested)
     def _explain_requested(self, message: ExplainRequested) -> None:
         from kgtui.tui.dialogs.explain import ExplainDialog
 
-        self.push_screen(ExplainDialog(self.session, message.group))
+        if message.group is not None and self.session.monitor is not None:
+            self.push_screen(ExplainDialog.about_group(self.session.monitor.snapshot, message.group))
 
 
 def _writes_unicode() -> bool:
@@ -176,8 +205,6 @@ def _keys(words: str) -> list[str]:
 async def run_async(session: Session) -> int:
     """Run the UI until it ends. Returns the exit code."""
     app = KgtuiApp(session)
-    if session.monitor is None and not sys.stdin.isatty():
-        os.environ.setdefault("TERM", "dumb")
     result = await app.run_async(mouse=session.mouse)
     return result if result is not None else (app.return_code or 0)
 

@@ -93,9 +93,22 @@ def theme_of(table: dict[str, Any], stem: str) -> Theme:
         raise ConfigError(f"unknown role {strange[0]!r}: expected one of {', '.join(ROLES)}")
     variables = {key: _colour(f"roles.{key}", value) for key, value in roles.items()}
     variables |= {key: _text(f"variables.{key}", value) for key, value in _section(table, "variables").items()}
+    _fill_in(variables, colours)
     primary = colours.pop("primary")
     theme = Theme(name, primary, dark=_flag(table, "dark", True), ansi=_flag(table, "ansi", False), variables=variables)
     return replace(theme, **colours)  # type: ignore[arg-type]
+
+
+def _fill_in(variables: dict[str, str], colours: dict[str, str]) -> None:
+    """Scroll bars in the theme's own quiet colours, unless it names others."""
+    track = colours.get("background")
+    if track is not None:
+        for state in ("", "-hover", "-active"):
+            variables.setdefault(f"scrollbar-background{state}", track)
+        variables.setdefault("scrollbar-corner-color", track)
+    variables.setdefault("scrollbar", colours.get("panel", variables["kg-muted"]))
+    variables.setdefault("scrollbar-hover", variables["kg-muted"])
+    variables.setdefault("scrollbar-active", variables["kg-accent"])
 
 
 def _section(table: dict[str, Any], key: str) -> dict[str, Any]:

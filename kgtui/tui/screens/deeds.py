@@ -251,7 +251,7 @@ class Deeds:
 
     def quit(self) -> None:
         """Leave."""
-        self._screen.app.exit()
+        self._screen.app.call_later(self._screen.app.action_quit)
 
     def _say(self, words: str, *, title: str = "") -> None:
         self._screen.notify(words, title=title, timeout=6, markup=False)

@@ -47,6 +47,7 @@ class TreeLines(ScrollView, can_focus=True):
         overflow-x: hidden;
         overflow-y: auto;
         scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
         background: $background;
         & > .group-tree--node { text-style: bold; }
         & > .group-tree--guide { color: $kg-muted; }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.widgets import Static
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 MOST_LINES = 3
+_SILENCE = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED"})
 
 
 class BrokerFaults(Static):
@@ -33,11 +35,15 @@ class BrokerFaults(Static):
         lines = fault_lines(snapshot)
         if lines == self._lines:
             return
-        more = len(lines) != len(self._lines)
+        width = max(self.app.size.width - 2, 1)
+        taller = _height(lines, width) != _height(self._lines, width)
         self._lines = lines
         self.set_class(bool(lines), "-some")
-        shown = [text.cell(line, max(self.app.size.width - 2, 10)) for line in lines]
-        self.update(Text("\n").join(shown), layout=more)
+        self.update(Text("\n".join(lines)), layout=taller)
+
+
+def _height(lines: list[str], width: int) -> int:
+    return sum(1 + cell_len(line) // width for line in lines)
 
 
 def fault_lines(snapshot: Snapshot) -> list[str]:
@@ -59,18 +65,22 @@ def broker_line(status: BrokerStatus) -> str:
         return ""
     where = f"{text.marks().fault} broker {status.node}"
     if status.answered_at is None:
-        what = f"{where} ({status.address}): never answered"
-    elif fault.name in ("NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED"):
-        what = f"{where}: no answer for {text.ago(status.answered_at)}"
-    else:
-        return f"{where}: {fault.message or fault.name}"
-    if status.groups and status.answered_at is not None:
-        count = "1 group is" if status.groups == 1 else f"{text.exact(status.groups)} groups are"
-        return f"{what} (its {count} as of {text.clock(status.answered_at)}): {fault.message}"
-    return f"{what}: {fault.message}"
+        return f"{where} ({status.address}): never answered: {_words(fault)}"
+    if fault.name not in _SILENCE:
+        return f"{where}: {_words(fault)}"
+    why = "" if fault.name == "NO_ANSWER" else f": {_words(fault)}"
+    since = f"{where}: no answer for {text.ago(status.answered_at)}"
+    if not status.groups:
+        return f"{since}{why}"
+    count = "1 group is" if status.groups == 1 else f"{text.exact(status.groups)} groups are"
+    return f"{since} (its {count} as of {text.clock(status.answered_at)}){why}"
+
+
+def _words(fault: Fault) -> str:
+    return text.plain(" ".join((fault.message or fault.name).split()), 240)
 
 
 def fault_line(fault: Fault) -> str:
     """A fault of the cluster with what to do about it."""
     advice = f" {text.marks().arrow} {fault.advice}" if fault.advice else ""
-    return f"{text.marks().fault} {fault.message or fault.name}{advice}"
+    return f"{text.marks().fault} {_words(fault)}{advice}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import on
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
@@ -33,11 +34,12 @@ class FilterBar(Vertical):
         & #sign { width: 3; color: $kg-accent; text-style: bold; padding: 0 1; }
         & Input {
             width: 1fr; height: 1; border: none; padding: 0; background: $surface; color: $foreground;
+            &:focus { border: none; background: $panel; }
             &.-faulty { color: $kg-error; }
             & > .input--placeholder { color: $kg-muted; }
         }
         & #note { width: auto; padding: 0 1; color: $kg-muted; }
-        & #mistake { display: none; height: auto; max-height: 2; padding: 0 1 0 3; color: $kg-error; }
+        & #mistake { display: none; height: auto; max-height: 4; padding: 0 1 0 3; color: $kg-error; }
         &.-mistaken #mistake { display: block; }
     }
     """
@@ -138,11 +140,10 @@ class FilterBar(Vertical):
         if error is None:
             mistake.update("")
             return
-        visible_position = error.position - self.input.scroll_offset.x
-        pointer = " " * max(visible_position, 0) + "^" * min(error.length, max(self.size.width - 4, 1)) + " "
+        room = max(self.size.width - 4, 10)
+        start = min(max(error.position - self.input.scroll_offset.x, 0), room - 1)
+        pointer = " " * start + "^" * max(min(error.length, room - start), 1)
         expected = f"; expected {error.expected}" if error.expected else ""
-        words = text.plain(f"{error}{expected}")
-        room = self.size.width - 4
-        if len(pointer) + len(words) > room:
-            pointer = pointer[: max(room, 0)].rstrip() + "\n" if len(pointer) < room else ""
-        mistake.update(text.label(pointer, words))
+        words = text.plain(" ".join(f"{error}{expected}".split()))
+        beside = len(pointer) + 1 + len(words) <= room
+        mistake.update(Content(f"{pointer}{' ' if beside else chr(10)}{words}"))
