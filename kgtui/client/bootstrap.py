@@ -56,8 +56,15 @@ class Entry(NamedTuple):
 Attempts = dict[str, str]
 """What was tried: address → how far it came, or why it failed."""
 
-BROKERS_ONLY: Mapping[str, Any] = {"Topics": [], "AllowAutoTopicCreation": False}
-"""Metadata without any topic."""
+PENDING = "no answer yet"
+
+NEVER_CREATES = 4
+"""The first version of Metadata that can be told not to create the topics it names."""
+
+
+def brokers_only(version: int) -> Mapping[str, Any]:
+    """Fields of a Metadata request without any topic."""
+    return {"Topics": [], "AllowAutoTopicCreation": False} if version >= NEVER_CREATES else {"Topics": []}
 
 
 def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> ClusterView:
@@ -80,7 +87,7 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
     Raises UnreachableError, which carries what was tried and why it failed.
     """
     log.clear()
-    log.update(dict.fromkeys(map(str, seeds), "no answer yet"))
+    log.update(dict.fromkeys(map(str, seeds), PENDING))
     try:
         return await first_good(
             [partial(_ask, transport, seed, timeout, log) for seed in seeds],
@@ -126,7 +133,7 @@ async def _view(session: Session, seed: Address) -> ClusterView:
         raise ConnectError(
             f"{seed} speaks Kafka, but is not a broker (a controller?): use the port of a broker", address=str(seed)
         )
-    body = METADATA.request.encode(version, BROKERS_ONLY)
+    body = METADATA.request.encode(version, brokers_only(version))
     data = await session.connection.send(METADATA, version, body)
     view = read_view(METADATA.response.decode(version, data), session.negotiated.features)
     if not view.brokers:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kgtui.client.bootstrap import NEVER_CREATES
 from kgtui.client.race import all_of
 from kgtui.errors import UnsupportedError
 from kgtui.protocol.messages import METADATA
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kgtui.client.pool import Pool
-
-NEVER_CREATES = 4
-"""The first version of Metadata that can be told not to create the topics it names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from kgtui.client.address import Address, split_address
 from kgtui.client.bootstrap import (
-    BROKERS_ONLY,
+    PENDING,
     Attempts,
     BrokerAddress,
     ClusterView,
     Entry,
     bootstrap,
+    brokers_only,
     read_view,
     unreachable,
 )
@@ -136,7 +137,9 @@ class Pool:
             async with asyncio.timeout(timeout):
                 return await asyncio.shield(self._refreshing)
         except TimeoutError:
-            raise unreachable(self._attempts or {"": f"no broker answered within {timeout:.3g} s"}) from None
+            late = f"has not answered within {timeout:.3g} s"
+            told = {seed: f"{seed} {late}" if why == PENDING else why for seed, why in self._attempts.items()}
+            raise unreachable(told or {seed: f"{seed} {late}" for seed in self.seeds}) from None
 
     def rebootstrap(self) -> None:
         """Ask the seeds next time, and forget what was learned (KIP-899, KIP-1102)."""
@@ -276,7 +279,7 @@ class Pool:
         return view
 
     async def _ask_metadata(self, node: int) -> ClusterView:
-        reply = await self.call(node, METADATA, BROKERS_ONLY, timeout=self.options.connect_timeout)
+        reply = await self.call(node, METADATA, brokers_only, timeout=self.options.connect_timeout)
         view = read_view(reply.value, self._features())
         if not view.brokers:
             raise ConnectError(f"{self._name(node)} knows of no broker", broker=node)

@@ -121,6 +121,8 @@ class FakeBroker:
         self._tasks.add(task)
         frames: asyncio.Queue[bytes] = asyncio.Queue()
         answering = asyncio.create_task(self._answer_all(frames, number, writer))
+        self._tasks.add(answering)
+        answering.add_done_callback(self._tasks.discard)
         try:
             while True:
                 size = int.from_bytes(await reader.readexactly(4), "big")
@@ -131,7 +133,6 @@ class FakeBroker:
             pass
         finally:
             answering.cancel()
-            await asyncio.wait([answering])
             writer.transport.abort()
             del self._open[number]
             self._tasks.discard(task)

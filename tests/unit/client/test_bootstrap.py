@@ -1,0 +1,197 @@
+"""From the seeds to the cluster, and back to the seeds when nobody answers."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.client.pool import Pool, PoolOptions
+from kgtui.errors import UnreachableError
+from kgtui.protocol.messages import API_VERSIONS, LIST_GROUPS, METADATA
+from tests.faults import FaultyLink
+from tests.unit.client.server import always, cluster
+
+if TYPE_CHECKING:
+    from tests.unit.client.server import Answer, Request
+
+QUICK = PoolOptions(connect_timeout=2.0, backoff=0.01, backoff_max=0.02, head_start=0.02, retry_pause=0.01)
+
+
+def closed_port() -> int:
+    """A port where nothing listens."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+async def test_the_first_good_answer_counts() -> None:
+    """A black-holed seed, a refused one and one that does not resolve delay nothing."""
+    async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
+        hole.black_hole()
+        seeds = [hole.address, f"127.0.0.1:{closed_port()}", "no-such-host.invalid:9092", fake[1].address]
+        options = PoolOptions(connect_timeout=60)
+        async with Pool(seeds, options=options) as pool:
+            view = await pool.metadata(timeout=10)
+            assert view.cluster_id == "fake"
+
+
+async def test_all_seeds_are_asked_at_once() -> None:
+    """Each of three silent seeds has got a connection before any of them is given up."""
+    async with cluster(1) as fake:
+        holes = [FaultyLink("127.0.0.1", fake[1].port) for _ in range(3)]
+        for hole in holes:
+            await hole.__aenter__()
+            hole.black_hole()
+        async with Pool([hole.address for hole in holes], options=PoolOptions(connect_timeout=60)) as pool:
+            looking = asyncio.create_task(pool.metadata(timeout=60))
+            for hole in holes:
+                await hole.connected()
+            assert not looking.done()
+            await holes[1].resume()
+            assert (await looking).cluster_id == "fake"
+        for hole in holes:
+            await hole.__aexit__(None, None, None)
+
+
+async def test_when_nothing_answers_every_try_is_told_with_its_reason() -> None:
+    refused = f"127.0.0.1:{closed_port()}"
+    async with Pool([refused, "no-such-host.invalid:9092"], options=QUICK) as pool:
+        with pytest.raises(UnreachableError) as caught:
+            await pool.metadata(timeout=10)
+    attempts = dict(caught.value.attempts)
+    assert list(attempts) == [refused, "no-such-host.invalid:9092"]
+    assert "refused the connection: nothing listens there" in attempts[refused]
+    assert "no-such-host.invalid does not resolve" in attempts["no-such-host.invalid:9092"]
+    assert attempts[refused] in str(caught.value)
+    assert caught.value.exit_code == 3
+
+
+async def test_a_deadline_before_the_end_tells_what_is_known_so_far() -> None:
+    async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
+        hole.black_hole()
+        refused = f"127.0.0.1:{closed_port()}"
+        async with Pool([refused, hole.address], options=PoolOptions(connect_timeout=60)) as pool:
+            with pytest.raises(UnreachableError) as caught:
+                await pool.metadata(timeout=0.3)
+            attempts = dict(caught.value.attempts)
+            assert "refused the connection" in attempts[refused]
+            assert attempts[hole.address] == f"{hole.address} has not answered within 0.3 s"
+            await hole.resume()
+            assert (await pool.metadata(timeout=10)).cluster_id == "fake", "the look goes on meanwhile"
+            assert hole.connections == 1
+
+
+async def test_callers_at_the_same_time_share_one_look() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        views = await asyncio.gather(*(pool.metadata(timeout=5) for _ in range(20)))
+        assert len({id(view) for view in views}) == 1
+        assert (fake[1].connections, len(fake[1].requests(METADATA.key))) == (1, 1)
+
+
+async def test_a_refresh_asks_the_next_broker_when_one_is_silent() -> None:
+    async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        await pool.metadata(timeout=5)
+        for node in (1, 2, 3):
+            await pool.call(node, LIST_GROUPS, {}, timeout=5)
+        fake[1].on[METADATA.key] = fake[2].on[METADATA.key] = always(None)
+        fake.hosts[3] = ("elsewhere", 9092)
+        view = await pool.metadata(timeout=5, refresh=True)
+        assert view.brokers[3].host == "elsewhere"
+
+
+async def test_seeds_are_asked_again_when_no_known_broker_answers() -> None:
+    """The whole cluster has moved; the address that was given leads to it."""
+    async with (
+        cluster(1) as old,
+        cluster(1) as new,
+        FaultyLink("127.0.0.1", old[1].port) as seed,
+        Pool([seed.address], options=QUICK) as pool,
+    ):
+        assert (await pool.metadata(timeout=5)).brokers[1].port == old[1].port
+        await old[1].stop()
+        seed._target = ("127.0.0.1", new[1].port)
+        seed.cut()
+        assert (await pool.metadata(timeout=5, refresh=True)).brokers[1].port == new[1].port
+        assert (await pool.call(1, LIST_GROUPS, {}, timeout=5)).value["Groups"]
+
+
+async def test_rebootstrap_goes_to_the_seeds_though_brokers_answer() -> None:
+    async with (
+        cluster(1) as fake,
+        FaultyLink("127.0.0.1", fake[1].port) as seed,
+        Pool([seed.address], options=QUICK) as pool,
+    ):
+        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        assert seed.connections == 1
+        pool.rebootstrap()
+        await pool.metadata(timeout=5)
+        assert seed.connections == 2
+
+
+async def test_a_broker_that_moved_is_called_at_its_new_address() -> None:
+    async with (
+        cluster(1) as fake,
+        FaultyLink("127.0.0.1", fake[1].port) as link,
+        Pool(fake.seeds, options=QUICK) as pool,
+    ):
+        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        fake.hosts[1] = ("127.0.0.1", link.port)
+        assert (await pool.metadata(timeout=5, refresh=True)).brokers[1].port == link.port
+        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        assert link.connections == 1
+        await fake.until(lambda: fake[1].open_connections == 1)
+
+
+async def test_a_new_broker_is_found_when_it_is_called() -> None:
+    async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
+        second = fake.brokers.pop(2)
+        await pool.metadata(timeout=5)
+        fake.brokers[2] = second
+        pool._viewed_at -= 60
+        assert (await pool.call(2, LIST_GROUPS, {}, timeout=5)).node == 2
+
+
+async def test_features_are_the_newest_that_any_broker_told() -> None:
+    def told(epoch: int, level: int) -> Answer:
+        row = {"Name": "share.version", "MaxVersionLevel": level, "MinVersionLevel": 0}
+        keys = [
+            {"ApiKey": api.key, "MinVersion": api.low, "MaxVersion": api.high}
+            for api in (METADATA, LIST_GROUPS, API_VERSIONS)
+        ]
+        return {"ApiKeys": keys, "FinalizedFeaturesEpoch": epoch, "FinalizedFeatures": [row]}
+
+    async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
+        fake[1].on[API_VERSIONS.key] = always(told(5, 0))
+        fake[2].on[API_VERSIONS.key] = always(told(6, 1))
+        assert (await pool.metadata(timeout=5)).features == {"share.version": 0}
+        await pool.call(2, LIST_GROUPS, {}, timeout=5)
+        assert (await pool.metadata(timeout=5, refresh=True)).features == {"share.version": 1}
+
+
+async def test_a_controller_is_told_from_a_broker() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        del fake[1].ranges[METADATA.key]
+        with pytest.raises(UnreachableError, match=r"speaks Kafka, but is not a broker \(a controller\?\)"):
+            await pool.metadata(timeout=5)
+
+
+async def test_a_broker_that_knows_of_none_yet_is_not_a_way_in() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake[1].on[METADATA.key] = always({"Brokers": []})
+        with pytest.raises(UnreachableError, match="knows of no broker yet: the cluster is starting"):
+            await pool.metadata(timeout=5)
+
+
+async def test_a_damaged_answer_to_the_handshake_is_not_kafka() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+
+        def damaged(request: Request) -> Answer:
+            return b"\0\0\x7f" if request.version > 0 else fake[1].api_versions(request)
+
+        fake[1].on[API_VERSIONS.key] = damaged
+        with pytest.raises(UnreachableError, match="answers, but not as a Kafka broker does"):
+            await pool.metadata(timeout=5)

@@ -1,0 +1,164 @@
+"""Coordinators of groups and leaders of partitions: looked up in batches, remembered, looked up again."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kgtui.client.pool import Pool, PoolOptions
+from kgtui.errors import BrokerError, ClientError, UnreachableError
+from kgtui.protocol.messages import FIND_COORDINATOR, LIST_GROUPS, METADATA
+from tests.unit.client.server import FakeCluster, always, cluster
+
+QUICK = PoolOptions(
+    connect_timeout=2.0,
+    backoff=0.01,
+    backoff_max=0.02,
+    head_start=0.05,
+    retry_pause=0.01,
+    retry_pause_max=0.02,
+    batch=10,
+)
+
+
+def lookups(fake: FakeCluster) -> int:
+    return sum(len(broker.requests(FIND_COORDINATOR.key)) for broker in fake.brokers.values())
+
+
+async def test_coordinators_are_looked_up_in_batches_and_remembered() -> None:
+    async with cluster(3) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
+        wanted = {f"group-{number}": number % 3 + 1 for number in range(25)}
+        fake.group_nodes = dict(wanted)
+        found = await pool.find_coordinators(wanted, timeout=5)
+        assert (found.nodes, found.errors) == (wanted, {})
+        assert lookups(fake) == 3
+        assert (await pool.find_coordinators(["group-1", "group-24"], timeout=5)).nodes == {"group-1": 2, "group-24": 1}
+        assert lookups(fake) == 3
+        pool.forget_coordinator("group-1")
+        await pool.find_coordinators(["group-1", "group-24"], timeout=5)
+        assert lookups(fake) == 4
+        fake.group_nodes["group-24"] = 3
+        assert (await pool.find_coordinators(["group-24"], timeout=5, refresh=True)).nodes == {"group-24": 3}
+
+
+async def test_what_a_list_told_needs_no_lookup() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
+        found = await pool.find_coordinators(["g1", "g999"], timeout=5)
+        assert (found.nodes, fake[1].received) == ({"g1": 1, "g999": 1}, [])
+
+
+async def test_brokers_before_kip_699_are_asked_for_one_group_each() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake[1].ranges[FIND_COORDINATOR.key] = (0, 3)
+        found = await pool.find_coordinators(["a", "b", "c"], timeout=5)
+        assert found.nodes == {"a": 1, "b": 1, "c": 1}
+        assert sorted(request.fields["Key"] for request in fake[1].requests(FIND_COORDINATOR.key)) == ["a", "b", "c"]
+
+
+async def test_a_coordinator_that_moves_or_loads_is_asked_for_again() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake.group_codes = {"moving": [16, 15], "loading": [14], "forbidden": [30, 30, 30]}
+        found = await pool.find_coordinators(["moving", "loading", "forbidden", "fine"], timeout=5)
+        assert found.nodes == {"moving": 1, "loading": 1, "fine": 1}
+        assert list(found.errors) == ["forbidden"]
+        error = found.errors["forbidden"]
+        assert isinstance(error, BrokerError)
+        assert error.code == 30
+        assert "no coordinator for group 'forbidden': GROUP_AUTHORIZATION_FAILED" in str(error)
+        asked = [request.fields["CoordinatorKeys"] for request in fake[1].requests(FIND_COORDINATOR.key)]
+        assert asked == [["moving", "loading", "forbidden", "fine"], ["moving", "loading"], ["moving"]]
+
+
+async def test_what_is_still_moving_at_the_deadline_is_an_error_of_that_group() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake.group_codes = {"stuck": [15] * 1000}
+        found = await pool.find_coordinators(["stuck", "fine"], timeout=0.1)
+        assert found.nodes == {"fine": 1}
+        assert isinstance(found.errors["stuck"], BrokerError)
+        assert found.errors["stuck"].code == 15
+
+
+async def test_a_silent_broker_is_passed_over() -> None:
+    async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        for node in (1, 2):
+            await pool.call(node, LIST_GROUPS, {}, timeout=5)
+        fake[1].on[FIND_COORDINATOR.key] = always(None)
+        for number in range(8):
+            found = await pool.find_coordinators([f"g{number}"], timeout=5)
+            assert found.nodes == {f"g{number}": 1}
+
+
+async def test_when_no_broker_answers_each_group_has_an_error() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        await pool.metadata(timeout=5)
+        fake[1].on[FIND_COORDINATOR.key] = always(None)
+        found = await pool.find_coordinators(["a", "b"], timeout=0.05)
+        assert found.nodes == {}
+        assert all(isinstance(error, ClientError) for error in found.errors.values())
+        assert set(found.errors) == {"a", "b"}
+
+
+async def test_a_cluster_that_was_never_reached_raises() -> None:
+    async with cluster(1) as fake:
+        seeds = fake.seeds
+    async with Pool(seeds, options=QUICK) as pool:
+        with pytest.raises(UnreachableError):
+            await pool.find_coordinators(["a"], timeout=5)
+        with pytest.raises(UnreachableError):
+            await pool.find_leaders(["a"], timeout=5)
+
+
+async def test_a_broker_that_wants_us_to_start_over_is_obeyed() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        pool.learn_coordinators(["other"], 1)
+        fake.group_codes = {"g": [129]}
+        found = await pool.find_coordinators(["g"], timeout=5)
+        assert found.nodes == {"g": 1}
+        await pool.find_coordinators(["other"], timeout=5)
+        assert len(fake[1].requests(FIND_COORDINATOR.key)) == 3, "what was learned is forgotten"
+
+
+async def test_leaders_are_looked_up_in_batches_and_remembered() -> None:
+    async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake.topics = {f"t{number}": {0: 1, 1: 2} for number in range(25)}
+        await pool.metadata(timeout=5)
+        before = sum(len(broker.requests(METADATA.key)) for broker in fake.brokers.values())
+        leaders = await pool.find_leaders(fake.topics, timeout=5)
+        assert leaders.nodes == {(topic, index): index + 1 for topic in fake.topics for index in (0, 1)}
+        assert leaders.errors == {}
+        requests = [request for broker in fake.brokers.values() for request in broker.requests(METADATA.key)]
+        assert len(requests) - before == 3
+        assert not any(request.fields["AllowAutoTopicCreation"] for request in requests)
+        assert await pool.find_leaders(["t3"], timeout=5) == await pool.find_leaders(["t3"], timeout=5)
+        assert sum(len(broker.requests(METADATA.key)) for broker in fake.brokers.values()) == len(requests)
+        fake.topics["t3"] = {0: 2}
+        assert (await pool.find_leaders(["t3"], timeout=5, refresh=True)).nodes == {("t3", 0): 2}
+
+
+async def test_topics_and_partitions_without_leader_have_their_code_and_are_asked_for_again() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake.topics = {"half": {0: 1, 1: -1}}
+        leaders = await pool.find_leaders(["half", "gone"], timeout=5)
+        assert leaders.nodes == {("half", 0): 1}
+        assert leaders.errors == {("half", 1): 5, "gone": 3}
+        fake.topics = {"half": {0: 1, 1: 1}, "gone": {0: 1}}
+        leaders = await pool.find_leaders(["half", "gone"], timeout=5)
+        assert leaders.nodes == {("half", 0): 1, ("half", 1): 1, ("gone", 0): 1}
+        assert leaders.errors == {}
+
+
+async def test_a_topic_is_never_asked_for_where_that_would_create_it() -> None:
+    """Metadata before v4 creates the topics it names, where the broker is set up so."""
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake[1].ranges[METADATA.key] = (0, 3)
+        with pytest.raises(UnreachableError, match="without creating it"):
+            await pool.find_leaders(["t"], timeout=5)
+        assert all(request.fields["Topics"] == [] for request in fake[1].requests(METADATA.key))
+
+
+async def test_many_lookups_at_once() -> None:
+    async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        answers = await asyncio.gather(*(pool.find_coordinators([f"g{n}"], timeout=5) for n in range(50)))
+        assert [list(found.nodes) for found in answers] == [[f"g{n}"] for n in range(50)]
