@@ -45,9 +45,8 @@ class TreeLines(ScrollView, can_focus=True):
     DEFAULT_CSS = """
     TreeLines {
         overflow-x: hidden;
-        overflow-y: auto;
+        overflow-y: scroll;
         scrollbar-size-vertical: 1;
-        scrollbar-gutter: stable;
         background: $background;
         & > .group-tree--node { text-style: bold; }
         & > .group-tree--guide { color: $kg-muted; }
@@ -83,6 +82,11 @@ class TreeLines(ScrollView, can_focus=True):
         self._drawn: dict[int, draw.Line | None] = {}
         self._in_view: tuple[str, ...] = ()
 
+    @property
+    def columns(self) -> int:
+        """Cells of a row: what the scroll bar leaves."""
+        return self.scrollable_content_region.width
+
     # Rows and scrolling
 
     def hold(self) -> tuple[Place | None, int]:
@@ -95,12 +99,11 @@ class TreeLines(ScrollView, can_focus=True):
     def laid_out(self, hold: tuple[Place | None, int]) -> None:
         """The rows changed: bring scroll bar and lines in line, with as few bytes to the terminal as can be."""
         rows, height, old = self.view.layout.rows, self.size.height, self.virtual_size.height
-        if not height or (old > height) != (rows > height):
-            self.virtual_size = Size(0, rows)
-        elif rows != old:
+        if rows != old:
             # Not by assignment: that would lay out and repaint the whole screen.
             self.set_reactive(Widget.virtual_size, Size(0, rows))
-            if self.show_vertical_scrollbar and abs(rows - old) * height * 8 > old:
+            crossed = (old > height) != (rows > height)
+            if self.show_vertical_scrollbar and (crossed or abs(rows - old) * height * 8 > old):
                 self.vertical_scrollbar.window_virtual_size = rows
         place, offset = hold
         row = self.view.row if place is None else self.view.layout.find(place)
@@ -146,7 +149,7 @@ class TreeLines(ScrollView, can_focus=True):
         row = self.scroll_offset.y + y
         line = self._line(row)
         self._drawn[row] = line
-        width = self.size.width
+        width = self.columns
         base = self.rich_style
         if line is None:
             return Strip.blank(width, base)
@@ -169,7 +172,7 @@ class TreeLines(ScrollView, can_focus=True):
         if found is None:
             return None
         node, group = found
-        cursor, width = row == view.row, self.size.width
+        cursor, width = row == view.row, self.columns
         if group is None:
             opened = node.path in view.layout.opened
             total = view.totals.get(node.path)
