@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from kgtui.errors import UsageError
 from kgtui.output import listing
 
 if TYPE_CHECKING:
-    import argparse
-
     from kgtui.admin.base import GroupAdmin
     from kgtui.commands.gather import Gathered
     from kgtui.model.query import Query
@@ -35,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--watch", nargs="?", type=float, const=WATCH_SECONDS, metavar="SECONDS", help="again and again, every 2 s"
     )
-    parser.add_argument("--filter", metavar="EXPR", default="", help="the same as EXPR")
+    parser.add_argument("--filter", metavar="EXPR", default=argparse.SUPPRESS, help="the same as EXPR")
 
 
 def run(args: argparse.Namespace) -> int:

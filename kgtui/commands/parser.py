@@ -90,7 +90,7 @@ def build(prog: str = "kgtui") -> CommandParser:
     parser.add_argument("--version", action="version", version=f"kgtui {kgtui.__version__}")
     parser.add_argument("--print-completion", choices=("bash", "zsh", "tcsh"), help="a completion script for a shell")
     add_cluster_options(parser)
-    _add_screen_options(parser)
+    add_screen_options(parser)
     # A prog of its own, because argparse would format the usage to make one.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
@@ -100,13 +100,19 @@ def build(prog: str = "kgtui") -> CommandParser:
     return parser
 
 
-def _add_screen_options(parser: argparse.ArgumentParser) -> None:
+def add_screen_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
+    """Options of the UI; `again` as in `add_cluster_options`."""
+    unset: Any = argparse.SUPPRESS if again else None
+    flag: Any = argparse.SUPPRESS if again else False
     group = parser.add_argument_group("screen")
-    group.add_argument("--filter", metavar="EXPR", default="", help="show only groups that match")
-    group.add_argument("--theme", metavar="NAME", help="colours")
-    group.add_argument("--interval", metavar="SECONDS", type=float, help="between two polls of a broker (2)")
-    group.add_argument("--ascii", action="store_true", help="marks in ASCII only")
-    group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    text: Any = argparse.SUPPRESS if again else ""
+    group.add_argument("--filter", metavar="EXPR", default=text, help="show only groups that match")
+    group.add_argument("--theme", metavar="NAME", default=unset, help="colours")
+    group.add_argument(
+        "--interval", metavar="SECONDS", type=float, default=unset, help="between two polls of a broker (2)"
+    )
+    group.add_argument("--ascii", action="store_true", default=flag, help="marks in ASCII only")
+    group.add_argument("--no-mouse", action="store_true", default=flag, help="leave the mouse to the terminal")
 
 
 def _sentence(summary: str) -> str:
