@@ -150,7 +150,7 @@ class StreamsGroup(Group):
             stateful = [i for i, part in enumerate(self.topology) if part.changelogs]
             for number in stateful:
                 tasks = self.topology[number].tasks
-                warm[str(number)] = [p for p in range(tasks) if (p + 1) % len(moment.slots) == index][:1]
+                warm[str(number)] = [p for p in range(tasks) if (p + 2) % len(moment.slots) == index][:1]
         return self._roles_of(len(moment.slots), index, warm)
 
     def _roles_of(self, members: int, index: int, warm: Tasks) -> dict[str, Any]:
@@ -161,7 +161,10 @@ class StreamsGroup(Group):
             if part.changelogs:
                 copies = range(1, min(self.standbys, members - 1) + 1)
                 standby[str(number)] = [p for p in range(part.tasks) if index in {(p + c) % members for c in copies}]
-        spare = {key: [p for p in tasks if p not in standby.get(key, ())] for key, tasks in warm.items()}
+        spare = {
+            key: [p for p in tasks if p not in standby.get(key, ()) and p not in active[key]]
+            for key, tasks in warm.items()
+        }
         return self._as_message(active, standby, spare)
 
     def _as_message(self, active: Tasks, standby: Tasks, warmup: Tasks) -> dict[str, Any]:

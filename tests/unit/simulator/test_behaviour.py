@@ -1,0 +1,99 @@
+"""Logs, lives and habits are functions of time that behave as the real things do."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.simulator.clock import ManualClock, RealClock
+from kgtui.simulator.facts import host_of, java_hash, kafka_id, offsets_partition
+from kgtui.simulator.habits import Batch, Draining, Habit, Lagging, Lost, Never, Steady, Stuck
+from kgtui.simulator.life import Settled, Shifts, Slot
+from kgtui.simulator.topics import Topic
+
+HABITS = [Steady(), Lagging(), Draining(), Batch(), Stuck(), Lost()]
+TOPIC = Topic("orders.placed", partitions=4, rate=20.0)
+TIMES = st.floats(min_value=0, max_value=100_000)
+
+
+@given(TIMES, st.floats(min_value=0, max_value=500))
+def test_a_log_only_grows_and_begins_before_it_ends(t: float, later: float) -> None:
+    for now, then in zip(TOPIC.log_ends(t), TOPIC.log_ends(t + later), strict=True):
+        assert now <= then
+    for start, end in zip(TOPIC.log_starts(t), TOPIC.log_ends(t), strict=True):
+        assert 0 <= start <= end
+
+
+@pytest.mark.parametrize("habit", HABITS, ids=lambda habit: type(habit).__name__)
+def test_no_habit_commits_backwards_or_beyond_the_end(habit: Habit) -> None:
+    for one, two in pairwise(range(0, 2_000, 3)):
+        before, after, ends = habit.positions(TOPIC, one), habit.positions(TOPIC, two), TOPIC.log_ends(two)
+        for old, new, end in zip(before, after, ends, strict=True):
+            assert old is not None
+            assert new is not None
+            assert old <= new <= end
+
+
+def lag(habit: Habit, t: float) -> int:
+    return sum(end - (at or 0) for at, end in zip(habit.positions(TOPIC, t), TOPIC.log_ends(t), strict=True))
+
+
+def test_habits_are_what_they_are_called() -> None:
+    assert lag(Steady(), 900) < 4 * 20 * 1.5 * 10
+    assert lag(Lagging(), 60) < lag(Lagging(), 600) < lag(Lagging(), 6_000)
+    assert lag(Draining(), 60) > lag(Draining(), 600) > lag(Draining(), 1_000)
+    assert list(Stuck().positions(TOPIC, 0)) == list(Stuck().positions(TOPIC, 9_999))
+    assert all((at or 0) < start for at, start in zip(Lost().positions(TOPIC, 5), TOPIC.log_starts(5), strict=True))
+    assert list(Never().positions(TOPIC, 5)) == [None] * 4
+    assert max(lag(Batch(120), t) for t in range(0, 240, 5)) > 4 * min(lag(Batch(120), t) for t in range(0, 240, 5))
+
+
+def test_members_change_at_the_end_of_each_stretch() -> None:
+    life = Shifts(10.0, ((0, 1), (0, 1, 2), ()))
+    assert [len(life.moment(t).slots) for t in (0, 9.9, 10, 19.9, 20, 30)] == [2, 2, 3, 3, 0, 2]
+    moment = life.moment(12.5)
+    assert (moment.change, moment.since, len(moment.before)) == (1, 2.5, 2)
+
+
+def test_a_member_that_stays_is_the_same_and_one_that_returns_is_another() -> None:
+    life = Shifts(10.0, ((0, 1), (0,)))
+    assert life.moment(5).slots == (Slot(0, 0), Slot(1, 0))
+    assert life.moment(15).slots == (Slot(0, 0),)
+    assert life.moment(25).slots == (Slot(0, 0), Slot(1, 2))
+    assert Settled(2).moment(1e9).slots == Settled(2).moment(0).slots
+
+
+def test_facts_are_made_from_names_alone() -> None:
+    assert host_of("a") == host_of("a") != host_of("b")
+    assert kafka_id("x") == kafka_id("x")
+    assert all(not kafka_id(number).startswith("-") for number in range(500))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("", 0), ("a", 97), ("payments.settle", None), ("Aa", 2112), ("BB", 2112), ("polygenelubricants", -(2**31))],
+)
+def test_names_are_hashed_as_java_does(text: str, code: int | None) -> None:
+    slow = 0
+    for char in text:
+        slow = (31 * slow + ord(char)) % (1 << 32)
+    slow -= (1 << 32) if slow >= 1 << 31 else 0
+    assert java_hash(text) == slow
+    assert code is None or java_hash(text) == code
+
+
+def test_characters_beyond_16_bits_are_hashed_as_two() -> None:
+    assert java_hash("🚀") == 31 * 0xD83D + 0xDE80
+    assert 0 <= offsets_partition("🚀") < 50
+
+
+def test_a_manual_clock_moves_only_forward() -> None:
+    clock = ManualClock(100.0)
+    clock.advance(2.5)
+    assert clock.now() == 102.5
+    with pytest.raises(ValueError, match="back"):
+        clock.advance(-1)
+    assert RealClock().now() > 1.7e9

@@ -1,0 +1,198 @@
+"""Groups of each type pass through the states of their protocol, and tell what real coordinators tell."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from kgtui.protocol import connect, consumer, registry
+from kgtui.simulator import ManualClock, Simulator
+from kgtui.simulator.groups.base import Client, Group, Reads
+from kgtui.simulator.groups.classic import ClassicGroup
+from kgtui.simulator.groups.consumer import ConsumerGroup
+from kgtui.simulator.groups.payload import ConnectPayload, ConsumerPayload, RawPayload, RegistryPayload
+from kgtui.simulator.groups.share import ShareGroup
+from kgtui.simulator.groups.streams import Part, StreamsGroup
+from kgtui.simulator.habits import Steady, Stuck
+from kgtui.simulator.life import Settled, Shifts
+from kgtui.simulator.topics import Topic
+
+TOPIC = Topic("orders.placed", partitions=6)
+GROWING = Shifts(100.0, ((0, 1), (0, 1, 2)))
+
+
+def states(group: Group, times: range) -> list[str]:
+    """The states that follow each other."""
+    seen = [group.state(t) for t in times]
+    return seen[:1] + [after for before, after in pairwise(seen) if before != after]
+
+
+def described(group: Group, t: float) -> dict[str, Any]:
+    return group.describe(t, operations=0)
+
+
+def test_a_classic_group_rebalances_as_a_whole() -> None:
+    group = ClassicGroup("g", GROWING, [Reads(TOPIC)])
+    assert states(group, range(90, 200)) == ["Stable", "PreparingRebalance", "CompletingRebalance", "Stable"]
+
+
+def test_only_a_stable_classic_group_tells_protocol_and_member_bytes() -> None:
+    group = ClassicGroup("g", GROWING, [Reads(TOPIC)], payload=ConsumerPayload("range"))
+    stable, moving = described(group, 150), described(group, 101)
+    assert stable["ProtocolData"] == "range"
+    assert moving["ProtocolData"] == ""
+    assert moving["ProtocolType"] == "consumer"
+    assert len(moving["Members"]) == 3
+    assert all(row["MemberMetadata"] == b"" == row["MemberAssignment"] for row in moving["Members"])
+    owned = [consumer.assignment(row["MemberAssignment"]) for row in stable["Members"]]
+    assert sorted(p for parts in owned for _, ps in parts or () for p in ps) == [0, 1, 2, 3, 4, 5]
+    wanted = consumer.subscription(stable["Members"][0]["MemberMetadata"])
+    assert wanted is not None
+    assert wanted.topics == ("orders.placed",)
+
+
+def test_a_group_that_everybody_left_is_empty_and_commits_nothing_more() -> None:
+    group = ClassicGroup("g", Shifts(100.0, ((0,), ())), [Reads(TOPIC, Steady())])
+    assert group.state(150) == "Empty"
+    assert described(group, 150)["Members"] == []
+    assert list(group.commits(110)) == list(group.commits(190))
+    assert list(group.commits(190)) != list(group.commits(290))
+
+
+def test_consumers_move_to_their_target_one_after_the_other() -> None:
+    group = ConsumerGroup("g", GROWING, [Reads(TOPIC)], epoch=10)
+    assert states(group, range(90, 200)) == ["Stable", "Assigning", "Reconciling", "Stable"]
+    assigning, middle, stable = described(group, 100.5), described(group, 105), described(group, 150)
+    assert (assigning["GroupEpoch"], assigning["AssignmentEpoch"]) == (11, 10)
+    assert (middle["GroupEpoch"], middle["AssignmentEpoch"]) == (11, 11)
+    arrived = [row["Assignment"] == row["TargetAssignment"] for row in middle["Members"]]
+    assert True in arrived
+    assert False in arrived
+    assert {row["MemberEpoch"] for row in middle["Members"]} > {11}
+    assert all(row["Assignment"] == row["TargetAssignment"] for row in stable["Members"])
+    assert {row["MemberEpoch"] for row in stable["Members"]} == {11}
+
+
+@pytest.mark.parametrize("t", [100.5, 102.0, 104.0, 106.0, 108.0, 150.0])
+def test_no_partition_is_ever_owned_twice_in_a_consumer_group(t: float) -> None:
+    group = ConsumerGroup("g", GROWING, [Reads(TOPIC)])
+    owned = [
+        (row["TopicName"], partition)
+        for member in described(group, t)["Members"]
+        for row in member["Assignment"]["TopicPartitions"]
+        for partition in row["Partitions"]
+    ]
+    assert len(owned) == len(set(owned))
+
+
+def test_a_group_in_migration_has_members_of_both_protocols() -> None:
+    group = ConsumerGroup("g", Settled(3), [Reads(TOPIC)], classic=frozenset({1}))
+    assert [row["MemberType"] for row in described(group, 5)["Members"]] == [1, 0, 1]
+
+
+def test_a_share_group_gives_partitions_to_several_members_and_keeps_its_epochs_apart() -> None:
+    group = ShareGroup("g", Shifts(100.0, ((0, 1, 2), ())), [Reads(TOPIC, without=frozenset({3}))], epoch=4)
+    live, left = described(group, 50), described(group, 150)
+    owners = [p for row in live["Members"] for tp in row["Assignment"]["TopicPartitions"] for p in tp["Partitions"]]
+    assert set(owners) == set(range(6))
+    assert len(owners) > 6
+    assert (left["GroupState"], left["GroupEpoch"], left["AssignmentEpoch"]) == ("Empty", 5, 4)
+    assert list(group.commits(50)) == []
+    ((_, rows),) = group.start_offsets(50)
+    assert rows[3] == (3, -1, -1)
+    assert all(start > 0 and lag >= 0 for p, start, lag in rows if p != 3)
+
+
+def test_the_lag_of_a_share_group_is_less_than_its_distance_to_the_end() -> None:
+    group = ShareGroup("g", Settled(2), [Reads(TOPIC, Stuck(100))], in_flight=30)
+    ((_, rows),) = group.start_offsets(0)
+    assert {lag for _, _, lag in rows} == {70}
+
+
+def streams_group(**changes: Any) -> StreamsGroup:
+    parts = [Part(("orders.placed",), 6), Part((), 6, repartition=("g-r",), changelogs=("g-c",))]
+    life = Shifts(100.0, ((0, 1, 2), (0, 1, 2, 3)))
+    return StreamsGroup("g", life, [Reads(TOPIC)], topology=parts, standbys=1, **changes)
+
+
+def test_a_streams_group_has_each_task_active_once_and_warms_up_what_moved() -> None:
+    group = streams_group()
+    assert states(group, range(90, 200)) == ["Stable", "Assigning", "Reconciling", "Stable"]
+    for t in (50.0, 120.0, 190.0):
+        roles = [row["Assignment"] for row in described(group, t)["Members"]]
+        active = [(task["SubtopologyId"], p) for r in roles for task in r["ActiveTasks"] for p in task["Partitions"]]
+        assert sorted(active) == sorted((part, p) for part in "01" for p in range(6))
+        standby = [(task["SubtopologyId"], p) for r in roles for task in r["StandbyTasks"] for p in task["Partitions"]]
+        assert sorted(standby) == [("1", p) for p in range(6)], "only the stateful tasks have standbys"
+        warm = [task for r in roles for task in r["WarmupTasks"]]
+        assert bool(warm) == (t == 120.0)
+
+
+def test_threads_of_one_process_share_process_id_and_host() -> None:
+    members = described(streams_group(), 50)["Members"]
+    assert members[0]["ProcessId"] == members[1]["ProcessId"] != members[2]["ProcessId"]
+    assert members[0]["ClientHost"] == members[1]["ClientHost"]
+    assert members[0]["ClientId"].endswith("StreamThread-1-consumer")
+
+
+def test_a_streams_group_that_is_not_ready_assigns_nothing() -> None:
+    group = streams_group(pace=(("NotReady", 50.0),))
+    answer = described(group, 110)
+    assert answer["GroupState"] == "NotReady"
+    assert all(not any(row["Assignment"].values()) for row in answer["Members"])
+
+
+@pytest.mark.parametrize(("name", "version"), [("default", 0), ("compatible", 1), ("sessioned", 2)])
+def test_connect_workers_share_connectors_and_tasks(name: str, version: int) -> None:
+    payload = ConnectPayload(name, (("sink", 3), ("source", 1)))
+    group = ClassicGroup("c", Settled(2), protocol="connect", payload=payload, client=Client("worker"))
+    rows = described(group, 5)["Members"]
+    given = [connect.assignment(row["MemberAssignment"]) for row in rows]
+    said = [connect.subscription(row["MemberMetadata"]) for row in rows]
+    assert all(one is not None and one.version == version and one.leader == rows[0]["MemberId"] for one in given)
+    assert [one.url for one in said if one] == [f"http://worker-{n}.connect.svc:8083/" for n in (0, 1)]
+    tasks = sorted((name, t) for one in given if one for name, ts in one.assigned for t in ts)
+    assert tasks == sorted([("sink", -1), ("sink", 0), ("sink", 1), ("sink", 2), ("source", -1), ("source", 0)])
+
+
+def test_registries_agree_on_a_primary_that_may_be_one() -> None:
+    payload = RegistryPayload(ineligible=frozenset({0}))
+    rows = described(ClassicGroup("s", Settled(2), protocol="sr", payload=payload), 5)["Members"]
+    given = {registry.assignment(row["MemberAssignment"]) for row in rows}
+    assert len(given) == 1
+    (one,) = given
+    assert one is not None
+    assert one.master == rows[1]["MemberId"]
+    refused = ClassicGroup("s", Settled(2), protocol="sr", payload=RegistryPayload(duplicate=True))
+    answer = registry.assignment(described(refused, 5)["Members"][0]["MemberAssignment"])
+    assert answer is not None
+    assert (answer.error, answer.master) == (registry.DUPLICATE_URLS, None)
+
+
+def test_foreign_members_carry_what_they_like() -> None:
+    group = ClassicGroup("f", Settled(1), protocol="x", payload=RawPayload("p", b"\1", b"\2"))
+    (row,) = described(group, 5)["Members"]
+    assert (row["MemberMetadata"], row["MemberAssignment"]) == (b"\1", b"\2")
+
+
+def test_static_members_have_instance_ids_and_racks_are_spread() -> None:
+    client = Client("web", static=True, racks=("a", "b"))
+    rows = described(ConsumerGroup("g", Settled(3), [Reads(TOPIC)], client=client), 5)["Members"]
+    assert [row["InstanceId"] for row in rows] == ["web-0", "web-1", "web-2"]
+    assert [row["RackId"] for row in rows] == ["a", "b", "a"]
+
+
+def test_two_clusters_of_one_seed_are_the_same_and_of_another_are_not() -> None:
+    def picture(seed: int) -> list[object]:
+        world = Simulator(groups=400, seed=seed, clock=ManualClock()).world
+        world.population.settle(500.0) if world.population else None
+        found = [world.find(name) for name in (*world.groups, *(world.population.index if world.population else ()))]
+        return [(group.describe(500.0, operations=0), list(map(str, group.commits(0)))) for group in found if group]
+
+    def without_objects(picture: list[object]) -> list[object]:
+        return [row[0] for row in picture if isinstance(row, tuple)]
+
+    assert without_objects(picture(3)) == without_objects(picture(3))
+    assert without_objects(picture(3)) != without_objects(picture(4))

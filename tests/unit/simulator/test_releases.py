@@ -1,0 +1,68 @@
+"""The table of versions is what Kafka's own schemas say."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from kgtui.errors import UsageError
+from kgtui.protocol.messages import APIS
+from kgtui.simulator.releases import RANGES, Ranges, offered, release, releases
+from tests import jars
+
+
+def ranges_in(jar: Path) -> Ranges:
+    """The versions of our APIs that the schemas inside a `kafka-clients` jar call valid and stable."""
+    ranges: Ranges = {}
+    with zipfile.ZipFile(jar) as archive:
+        for name in archive.namelist():
+            if name.startswith("common/message/") and name.endswith("Request.json"):
+                text = re.sub(r"//[^\n]*", "", archive.read(name).decode()).strip()
+                schema, _ = json.JSONDecoder().raw_decode(text)
+                if schema["apiKey"] not in APIS or schema["validVersions"] == "none":
+                    continue
+                low, _, high = schema["validVersions"].partition("-")
+                top = int(high or low) - (1 if schema.get("latestVersionUnstable") else 0)
+                if int(low) <= top:
+                    ranges[schema["apiKey"]] = (int(low), top)
+    return ranges
+
+
+@pytest.mark.parametrize("version", jars.CLIENT_VERSIONS)
+def test_the_table_is_what_the_schemas_of_the_release_say(version: str) -> None:
+    assert RANGES[".".join(version.split(".")[:2])] == ranges_in(jars.clients_jar(version))
+
+
+def test_the_newest_broker_of_the_tests_is_in_the_table() -> None:
+    folder = Path(jars.classpath("4.3.1")).parent
+    assert RANGES["4.3"] == ranges_in(folder / "kafka-clients-4.3.1.jar")
+
+
+def test_only_what_our_tables_speak_is_offered() -> None:
+    for name in RANGES:
+        for key, (low, high) in release(name).ranges.items():
+            assert APIS[key].low <= low <= high <= APIS[key].high
+    assert offered({9: (20, 21), 999: (0, 1)}) == {}
+
+
+def test_newer_types_come_with_their_releases() -> None:
+    first = {
+        kind: next(name for name in RANGES if release(name).has_type(kind)) for kind in ("consumer", "share", "streams")
+    }
+    assert first == {"consumer": "3.8", "share": "4.1", "streams": "4.2"}
+    assert release("2.4").has_type("classic")
+
+
+def test_a_patch_number_makes_no_difference_and_lists_are_taken_in_turn() -> None:
+    assert release("3.9.2") == release("3.9")
+    assert [found.name for found in releases("2.4, 4.4")] == ["2.4", "4.4"]
+
+
+@pytest.mark.parametrize("name", ["1.0", "five", "4", "99.1"])
+def test_an_unknown_release_is_refused_by_name(name: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(repr(name))):
+        release(name)
