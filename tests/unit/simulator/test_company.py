@@ -1,0 +1,119 @@
+"""The demo company has a bit of everything that a user should be able to see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.protocol.messages import DESCRIBE_GROUPS, LIST_GROUPS, OFFSET_FETCH
+from kgtui.simulator import ManualClock, Simulator
+from kgtui.simulator.company import hostile
+from kgtui.simulator.groups.consumer import ConsumerGroup
+from tests.unit.simulator.wire import ask
+
+if TYPE_CHECKING:
+    from kgtui.simulator.groups.base import Group
+
+
+@pytest.fixture(scope="module")
+def company() -> Simulator:
+    return Simulator(clock=ManualClock())
+
+
+def of(simulator: Simulator, name: str) -> Group:
+    group = simulator.world.find(name)
+    assert group is not None
+    return group
+
+
+def lag(simulator: Simulator, name: str, t: float) -> int:
+    return sum(
+        read.topic.log_ends(t)[partition] - offset
+        for read, pairs in of(simulator, name).commits(t)
+        for partition, offset in pairs
+    )
+
+
+def test_every_type_and_protocol_is_there(company: Simulator) -> None:
+    groups = company.world.groups.values()
+    assert {group.type for group in groups} == {"classic", "consumer", "share", "streams"}
+    assert {group.protocol for group in groups} >= {"consumer", "connect", "sr", "share", "streams", ""}
+    assert len(groups) > 100
+
+
+def test_within_some_minutes_every_state_is_seen(company: Simulator) -> None:
+    seen = {(group.type, group.state(t)) for t in range(400) for group in company.world.groups.values()}
+    assert seen >= {
+        *(("classic", state) for state in ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")),
+        *(("consumer", state) for state in ("Empty", "Assigning", "Reconciling", "Stable")),
+        *(("share", state) for state in ("Empty", "Stable")),
+        *(("streams", state) for state in ("Empty", "NotReady", "Assigning", "Reconciling", "Stable")),
+    }
+
+
+def test_groups_are_in_the_health_that_they_are_meant_to_be_in(company: Simulator) -> None:
+    assert lag(company, "payments.settle", 600) < 12 * 18 * 20
+    assert lag(company, "payments.refund", 600) > lag(company, "payments.refund", 60) > 200_000
+    assert lag(company, "orders.ship", 30) > 5 * lag(company, "orders.ship", 500)
+    assert lag(company, "orders.archive", 600) > lag(company, "orders.archive", 0) > 0
+    lost = of(company, "fraud.score")
+    ((read, pairs),) = lost.commits(60)
+    assert all(offset < read.topic.log_starts(60)[partition] for partition, offset in pairs)
+    commits = {read.topic.name: [p for p, _ in pairs] for read, pairs in of(company, "customers.export").commits(60)}
+    assert commits == {"customers.changed": [0, 1]}
+    states = {of(company, "orders.enrich").state(t) for t in range(30)}
+    assert states == {"PreparingRebalance", "CompletingRebalance", "Stable"}
+    migrating = of(company, "web.recommend")
+    assert isinstance(migrating, ConsumerGroup)
+    assert migrating.classic
+
+
+async def test_hostile_names_survive_the_wire_and_can_be_described_and_fetched(company: Simulator) -> None:
+    async with Simulator(clock=ManualClock()) as cluster:
+        for node in (1, 2, 3):
+            listed = [row["GroupId"] for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]]
+            mine = [name for name in hostile.NAMES if cluster.world.coordinator(name) == node]
+            assert set(mine) <= set(listed)
+            described = (await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": mine}))["Groups"]
+            assert [(row["GroupId"], row["ErrorCode"]) for row in described] == [(name, 0) for name in mine]
+            wanted = {"Groups": [{"GroupId": name, "Topics": None} for name in mine]}
+            fetched = (await ask(cluster, node, OFFSET_FETCH, wanted))["Groups"]
+            assert [row["GroupId"] for row in fetched if row["Topics"]] == mine
+
+
+def test_hostile_names_are_what_the_page_of_bad_input_lists() -> None:
+    names = hostile.NAMES
+    assert {len(name) for name in names} >= {249, 32_000}
+    assert "[/red]" in names
+    for part in ("\x1b", "\n", "\u202e", "🚀", "\x9b", "\x00"):
+        assert any(part in name for name in names)
+    assert len(set(names)) == len(names)
+
+
+async def test_the_wild_scenario_has_what_breaks_kafkas_tools() -> None:
+    cluster = Simulator(scenario="wild", clock=ManualClock())
+    gone = [
+        read.topic for read, _ in of(cluster, "iot.migrate").commits(5) if read.topic.name not in cluster.world.topics
+    ]
+    assert [topic.name for topic in gone] == ["iot.raw"]
+    assert (
+        of(cluster, "node.mailmerge").describe(5, operations=0)["Members"][0]["MemberAssignment"] == b"\xde\xad\xbe\xef"
+    )
+
+
+async def test_the_other_scenarios_have_what_they_say() -> None:
+    plain = Simulator(scenario="plain", groups=40, clock=ManualClock()).world
+    assert plain.groups == {}
+    assert plain.population is not None
+    assert len(plain.population.index) == 40
+    empty = Simulator(scenario="empty", groups=40, clock=ManualClock()).world
+    assert empty.groups == {}
+    assert empty.population is None
+    assert "orders.placed" in empty.topics
+
+
+async def test_generated_groups_fill_up_to_the_number_asked_for() -> None:
+    world = Simulator(groups=500, clock=ManualClock()).world
+    assert world.population is not None
+    assert len(world.groups) + len(world.population.index) == 500

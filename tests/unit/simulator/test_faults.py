@@ -1,0 +1,214 @@
+"""Bad days happen when they are ordered, to whom they are ordered, and end when they are ended."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.errors import DecodeError
+from kgtui.protocol.messages import (
+    API_VERSIONS,
+    CONSUMER_GROUP_DESCRIBE,
+    DELETE_GROUPS,
+    DESCRIBE_CONFIGS,
+    DESCRIBE_GROUPS,
+    FIND_COORDINATOR,
+    LIST_GROUPS,
+    LIST_OFFSETS,
+    METADATA,
+    OFFSET_FETCH,
+)
+from tests.unit.simulator.wire import Wire, address, ask
+
+if TYPE_CHECKING:
+    from kgtui.simulator import Simulator
+
+ME = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}
+
+
+async def test_a_black_hole_accepts_and_never_answers_and_others_are_not_touched(cluster: Simulator) -> None:
+    cluster.faults.black_hole(2)
+    async with Wire(address(cluster, 2)) as wire:
+        wire.ask(API_VERSIONS, 4, ME)
+        waiting = asyncio.ensure_future(wire.read())
+        for _ in range(3):
+            assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
+        assert not waiting.done()
+        cluster.faults.black_hole(2, on=False)
+        assert await waiting is not None, "who waited is answered when it is over"
+
+
+async def test_a_client_that_leaves_a_black_hole_leaves_nothing_behind(cluster: Simulator) -> None:
+    async with Wire(address(cluster, 1)) as wire:
+        await wire.call(API_VERSIONS, 4, ME)
+        cluster.faults.black_hole(1)
+        wire.ask(LIST_GROUPS, 5, {})
+        (connection,) = cluster.servers[1].connections
+        assert connection.task is not None
+    await asyncio.wait([connection.task], timeout=5)
+    assert connection.task.done()
+    assert not cluster.servers[1].connections
+
+
+async def test_latency_delays_answers(cluster: Simulator) -> None:
+    cluster.faults.latency(1, 0.15)
+    loop = asyncio.get_running_loop()
+    begin = loop.time()
+    await ask(cluster, 1, LIST_GROUPS, {})
+    assert loop.time() - begin >= 0.15
+
+
+async def test_throttling_is_told_at_once_and_the_connection_rests(cluster: Simulator) -> None:
+    cluster.faults.throttle(1, 200)
+    loop = asyncio.get_running_loop()
+    async with Wire(address(cluster, 1)) as wire:
+        assert (await wire.call(LIST_GROUPS, 5, {}))["ThrottleTimeMs"] == 200
+        begin = loop.time()
+        await wire.call(LIST_GROUPS, 5, {})
+        assert loop.time() - begin >= 0.15
+    assert (await ask(cluster, 2, LIST_GROUPS, {}))["ThrottleTimeMs"] == 0
+
+
+async def test_a_cut_closes_connections_and_new_ones_work(cluster: Simulator) -> None:
+    async with Wire(address(cluster, 1)) as one, Wire(address(cluster, 2)) as other:
+        await one.call(LIST_GROUPS, 5, {})
+        await other.call(LIST_GROUPS, 5, {})
+        cluster.faults.cut(1)
+        assert await one.read() is None
+        await other.call(LIST_GROUPS, 5, {})
+    assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
+
+
+async def test_a_dead_broker_is_replaced_and_comes_back_on_its_port(cluster: Simulator) -> None:
+    world = cluster.world
+    before = {name: world.coordinator(name) for name in world.groups}
+    port = world.node(2).port
+    topic = world.topics["web.clicks"]
+    epochs = [world.leadership(topic, p).epoch for p in range(topic.partitions)]
+    await cluster.faults.kill(2)
+    with pytest.raises(OSError, match=r"refused|Connect call failed"):
+        await asyncio.open_connection("127.0.0.1", port)
+    answer = await ask(cluster, 1, METADATA, {"Topics": [{"Name": "web.clicks"}]})
+    assert [row["NodeId"] for row in answer["Brokers"]] == [1, 3]
+    partitions = answer["Topics"][0]["Partitions"]
+    assert {row["LeaderId"] for row in partitions} == {1, 3}
+    assert any(row["OfflineReplicas"] == [2] for row in partitions)
+    assert all(world.coordinator(name) in (1, 3) for name in before)
+    assert all(world.coordinator(name) == node for name, node in before.items() if node != 2)
+    await cluster.faults.restart(2)
+    assert world.node(2).port == port
+    assert {name: world.coordinator(name) for name in world.groups} == before
+    after = [world.leadership(topic, p).epoch for p in range(topic.partitions)]
+    assert any(new > old for old, new in zip(epochs, after, strict=True))
+    assert (await ask(cluster, 2, LIST_GROUPS, {}))["ErrorCode"] == 0
+
+
+async def test_without_any_broker_there_is_no_coordinator(cluster: Simulator) -> None:
+    async with Wire(address(cluster, 1)) as wire:
+        await wire.call(LIST_GROUPS, 5, {})
+        for node in (1, 2, 3):
+            await cluster.faults.kill(node)
+        assert await wire.read() is None
+    assert cluster.world.coordinator("payments.settle") == -1
+
+
+async def test_a_moved_coordinator_says_16_and_the_new_one_answers(cluster: Simulator) -> None:
+    name = "payments.settle"
+    was = cluster.world.coordinator(name)
+    now = was % 3 + 1
+    cluster.faults.move_coordinator(name, now)
+    old = await ask(cluster, was, DESCRIBE_GROUPS, {"Groups": [name]})
+    new = await ask(cluster, now, DESCRIBE_GROUPS, {"Groups": [name]})
+    found = await ask(cluster, was, FIND_COORDINATOR, {"CoordinatorKeys": [name]})
+    assert (old["Groups"][0]["ErrorCode"], new["Groups"][0]["ErrorCode"]) == (16, 0)
+    assert found["Coordinators"][0]["NodeId"] == now
+    listed = [row["GroupId"] for row in (await ask(cluster, now, LIST_GROUPS, {}))["Groups"]]
+    assert name in listed
+
+
+async def test_a_loading_coordinator_says_14_until_it_is_done(cluster: Simulator) -> None:
+    name = "payments.settle"
+    node = cluster.world.coordinator(name)
+    cluster.faults.load(node, 20)
+    wanted = {"Groups": [{"GroupId": name, "Topics": None}]}
+    assert (await ask(cluster, node, OFFSET_FETCH, wanted))["Groups"][0]["ErrorCode"] == 14
+    cluster.advance(21)
+    assert (await ask(cluster, node, OFFSET_FETCH, wanted))["Groups"][0]["ErrorCode"] == 0
+
+
+async def test_forbidden_groups_answer_30_everywhere(cluster: Simulator) -> None:
+    cluster.faults.forbid_groups(["payments.*"])
+    name = "payments.settle"
+    node = cluster.world.coordinator(name)
+    described = await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": [name]})
+    fetched = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]})
+    deleted = await ask(cluster, node, DELETE_GROUPS, {"GroupsNames": [name]})
+    found = await ask(cluster, node, FIND_COORDINATOR, {"CoordinatorKeys": [name]})
+    resource = {"ResourceType": 32, "ResourceName": name, "ConfigurationKeys": None}
+    configs = await ask(cluster, node, DESCRIBE_CONFIGS, {"Resources": [resource]})
+    rows = [described["Groups"][0], fetched["Groups"][0], deleted["Results"][0], found["Coordinators"][0]]
+    assert [row["ErrorCode"] for row in (*rows, configs["Results"][0])] == [30] * 5
+    listed = [row["GroupId"] for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]]
+    assert name in listed, "who may describe the cluster sees all names"
+    cluster.faults.forbid_cluster()
+    listed = [row["GroupId"] for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]]
+    assert name not in listed
+    assert listed
+    cluster.faults.clear()
+    assert (await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": [name]}))["Groups"][0]["ErrorCode"] == 0
+
+
+async def test_forbidden_topics_blank_members_and_hide_offsets(cluster: Simulator) -> None:
+    cluster.faults.forbid_topics(["payments.settled"])
+    name = "payments.ledger"
+    node = cluster.world.coordinator(name)
+    group = (await ask(cluster, node, CONSUMER_GROUP_DESCRIBE, {"GroupIds": [name]}))["Groups"][0]
+    assert (group["ErrorCode"], group["Members"]) == (29, [])
+    every = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]})
+    assert every["Groups"][0]["Topics"] == []
+    wanted = [{"Name": "payments.settled", "PartitionIndexes": [0]}]
+    some = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": wanted}]})
+    assert some["Groups"][0]["Topics"][0]["Partitions"][0]["ErrorCode"] == 29
+    bounds = [{"Name": "payments.settled", "Partitions": [{"PartitionIndex": 0, "Timestamp": -1}]}]
+    told = await ask(cluster, node, LIST_OFFSETS, {"ReplicaId": -1, "Topics": bounds})
+    assert told["Topics"][0]["Partitions"][0]["ErrorCode"] == 29
+    named = await ask(cluster, node, METADATA, {"Topics": [{"Name": "payments.settled"}]})
+    assert named["Topics"][0]["ErrorCode"] == 29
+    everything = await ask(cluster, node, METADATA, {"Topics": None})
+    assert "payments.settled" not in {row["Name"] for row in everything["Topics"]}
+
+
+async def test_an_ordered_error_comes_once(cluster: Simulator) -> None:
+    cluster.faults.fail(LIST_GROUPS.key, 15)
+    assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 15
+    assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
+
+
+@pytest.mark.parametrize("kind", ["truncated", "length", "garbage"])
+async def test_damaged_answers_cannot_be_decoded(cluster: Simulator, kind: str) -> None:
+    cluster.faults.damage(1, kind)
+    async with Wire(address(cluster, 1)) as wire:
+        await wire.call(API_VERSIONS, 4, ME)
+        with pytest.raises(DecodeError):
+            await wire.call(LIST_GROUPS, 5, {})
+        assert (await wire.call(LIST_GROUPS, 5, {}))["ErrorCode"] == 0
+
+
+async def test_an_answer_can_be_cut_or_belong_to_nobody(cluster: Simulator) -> None:
+    cluster.faults.damage(1, "cut")
+    async with Wire(address(cluster, 1)) as wire:
+        wire.ask(LIST_GROUPS, 5, {})
+        assert await wire.read() is None
+    cluster.faults.damage(1, "correlation")
+    async with Wire(address(cluster, 1)) as wire:
+        with pytest.raises(AssertionError):
+            await wire.call(LIST_GROUPS, 5, {})
+
+
+def test_faults_of_brokers_that_are_not_there_are_refused(cluster: Simulator) -> None:
+    with pytest.raises(KeyError, match="no broker 9"):
+        cluster.faults.black_hole(9)
+    with pytest.raises(ValueError, match="rust"):
+        cluster.faults.damage(1, "rust")

@@ -1,0 +1,159 @@
+"""Brokers of older releases answer as they did, and clusters of several releases mix them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgtui.errors import UsageError
+from kgtui.protocol.messages import (
+    API_VERSIONS,
+    CONSUMER_GROUP_DESCRIBE,
+    DESCRIBE_GROUPS,
+    DESCRIBE_SHARE_GROUP_OFFSETS,
+    LIST_GROUPS,
+    METADATA,
+    OFFSET_FETCH,
+    SHARE_GROUP_DESCRIBE,
+    STREAMS_GROUP_DESCRIBE,
+)
+from kgtui.simulator import ManualClock, Simulator
+from tests.unit.simulator.wire import Wire, address, ask
+
+
+def old(version: str, **options: int) -> Simulator:
+    return Simulator(kafka_version=version, clock=ManualClock(), **options)  # type: ignore[arg-type]
+
+
+async def test_a_2_4_broker_speaks_what_2_4_spoke() -> None:
+    async with old("2.4") as cluster:
+        answer = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "a", "ClientSoftwareVersion": "1"}, 3)
+        ranges = {row["ApiKey"]: (row["MinVersion"], row["MaxVersion"]) for row in answer["ApiKeys"]}
+        assert ranges[16] == (0, 3)
+        assert ranges[9] == (1, 6)
+        assert ranges[10] == (0, 3)
+        assert 69 not in ranges
+        assert answer["FinalizedFeatures"] == []
+        for node in (1, 2, 3):
+            listed = (await ask(cluster, node, LIST_GROUPS, {}, 3))["Groups"]
+            assert {row["GroupState"] for row in listed} == {""}
+            async with Wire(address(cluster, node)) as wire:
+                wire.ask(LIST_GROUPS, 4, {})
+                assert await wire.read() is None
+
+
+@pytest.mark.parametrize(
+    ("version", "types"),
+    [
+        ("2.4", {"classic"}),
+        ("3.3", {"classic"}),
+        ("3.9", {"classic", "consumer"}),
+        ("4.1", {"classic", "consumer", "share"}),
+        ("4.4", {"classic", "consumer", "share", "streams"}),
+    ],
+)
+async def test_types_that_a_release_does_not_know_are_not_there(version: str, types: set[str]) -> None:
+    async with old(version, groups=300) as cluster:
+        population = cluster.world.population
+        assert population is not None
+        assert {group.type for group in cluster.world.groups.values()} == types
+        assert {population.type_of(name) for name in population.index} == types
+
+
+async def test_the_old_coordinator_compares_states_by_exact_case() -> None:
+    async with old("3.3") as cluster:
+
+        async def count(state: str) -> int:
+            return sum(
+                [len((await ask(cluster, n, LIST_GROUPS, {"StatesFilter": [state]}, 4))["Groups"]) for n in (1, 2, 3)]
+            )
+
+        assert await count("Empty") > 5
+        assert await count("empty") == 0
+
+
+async def test_a_loading_coordinator_lists_half_before_and_nothing_since_the_new_coordinator() -> None:
+    for version, listed in (("3.3", True), ("4.4", False)):
+        async with old(version) as cluster:
+            cluster.faults.load(1, 30)
+            answer = await ask(cluster, 1, LIST_GROUPS, {}, 4)
+            assert answer["ErrorCode"] == 14
+            assert bool(answer["Groups"]) == listed
+            cluster.advance(31)
+            assert (await ask(cluster, 1, LIST_GROUPS, {}, 4))["ErrorCode"] == 0
+
+
+async def test_on_4_1_share_groups_are_advertised_and_switched_off() -> None:
+    async with old("4.1") as cluster:
+        node = cluster.world.coordinator("jobs.run")
+        described = await ask(cluster, node, SHARE_GROUP_DESCRIBE, {"GroupIds": ["jobs.run"]})
+        assert (described["Groups"][0]["ErrorCode"], described["Groups"][0]["ErrorMessage"]) == (35, None)
+        wanted = {"Groups": [{"GroupId": "jobs.run", "Topics": None}]}
+        offsets = await ask(cluster, node, DESCRIBE_SHARE_GROUP_OFFSETS, wanted, 0)
+        assert offsets["Groups"][0]["ErrorCode"] == 35
+        async with Wire(address(cluster, node)) as wire:
+            wire.ask(STREAMS_GROUP_DESCRIBE, 0, {"GroupIds": []})
+            assert await wire.read() is None, "an API that is not advertised closes the connection"
+
+
+async def test_features_are_switched_by_option() -> None:
+    for version, features, code in (("4.1", {"share.version": 1}, 0), ("4.4", {"share.version": 0}, 35)):
+        async with Simulator(kafka_version=version, features=features, clock=ManualClock()) as cluster:
+            node = cluster.world.coordinator("jobs.run")
+            described = await ask(cluster, node, SHARE_GROUP_DESCRIBE, {"GroupIds": ["jobs.run"]})
+            assert described["Groups"][0]["ErrorCode"] == code
+            said = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "a", "ClientSoftwareVersion": "1"})
+            assert ("share.version" in {row["Name"] for row in said["FinalizedFeatures"]}) == (code == 0)
+
+
+async def test_3_9_gives_no_message_and_no_member_type() -> None:
+    async with old("3.9") as cluster:
+        node = cluster.world.coordinator("payments.settle")
+        wrong = await ask(cluster, node, CONSUMER_GROUP_DESCRIBE, {"GroupIds": ["payments.settle"]}, 0)
+        assert (wrong["Groups"][0]["ErrorCode"], wrong["Groups"][0]["ErrorMessage"]) == (69, None)
+        node = cluster.world.coordinator("web.recommend")
+        right = await ask(cluster, node, CONSUMER_GROUP_DESCRIBE, {"GroupIds": ["web.recommend"]}, 0)
+        assert {row["MemberType"] for row in right["Groups"][0]["Members"]} == {-1}
+        dead = await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": ["web.recommend"]}, 5)
+        assert (dead["Groups"][0]["ErrorCode"], dead["Groups"][0]["GroupState"]) == (0, "Dead")
+
+
+async def test_before_v8_one_group_is_fetched_at_a_time_and_v1_wants_partitions() -> None:
+    async with old("2.4") as cluster:
+        node = cluster.world.coordinator("audit.sink")
+        wanted = [{"Name": "audit.log", "PartitionIndexes": [0]}]
+        answer = await ask(cluster, node, OFFSET_FETCH, {"GroupId": "audit.sink", "Topics": wanted}, 1)
+        assert answer["Topics"][0]["Partitions"][0]["CommittedOffset"] > 0
+        wrong = await ask(cluster, node % 3 + 1, OFFSET_FETCH, {"GroupId": "audit.sink", "Topics": wanted}, 1)
+        assert wrong["Topics"][0]["Partitions"][0]["ErrorCode"] == 16
+
+
+async def test_in_a_mixed_cluster_each_broker_speaks_its_release_and_newer_types_live_where_they_can() -> None:
+    async with Simulator(brokers=4, kafka_version="2.4,4.4", clock=ManualClock()) as cluster:
+        names = [node.release.name for node in cluster.world.nodes]
+        assert names == ["2.4", "4.4", "2.4", "4.4"]
+        for name, group in cluster.world.groups.items():
+            if group.type != "classic":
+                assert cluster.world.coordinator(name) in (2, 4)
+        seen = set()
+        for node in (1, 2, 3, 4):
+            version = cluster.world.node(node).release.ranges[16][1]
+            rows = (await ask(cluster, node, LIST_GROUPS, {}, version))["Groups"]
+            seen |= {row["GroupId"] for row in rows}
+        assert seen == set(cluster.world.groups)
+
+
+@pytest.mark.parametrize(
+    "version", ["2.4", "2.8", "3.3", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4"]
+)
+async def test_every_release_can_be_simulated(version: str) -> None:
+    async with old(version) as cluster:
+        newest = cluster.world.node(1).release.ranges[3][1]
+        answer = await ask(cluster, 1, METADATA, {"Topics": []}, newest)
+        assert len(answer["Brokers"]) == 3
+
+
+def test_unknown_releases_and_scenarios_are_refused() -> None:
+    with pytest.raises(UsageError, match="0\\.8"):
+        Simulator(kafka_version="0.8")
+    with pytest.raises(UsageError, match="mars"):
+        Simulator(scenario="mars")

@@ -1,0 +1,131 @@
+"""A cluster in a process of its own: starts, obeys, and never outlives who started it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kgtui.errors import UsageError
+from kgtui.protocol.messages import LIST_GROUPS
+from kgtui.simulator import Options, SimulatorProcess, spawn
+from kgtui.simulator.options import add_arguments, options_from
+from kgtui.simulator.process import SimulatorError
+from tests.unit.simulator.wire import Wire
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has waited for yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for_end(pid: int, seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while alive(pid):
+        if time.monotonic() > deadline:
+            return False
+        os.sched_yield()
+    return True
+
+
+async def names(cluster: SimulatorProcess) -> set[str]:
+    found: set[str] = set()
+    for address in cluster.bootstrap.split(","):
+        async with Wire(address) as wire:
+            found |= {row["GroupId"] for row in (await wire.call(LIST_GROUPS, 5, {}))["Groups"]}
+    return found
+
+
+def test_it_serves_obeys_and_stops() -> None:
+    with spawn(Options(groups=300, brokers=2)) as cluster:
+        assert cluster.ready["groups"] == 300
+        assert [row["node"] for row in cluster.ready["brokers"]] == [1, 2]
+        assert len(asyncio.run(names(cluster))) == 300
+        assert cluster.control("coordinator", group="payments.settle")["node"] in (1, 2)
+        cluster.control("remove_group", name="payments.settle")
+        assert "payments.settle" not in asyncio.run(names(cluster))
+        cluster.control("kill", node=2)
+        assert cluster.control("stats")["served"][str(LIST_GROUPS.key)] == 4
+        with pytest.raises(SimulatorError, match="no order 'dance'"):
+            cluster.control("dance")
+        with pytest.raises(SimulatorError, match="no broker 7"):
+            cluster.control("black_hole", node=7)
+        with pytest.raises(SimulatorError, match="unexpected keyword"):
+            cluster.control("cut", nodule=1)
+        pid = cluster.pid
+    assert not alive(pid)
+    assert not cluster.running
+    with pytest.raises(SimulatorError):
+        cluster.control("stats")
+
+
+def test_a_taken_port_is_reported() -> None:
+    with spawn(Options(brokers=1)) as first, pytest.raises(SimulatorError, match="address already in use"):
+        spawn(Options(brokers=1, listen=first.bootstrap))
+
+
+def test_it_ends_when_its_parent_is_killed() -> None:
+    script = (
+        "import sys\n"
+        "from kgtui.simulator import Options, spawn\n"
+        "print(spawn(Options(brokers=1)).pid, flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    assert parent.stdout is not None
+    assert parent.stdin is not None
+    child = int(parent.stdout.readline())
+    assert alive(child)
+    parent.kill()
+    parent.wait()
+    parent.stdin.close()
+    parent.stdout.close()
+    assert wait_for_end(child)
+
+
+def test_options_survive_the_command_line() -> None:
+    options = Options(
+        listen="127.0.0.1:19092",
+        brokers=5,
+        groups=70,
+        partitions=3,
+        seed=9,
+        kafka_version="3.9,4.4",
+        scenario="wild",
+        churn=0.02,
+        features={"share.version": 0},
+    )
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    assert options_from(parser.parse_args(options.arguments())) == options
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"brokers": 0},
+        {"groups": -1},
+        {"churn": 2.0},
+        {"scenario": "mars"},
+        {"kafka_version": "0.8"},
+        {"listen": "here"},
+        {"listen": "127.0.0.1:65535", "brokers": 3},
+    ],
+    ids=str,
+)
+def test_options_that_make_no_sense_are_refused(bad: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        Options(**bad)  # type: ignore[arg-type]
