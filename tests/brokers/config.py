@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,13 +36,14 @@ class Ports:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on at the moment."""
+    """Ports of loopback that nobody listens on, below those that systems give to outgoing connections."""
     with ExitStack() as held:
-        found = []
-        for _ in range(count):
+        found: list[int] = []
+        while len(found) < count:
             probe = held.enter_context(socket.socket())
-            probe.bind((HOST, 0))
-            found.append(int(probe.getsockname()[1]))
+            with suppress(OSError):
+                probe.bind((HOST, random.randrange(20_000, 32_000)))
+                found.append(int(probe.getsockname()[1]))
         return found
 
 
