@@ -1,0 +1,207 @@
+"""Who has what, who shall have it, what must still move and who holds it up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kgtui.model.assignment import MOST_INFERRED, Assignment, Status, assignment_of
+from kgtui.model.group import GroupDescription
+from kgtui.model.holding import Item, items_of
+from kgtui.model.members import (
+    ConnectWorker,
+    Member,
+    StreamsAssignment,
+    StreamsMember,
+    Subtopology,
+    TopicInfo,
+    Topology,
+)
+from kgtui.model.offsets import CommittedOffset, GroupOffsets
+from tests.scripted import member
+
+
+def group(*members: Member, **changes: Any) -> GroupDescription:
+    values: dict[str, Any] = {"type": "consumer", "protocol": "consumer", "state": "Stable", "coordinator": 1} | changes
+    return GroupDescription("g", members=members, **values)
+
+
+def made(*members: Member, offsets: GroupOffsets | None = None, **changes: Any) -> Assignment:
+    found = assignment_of(group(*members, **changes), offsets)
+    assert found is not None
+    return found
+
+
+def status(found: Assignment, name: str, number: int, role: str = "") -> Status:
+    return next(one.status for one in found.placements if one.item == Item(name, number, role))
+
+
+def test_a_settled_group_has_nothing_to_move() -> None:
+    found = made(
+        member("a", assignment=(("t", (0, 1)),), target=(("t", (0, 1)),), epoch=3, topics=("t",)),
+        member("b", assignment=(("t", (2,)),), target=(("t", (2,)),), epoch=3, topics=("t",)),
+        group_epoch=3,
+        assignment_epoch=3,
+    )
+    assert found.targeted
+    assert found.count(Status.SETTLED) == len(found.placements) == 3
+    assert found.blockers == ()
+    assert found.idle == ()
+
+
+def test_a_partition_that_must_be_given_up_names_who_has_it() -> None:
+    found = made(
+        member("a", assignment=(("t", (0, 1)),), target=(("t", (0,)),), epoch=3),
+        member("b", assignment=(), target=(("t", (1,)),), epoch=4),
+        group_epoch=4,
+        assignment_epoch=4,
+    )
+    moving = next(one for one in found.placements if one.status is Status.LEAVING)
+    assert (moving.item, moving.owners, moving.targets, moving.waits_for) == (Item("t", 1), ("a",), ("b",), ("a",))
+    (blocker,) = found.blockers
+    assert (blocker.member_id, blocker.gives_up, blocker.waiting, blocker.behind) == ("a", 1, 1, 1)
+    assert found.idle == (), "b has nothing yet, but it is to get something"
+
+
+def test_a_partition_in_nobodys_hands_waits_for_whoever_is_behind() -> None:
+    """Kafka hides partitions that are pending revocation: they are in no member's assignment."""
+    found = made(
+        member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),
+        member("new", assignment=(), target=(("t", (1,)),), epoch=4),
+        group_epoch=4,
+        assignment_epoch=4,
+    )
+    arriving = next(one for one in found.placements if one.status is Status.ARRIVING)
+    assert arriving.waits_for == ("slow",)
+    assert [one.member_id for one in found.blockers] == ["slow"]
+
+
+def test_a_free_partition_waits_for_the_member_that_shall_take_it() -> None:
+    found = made(member("new", assignment=(), target=(("t", (0,)),), epoch=4), group_epoch=4, assignment_epoch=4)
+    assert found.placements[0].waits_for == ("new",)
+
+
+def test_a_static_member_that_left_holds_its_place() -> None:
+    found = made(
+        member("a", assignment=(("t", (0,)),), target=(), epoch=-2),
+        member("b", assignment=(), target=(("t", (0,)),), epoch=4),
+        group_epoch=4,
+        assignment_epoch=4,
+    )
+    assert found.blockers[0].member_id == "a"
+    assert found.blockers[0].behind is None
+
+
+def test_partitions_that_only_offsets_tell_of_are_unowned_or_not_subscribed() -> None:
+    offsets = GroupOffsets((CommittedOffset("t", 4, 1), CommittedOffset("old", 0, 1)))
+    found = made(member("a", assignment=(("t", (0, 1, 2, 3)),), topics=("t",)), offsets=offsets, type="classic")
+    assert status(found, "t", 4) is Status.UNOWNED
+    assert status(found, "old", 0) is Status.UNSUBSCRIBED
+    assert not found.targeted
+
+
+def test_a_hole_between_assigned_partitions_is_unowned() -> None:
+    found = made(member("a", assignment=(("t", (0, 2)),), topics=("t",)), type="classic")
+    assert status(found, "t", 1) is Status.UNOWNED
+
+
+def test_a_pattern_leaves_open_what_is_subscribed() -> None:
+    offsets = GroupOffsets((CommittedOffset("x", 0, 1),))
+    found = made(member("a", assignment=(), topics=(), regex="x.*"), offsets=offsets)
+    assert status(found, "x", 0) is Status.UNOWNED
+
+
+def test_an_unknown_assignment_is_not_called_unowned_or_idle() -> None:
+    """A classic group tells assignments only while Stable."""
+    offsets = GroupOffsets((CommittedOffset("t", 0, 1),))
+    found = made(member("a", assignment=None, topics=("t",)), offsets=offsets, type="classic")
+    assert status(found, "t", 0) is Status.UNKNOWN
+    assert found.untold == ("a",)
+    assert found.idle == ()
+    assert found.skews == ()
+
+
+def test_an_empty_group_leaves_its_partitions_unowned() -> None:
+    found = made(offsets=GroupOffsets((CommittedOffset("t", 0, 1),)), state="Empty")
+    assert status(found, "t", 0) is Status.UNOWNED
+
+
+def test_withheld_members_make_no_assignment() -> None:
+    assert assignment_of(GroupDescription("g", "share", "share", "Stable", 1, members=None)) is None
+
+
+def test_a_hostile_partition_number_does_not_make_two_thousand_million_rows() -> None:
+    found = made(member("a", assignment=(("t", (2**31 - 1,)),), topics=("t",)))
+    assert len(found.placements) == MOST_INFERRED + 1
+
+
+def test_share_groups_have_several_owners_and_no_target() -> None:
+    found = made(
+        member("a", assignment=(("t", (0,)),), epoch=1), member("b", assignment=(("t", (0,)),), epoch=1), type="share"
+    )
+    (only,) = found.placements
+    assert only.owners == ("a", "b")
+    assert only.targets is None
+    assert only.status is Status.SETTLED
+
+
+def _thread(name: str, now: StreamsAssignment, goal: StreamsAssignment | None = None) -> Member:
+    return member(name, streams=StreamsMember("p", 1, assignment=now, target=goal or now), epoch=5)
+
+
+def test_streams_tasks_move_by_role_and_missing_tasks_are_unowned() -> None:
+    topology = Topology(
+        1, (Subtopology("0", ("in",), changelog_topics=(TopicInfo("store", 3, 1),)), Subtopology("1", ("other",)))
+    )
+    tasks = StreamsAssignment
+    found = made(
+        _thread("a", tasks(active=(("0", (0,)),), warmup=(("0", (1,)),)), tasks(active=(("0", (0, 1)),))),
+        _thread("b", tasks(active=(("0", (1,)),)), tasks()),
+        type="streams",
+        protocol="streams",
+        topology=topology,
+        assignment_epoch=5,
+    )
+    assert status(found, "0", 0, "active") is Status.SETTLED
+    assert status(found, "0", 1, "active") is Status.LEAVING
+    assert status(found, "0", 1, "warmup") is Status.LEAVING
+    assert status(found, "0", 2, "active") is Status.UNOWNED
+    assert not [one for one in found.placements if one.item.name == "1"], "nothing tells how many tasks it has"
+
+
+def test_connect_work_that_is_revoked_must_be_given_up() -> None:
+    found = made(
+        member("w1", connect=ConnectWorker("http://w1", connectors=("c",), tasks=(("c", (0, 1)),), revoked=("c-1",))),
+        member("w2", connect=ConnectWorker("http://w2")),
+        type="classic",
+        protocol="connect",
+    )
+    assert status(found, "c", -1, "connector") is Status.SETTLED
+    assert status(found, "c", 1, "task") is Status.LEAVING
+    assert found.idle == ("w2",)
+
+
+def test_skew_is_the_heaviest_load_over_an_even_share() -> None:
+    found = made(
+        member("a", host="h1", rack="r1", assignment=(("t", (0, 1, 2)),)),
+        member("b", host="h1", rack="r2", assignment=(("t", (3,)),)),
+        member("c", host="h2", assignment=()),
+        member("d", host="h2", assignment=None),
+    )
+    by = {skew.by: skew for skew in found.skews}
+    assert by["member"].ratio == pytest.approx(3 / (4 / 3))
+    assert [(load.name, load.members, load.items) for load in by["host"].loads] == [("h1", 2, 4), ("h2", 1, 0)]
+    assert by["host"].ratio == pytest.approx(4 / (4 / 3 * 2))
+    assert [load.name for load in by["rack"].loads] == ["r1", "r2", None]
+
+
+def test_nothing_assigned_has_no_ratio() -> None:
+    found = made(member("a", assignment=()))
+    assert {skew.ratio for skew in found.skews} == {None}
+    assert found.idle == ("a",)
+
+
+def test_items_of_connect_are_connectors_and_tasks() -> None:
+    worker = member(connect=ConnectWorker("u", connectors=("c",), tasks=(("c", (0,)),)))
+    assert items_of(worker) == {Item("c", -1, "connector"), Item("c", 0, "task")}

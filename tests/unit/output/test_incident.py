@@ -1,0 +1,162 @@
+"""An incident's file: complete, private, free of secrets, and safe whatever the ids are."""
+
+from __future__ import annotations
+
+import json
+import stat
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.model.members import ConnectWorker
+from kgtui.model.snapshot import Reading, Snapshot, Summary
+from kgtui.output.incident import REMOVED, file_stem, incident, redact, render, write
+from kgtui.output.incident_markdown import code, fenced, markdown
+from tests.pilot.panes.data import HOSTILE, company, connect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kgtui.output.incident import Format
+
+
+def found(group: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
+    return incident(snapshot or company(), group, version="9.9")
+
+
+def test_json_says_what_is_known_and_by_which_tool() -> None:
+    read = json.loads(render(found("payments.settle"), "json"))
+    assert read["tool"] == "kgtui 9.9"
+    assert read["group"]["state"] == "Reconciling"
+    assert len(read["group"]["members"]) == 6
+    assert {one["status"] for one in read["assignment"]["unsettled"]} == {"leaving", "arriving"}
+    assert read["brokers"][3]["fault"]["name"] == "NO_ANSWER"
+    assert read["read_at"]["offsets"] == "2025-11-21T10:04:22.000Z"
+    assert read["command"].startswith("kafka-consumer-groups.sh ")
+
+
+def test_markdown_has_every_part() -> None:
+    text = markdown(found("payments.settle"))
+    assert text.startswith("# Group `payments.settle`\n")
+    for part in ("## Assignment", "## Members", "## Partitions", "## Config", "## Brokers", "kgtui 9.9"):
+        assert part in text
+    assert "500 lost" in text
+
+
+def test_sensitive_values_and_secrets_in_texts_are_not_there() -> None:
+    worker = replace(connect().members[0], connect=ConnectWorker("http://me:hunter2@w:8083"))  # type: ignore[index]
+    snapshot = company()
+    described = replace(connect(), members=(worker,))
+    snapshot = replace(snapshot, details=dict(snapshot.details) | {"connect-prod": Reading(described, 1.0)})
+    forms: tuple[Format, ...] = ("markdown", "json")
+    for form in forms:
+        text = render(found("connect-prod", snapshot), form).decode()
+        assert "hunter2" not in text
+    assert REMOVED in json.dumps(found("connect-prod", snapshot))
+    secrets = [row for row in found("payments.settle")["group"]["configs"] if row["sensitive"]]
+    assert [row["value"] for row in secrets] == [None]
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("http://u:p@h/x", f"http://{REMOVED}@h/x"),
+        ("password=hunter2 rest", f"password={REMOVED} rest"),
+        ('sasl.jaas.config="a b;"; x', f"sasl.jaas.config={REMOVED}; x"),
+        ("ssl.key.password: 'abc' ok", f"ssl.key.password: {REMOVED} ok"),
+        ("tokens of groups", "tokens of groups"),
+        ("http://host/path", "http://host/path"),
+    ],
+)
+def test_redact(text: str, clean: str) -> None:
+    assert redact(text) == clean
+
+
+def test_a_forbidden_group_has_its_fault_with_advice() -> None:
+    text = markdown(found("secret.group"))
+    assert "`GROUP_AUTHORIZATION_FAILED`" in text
+    assert "Ask for DESCRIBE" in text
+    assert "not read" in text
+
+
+def test_a_group_that_is_gone_is_exported_as_last_seen() -> None:
+    snapshot = company()
+    gone = replace(snapshot, groups={})
+    read = found("payments.settle", gone)
+    assert read["listed"] is False
+    assert read["group"]["state"] == "Reconciling"
+    assert "no longer listed" in markdown(read)
+
+
+def test_a_group_of_which_nothing_is_known_is_exported_too() -> None:
+    read = found("nowhere")
+    assert read["group"] == {"group": "nowhere"}
+    assert markdown(read).startswith("# Group `nowhere`")
+
+
+def test_groups_on_the_same_topics_are_the_surroundings() -> None:
+    summary = Summary(1, 5, 0, 1, ("payments.settled",), (), (), (), 1.0)
+    other = replace(summary, topics=("elsewhere",))
+    snapshot = replace(company(), summaries={"orders.enrich": summary, "legacy.export": other}, swept=2)
+    near = found("payments.settle", snapshot)["neighbours"]
+    assert [one["group"] for one in near["groups"]] == ["orders.enrich"]
+    assert "## Groups on the same topics" in markdown(found("payments.settle", snapshot))
+
+
+@pytest.mark.parametrize("text", ["a`b", "``", "`x`", "|", "a\nb", "<script>", "[x](y)", "\x1b[31m", " lead"])
+def test_a_code_span_cannot_be_left(text: str) -> None:
+    shown = code(text)
+    fence = shown[: len(shown) - len(shown.lstrip("`"))]
+    assert fence
+    assert shown.endswith(fence)
+    inner = shown[len(fence) : -len(fence)]
+    assert fence not in inner
+    assert "\n" not in inner
+    assert "\x1b" not in inner
+
+
+def test_a_fence_is_longer_than_what_it_holds() -> None:
+    assert fenced("````").startswith("`````\n")
+
+
+def test_hostile_ids_stay_in_their_cells() -> None:
+    text = markdown(found(HOSTILE))
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    table = [line for line in text.splitlines() if line.startswith("| `[/red]")]
+    assert len(table) == 1
+
+
+def test_a_pipe_in_an_id_does_not_end_the_cell() -> None:
+    snapshot = company()
+    described = snapshot.details["orders.enrich"].value
+    member = replace(described.members[0], client_id="a|b")  # type: ignore[index]
+    snapshot = replace(snapshot, details={"orders.enrich": Reading(replace(described, members=(member,)), 1.0)})
+    assert "`a\\|b`" in markdown(found("orders.enrich", snapshot))
+
+
+def test_the_file_is_private_and_never_written_over(tmp_path: Path) -> None:
+    folder = tmp_path / "state" / "exports"
+    first = write(folder, found("payments.settle"), "markdown")
+    second = write(folder, found("payments.settle"), "markdown")
+    assert first.name == "kgtui-payments.settle-20251121T100423Z.md"
+    assert second.name == "kgtui-payments.settle-20251121T100423Z-2.md"
+    assert stat.S_IMODE(first.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert first.read_text(encoding="utf-8").startswith("# Group")
+
+
+@pytest.mark.parametrize(
+    "group",
+    ["../../etc/passwd", "a/b", "", ".hidden", "x" * 32_000, HOSTILE, "\udcff", "-rf"],
+    ids=["up", "slash", "empty", "hidden", "long", "hostile", "surrogate", "option"],
+)
+def test_a_hostile_id_makes_a_plain_file_name_of_its_own(group: str, tmp_path: Path) -> None:
+    stem = file_stem(group)
+    assert "/" not in stem
+    assert stem.isascii()
+    assert len(stem) < 90
+    assert stem != file_stem(group + "2")
+    path = write(tmp_path, found(group), "json")
+    assert path.parent == tmp_path
