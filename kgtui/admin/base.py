@@ -103,7 +103,7 @@ class GroupAdmin(Protocol):
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
-        """Group configs with their sources, by name (KIP-848, KIP-1226); `NOT_SUPPORTED` before 3.7."""
+        """Group configs with their sources, by name (KIP-848, KIP-1226); `NOT_SUPPORTED` before 4.0."""
         ...
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.admin.faults import fault_of_code, not_supported
 from kgtui.client.pool import Lane
-from kgtui.errors import UnsupportedError
 from kgtui.model.answer import Answer, Coverage, Fault
 from kgtui.model.group import GroupConfig
-from kgtui.protocol.messages import CONSUMER_GROUP_DESCRIBE, DESCRIBE_CONFIGS
+from kgtui.protocol.messages import DESCRIBE_CONFIGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from kgtui.client.pool import Pool, Reply
 
 GROUP_RESOURCE = 32
+DOCUMENTED_FROM = 3  # DescribeConfigs version that tells types and documentation
+INVALID_REQUEST = 42  # what brokers before 4.0 answer: they do not know the resource type
 
 # Kafka's DescribeConfigsResponse.ConfigSource and ConfigType
 _SOURCES = {
@@ -48,27 +49,24 @@ async def read_configs(
     pool: Pool, node: int, groups: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
     """Configs of each group from any broker: group configs live in the cluster's metadata, not with the coordinator."""
-    try:
-        # Group configs came with the describe of KIP-848: brokers before it do not know the resource type.
-        await pool.version(node, CONSUMER_GROUP_DESCRIBE, timeout=deadline.left(), lane=lane)
-        request = {
-            "Resources": [
-                {"ResourceType": GROUP_RESOURCE, "ResourceName": group, "ConfigurationKeys": None} for group in groups
-            ],
-            "IncludeSynonyms": True,
-            "IncludeDocumentation": True,
-        }
-        reply: Reply[dict[str, Any]] = await pool.call(
-            node, DESCRIBE_CONFIGS, request, timeout=deadline.left(), lane=lane
-        )
-    except UnsupportedError:
-        faults = tuple(not_supported("reading group configs", broker=node, group=group) for group in groups)
-        return Answer({}, faults, Coverage(groups=(0, len(groups))))
+    version = await pool.version(node, DESCRIBE_CONFIGS, timeout=deadline.left(), lane=lane)
+    request = {
+        "Resources": [
+            {"ResourceType": GROUP_RESOURCE, "ResourceName": group, "ConfigurationKeys": None} for group in groups
+        ],
+        "IncludeSynonyms": True,
+        "IncludeDocumentation": version >= DOCUMENTED_FROM,
+    }
+    reply: Reply[dict[str, Any]] = await pool.call(
+        node, DESCRIBE_CONFIGS, request, timeout=deadline.left(), lane=lane, version=version
+    )
     rows: dict[str, tuple[GroupConfig, ...]] = {}
     failed: list[Fault] = []
     for result in reply.value["Results"]:
         group, code = result["ResourceName"], result["ErrorCode"]
-        if code:
+        if code == INVALID_REQUEST and group:
+            failed.append(not_supported("reading group configs", broker=node, group=group))
+        elif code:
             failed.append(
                 fault_of_code(code, message=result["ErrorMessage"], broker=node, group=group, asked="read configs")
             )

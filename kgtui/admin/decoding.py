@@ -147,23 +147,26 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     assignment = connect.assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    running = [(name, sorted(tasks)) for name, tasks in assignment.assigned]
-    revoked = [(name, sorted(tasks)) for name, tasks in assignment.revoked]
+    # A cooperative assignment (KIP-415) is an increment on what the worker said it had when it joined.
+    had = _units(subscription.allocation.assigned if subscription.allocation else ())
+    revoked = _units(assignment.revoked)
+    running = (had - revoked) | _units(assignment.assigned)
     return ConnectWorker(
         url=subscription.url,
         leader=None if leader_url is None else subscription.url == leader_url,
         leader_url=leader_url,
         config_offset=assignment.config_offset,
-        connectors=tuple(sorted(name for name, tasks in running if connect.CONNECTOR in tasks)),
-        tasks=tuple(
-            sorted((name, numbers) for name, tasks in running if (numbers := tuple(t for t in tasks if t >= 0)))
-        ),
-        revoked=tuple(
-            name if task == connect.CONNECTOR else f"{name}-{task}" for name, tasks in revoked for task in tasks
-        ),
+        connectors=tuple(sorted(name for name, task in running if task == connect.CONNECTOR)),
+        tasks=_by_topic((name, (task,)) for name, task in running if task != connect.CONNECTOR),
+        revoked=tuple(name if task == connect.CONNECTOR else f"{name}-{task}" for name, task in sorted(revoked)),
         delay_ms=assignment.delay_ms,
         error=assignment.error,
     )
+
+
+def _units(assigned: Iterable[tuple[str, Iterable[int]]]) -> set[tuple[str, int]]:
+    """Connectors and tasks one by one: `(connector, task number)`."""
+    return {(name, task) for name, tasks in assigned for task in tasks}
 
 
 def _registry_node(metadata: bytes, assigned: bytes) -> RegistryNode | None:

@@ -1,0 +1,1 @@
+"""Suites that the simulator and real brokers pass alike."""

@@ -1,0 +1,126 @@
+"""The groups of `tests.brokers.live` on the simulator: what a test expects of a real broker it expects here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from kgtui.simulator import ManualClock, Simulator
+from kgtui.simulator.groups.base import Client, Reads
+from kgtui.simulator.groups.classic import ClassicGroup
+from kgtui.simulator.groups.consumer import ConsumerGroup
+from kgtui.simulator.groups.payload import ConnectPayload, RegistryPayload
+from kgtui.simulator.groups.share import ShareGroup
+from kgtui.simulator.groups.streams import Part, StreamsGroup
+from kgtui.simulator.life import Settled
+from kgtui.simulator.topics import Topic
+from tests.brokers.live import LiveGroup, expected
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kgtui.simulator.groups.base import Group
+
+TopicPartition = tuple[str, int]
+TRIMMED = {("trimmed", 0): 50}  # log starts that are not 0
+DELETED = Topic("retired", partitions=1)
+DELETED_COMMIT = {0: 5}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StillTopic(Topic):
+    """A topic to which nobody writes."""
+
+    ends: Mapping[int, int] = field(default_factory=dict)
+    starts: Mapping[int, int] = field(default_factory=dict)
+
+    def ends_at_flow(self, flow: float) -> list[int]:
+        return [self.ends.get(partition, 0) for partition in range(self.partitions)]
+
+    def log_starts(self, t: float) -> list[int]:
+        return [self.starts.get(partition, 0) for partition in range(self.partitions)]
+
+
+@dataclass(frozen=True, slots=True)
+class Still:
+    """The habit of a group that commits nothing new."""
+
+    offsets: Mapping[int, int]
+
+    def positions(self, topic: Topic, t: float) -> list[int | None]:
+        return [self.offsets.get(partition) for partition in range(topic.partitions)]
+
+
+def groups_of(version: str) -> dict[str, LiveGroup]:
+    """The roles that a cluster of this version can play, with what is to be seen of them.
+
+    Args:
+        version: `2.4` to `4.4`, a comma list for a mixed cluster (which can play what its newest broker can).
+    """
+    newest = max(tuple(map(int, one.split("."))) for one in version.split(","))
+    roles = expected("4.3.1" if newest >= (4, 1) else "3.9.2")
+    if newest < (3, 8):
+        roles = {role: group for role, group in roles.items() if group.type == "classic"}
+    if newest < (4, 2):
+        roles = {role: group for role, group in roles.items() if group.type != "streams"}
+        # DescribeShareGroupOffsets v0 tells no lag.
+        roles |= {
+            role: replace(group, told_lag=dict.fromkeys(group.told_lag))  # type: ignore[arg-type]
+            for role, group in roles.items()
+            if group.type == "share"
+        }
+    return roles | {"static": replace(roles["static"], instance_ids=("static-billing-0", "static-billing-1"))}
+
+
+def simulator(version: str) -> Simulator:
+    """A cluster of three brokers on which nothing moves, with the groups of `groups_of`."""
+    features = {"share.version": 1} if version == "4.1" else None
+    cluster = Simulator(kafka_version=version, scenario="empty", clock=ManualClock(), features=features)
+    roles = groups_of(version)
+    topics = _topics(roles)
+    cluster.world.add_topics(topics.values())
+    cluster.world.add_groups(_group(role, group, topics) for role, group in roles.items())
+    return cluster
+
+
+def empty_group(cluster: Simulator, group: str) -> None:
+    """Add an Empty simple group with a commit."""
+    topic = cluster.world.topics["orders"]
+    cluster.world.add_groups([ClassicGroup(group, Settled(0), [Reads(topic, Still({0: 1}))], protocol="")])
+
+
+def _topics(roles: Mapping[str, LiveGroup]) -> dict[str, Topic]:
+    ends: dict[str, dict[int, int]] = {}
+    for group in roles.values():
+        for (topic, partition), end in group.log_end.items():
+            ends.setdefault(topic, {})[partition] = end
+    starts = {topic: {partition: start} for (topic, partition), start in TRIMMED.items()}
+    return {
+        name: StillTopic(name, partitions=len(parts), ends=parts, starts=starts.get(name, {}))
+        for name, parts in ends.items()
+    }
+
+
+def _group(role: str, group: LiveGroup, topics: Mapping[str, Topic]) -> Group:
+    offsets: dict[str, dict[int, int]] = {topic: {} for topic in group.topics}
+    for (topic, partition), offset in group.committed.items():
+        offsets.setdefault(topic, {})[partition] = offset
+    reads = [Reads(topics[topic], Still(parts)) for topic, parts in offsets.items()]
+    life = Settled(group.members)
+    client = Client(group.id, static=bool(group.instance_ids))
+    if group.type == "consumer":
+        classic = frozenset({1}) if role == "mixed" else frozenset[int]()
+        return ConsumerGroup(group.id, life, reads, client=client, classic=classic)
+    if group.type == "share":
+        return ShareGroup(group.id, life, reads, client=client, in_flight=4)
+    if group.type == "streams":
+        parts = [Part(group.topics, 2)]
+        return StreamsGroup(group.id, life, reads, client=client, topology=parts, pace=())
+    if group.protocol == "connect":
+        payload = ConnectPayload("sessioned", (("lines", 1),))
+        return ClassicGroup(group.id, life, reads, protocol="connect", payload=payload, client=client)
+    if group.protocol == "sr":
+        return ClassicGroup(group.id, life, reads, protocol="sr", payload=RegistryPayload(), client=client)
+    if role == "deleted-topic":
+        reads = [*reads, Reads(DELETED, Still(DELETED_COMMIT))]
+    return ClassicGroup(group.id, life, reads, protocol=group.protocol, client=client)

@@ -1,0 +1,238 @@
+"""The contract of `GroupAdmin`, on simulated clusters from 2.4 to 4.4 and on real brokers, with the same groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.model.group import canonical_state
+from kgtui.model.members import partitions_of
+from kgtui.model.offsets import GroupOffsets, lags
+from tests.contract.subject import PARAMS, Subject, subjects
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from kgtui.model.group import Listing
+
+
+@pytest.fixture(params=PARAMS)
+async def subject(request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
+    """Each cluster in turn."""
+    async for subject in subjects(request.param, request):
+        yield subject
+
+
+async def test_every_group_is_listed_with_type_protocol_and_state(subject: Subject) -> None:
+    answer = await subject.admin.list_groups()
+    rows = {row.group: row for row in answer.rows}
+    for group in subject.groups.values():
+        row = rows[group.id]
+        assert (row.type, row.protocol, row.state) == (group.type, group.protocol, group.state), group.id
+    assert answer.coverage.complete
+    assert not answer.faults
+    assert [row.group for row in answer.rows] == sorted(rows)
+
+
+async def test_lists_are_filtered_by_type_state_and_protocol(subject: Subject) -> None:
+    admin = subject.admin
+    of_type = {row.group for row in (await admin.list_groups(types=["consumer", "share"])).rows}
+    of_state = {row.group for row in (await admin.list_groups(states=["Empty"])).rows}
+    of_protocol = {row.group for row in (await admin.list_groups(protocols=["connect", "sr"])).rows}
+    for group in subject.groups.values():
+        assert (group.id in of_type) == (group.type in {"consumer", "share"}), group.id
+        assert (group.id in of_state) == (group.state == "Empty"), group.id
+        assert (group.id in of_protocol) == (group.protocol in {"connect", "sr"}), group.id
+
+
+async def test_a_type_or_state_that_no_broker_knows_matches_nothing(subject: Subject) -> None:
+    assert (await subject.admin.list_groups(types=["swarm"])).rows == ()
+
+
+async def test_a_feed_tells_all_groups_once_and_then_what_changes(subject: Subject) -> None:
+    cluster = await subject.admin.cluster()
+    feeds = [subject.admin.listing_feed(node) for node in cluster.brokers]
+    seen: dict[str, Listing] = {}
+    for feed in feeds:
+        delta = await feed.poll()
+        assert delta.total == len(delta.updated)
+        assert delta.states_listed == (subject.version >= (2, 6))
+        seen |= delta.updated
+    assert seen.keys() >= set(subject.ids)
+    for group in subject.groups.values():
+        assert seen[group.id].state in ({group.state} if subject.version >= (2, 6) else {None})
+    subject.make_empty("feed-newcomer")
+    changes = [await feed.poll() for feed in feeds]
+    assert "feed-newcomer" in {group for delta in changes for group in delta.updated}
+    untouched = {group.id for group in subject.groups.values() if group.state in {"Stable", "Empty"}}
+    assert not untouched & {group for delta in changes for group in (*delta.updated, *delta.removed)}
+    await subject.admin.delete_groups(["feed-newcomer"])
+    assert "feed-newcomer" in {group for feed in feeds for group in (await feed.poll()).removed}
+
+
+async def test_every_group_is_described_by_the_rpc_of_its_type(subject: Subject) -> None:
+    await subject.admin.list_groups()
+    await _described_right(subject)
+
+
+async def test_types_are_found_out_without_a_list(subject: Subject) -> None:
+    await _described_right(subject)
+
+
+async def _described_right(subject: Subject) -> None:
+    answer = await subject.admin.describe_groups(subject.ids)
+    assert answer.faults == ()
+    assert list(answer.rows) == subject.ids
+    for group in subject.groups.values():
+        found = answer.rows[group.id]
+        assert (found.type, found.protocol, found.state) == (group.type, group.protocol, group.state), group.id
+        assert found.member_count == group.members, group.id
+        assert found.authoritative
+        if group.client_ids:
+            assert {member.client_id for member in found.members or ()} >= set(group.client_ids[:1]), group.id
+        assert {m.instance_id for m in found.members or () if m.instance_id} == set(group.instance_ids)
+        if found.source != "DescribeGroups v2":
+            assert found.operations is not None
+            assert {"READ", "DELETE", "DESCRIBE"} <= found.operations
+
+
+async def test_members_of_consumer_groups_own_all_partitions(subject: Subject) -> None:
+    wanted = [group for group in subject.of("classic", "consumer") if group.members and group.log_end]
+    answer = await subject.admin.describe_groups([group.id for group in wanted])
+    for group in wanted:
+        members = answer.rows[group.id].members or ()
+        owned = [tp for member in members for tp in partitions_of(member.assignment)]
+        assert sorted(owned) == sorted(group.log_end), group.id
+        assert {member.topics for member in members} == {group.topics}, group.id
+        if group.type == "consumer":
+            assert all(member.target == member.assignment for member in members)
+            assert all(member.epoch is not None for member in members)
+            assert answer.rows[group.id].group_epoch == answer.rows[group.id].assignment_epoch
+
+
+async def test_classic_members_of_a_migrating_group_are_marked(subject: Subject) -> None:
+    if "mixed" not in subject.groups:
+        assert subject.newest < (3, 8)
+        return
+    found = (await subject.admin.describe_groups([subject.groups["mixed"].id])).rows[subject.groups["mixed"].id]
+    kinds = sorted(str(member.protocol) for member in found.members or ())
+    # ConsumerGroupDescribe v0 (before 4.0) does not tell.
+    assert kinds == (["classic", "consumer"] if found.source.endswith("v1") else ["None", "None"])
+
+
+async def test_connect_workers_and_registry_nodes_are_decoded(subject: Subject) -> None:
+    connect, registry = subject.groups["connect"].id, subject.groups["sr"].id
+    answer = await subject.admin.describe_groups([connect, registry])
+    (worker,) = answer.rows[connect].members or ()
+    assert worker.connect is not None
+    assert worker.connect.url.startswith("http")
+    assert worker.connect.leader
+    assert worker.connect.connectors
+    assert worker.connect.tasks
+    nodes = [member.registry for member in answer.rows[registry].members or ()]
+    assert all(node is not None and node.url.startswith("http") for node in nodes)
+    assert [node.leader for node in nodes if node is not None].count(True) == 1
+
+
+async def test_share_and_streams_members(subject: Subject) -> None:
+    for role in ("share", "streams"):
+        if role not in subject.groups:
+            continue
+        group = subject.groups[role]
+        found = (await subject.admin.describe_groups([group.id])).rows[group.id]
+        assert found.group_epoch is not None
+        for member in found.members or ():
+            assert member.epoch is not None
+            if role == "share":
+                assert member.topics == group.topics
+            else:
+                assert member.streams is not None
+                assert member.streams.assignment.active
+                assert found.topology is not None
+
+
+async def test_what_does_not_exist_is_not_found(subject: Subject) -> None:
+    answer = await subject.admin.describe_groups(["nope", subject.groups["classic"].id])
+    (fault,) = answer.faults
+    assert (fault.name, fault.code, fault.group) == ("GROUP_ID_NOT_FOUND", 69, "nope")
+    assert list(answer.rows) == [subject.groups["classic"].id]
+    assert answer.coverage.groups == (1, 2)
+
+
+async def test_committed_offsets_of_every_group_in_one_call(subject: Subject) -> None:
+    wanted = subject.of("classic", "consumer", "streams")
+    answer = await subject.admin.committed_offsets([group.id for group in wanted])
+    assert answer.faults == ()
+    for group in wanted:
+        found = {(row.topic, row.partition): row.offset for row in answer.rows[group.id] if row.topic != "retired"}
+        assert {tp: found.get(tp) for tp in group.committed} == dict(group.committed), group.id
+    assert (await subject.admin.committed_offsets(["nope"])).rows == {"nope": ()}
+
+
+async def test_share_offsets(subject: Subject) -> None:
+    groups = subject.of("share")
+    answer = await subject.admin.share_offsets([group.id for group in groups])
+    assert answer.faults == ()
+    for group in groups:
+        rows = answer.rows[group.id]
+        assert {(row.topic, row.partition): row.start_offset for row in rows} == dict(group.committed)
+        assert {(row.topic, row.partition): row.lag for row in rows} == dict(group.told_lag)
+
+
+async def test_lag_equals_what_is_known_to_be_unread(subject: Subject) -> None:
+    groups = subject.of("classic", "consumer", "streams")
+    commits = (await subject.admin.committed_offsets([group.id for group in groups])).rows
+    wanted = {(row.topic, row.partition) for rows in commits.values() for row in rows}
+    bounds = (await subject.admin.partition_bounds(wanted)).rows
+    for group in groups:
+        rows = lags(GroupOffsets(commits[group.id], (), bounds))
+        found = {(row.topic, row.partition): row.lag for row in rows}
+        assert {tp: found.get(tp) for tp in group.log_end} == group.lags, group.id
+
+
+async def test_a_deleted_topic_and_lost_data_are_told_apart(subject: Subject) -> None:
+    orphan, late = subject.groups["deleted-topic"].id, subject.groups["expired"].id
+    commits = (await subject.admin.committed_offsets([orphan, late])).rows
+    wanted = [(row.topic, row.partition) for rows in commits.values() for row in rows]
+    bounds = (await subject.admin.partition_bounds(wanted)).rows
+    by_topic = {row.topic: row for row in lags(GroupOffsets(commits[orphan], (), bounds))}
+    # A real coordinator drops commits when it learns of the deletion, which it may miss; the simulator keeps them.
+    assert ("retired" in by_topic) == subject.simulated
+    if subject.simulated:
+        retired = by_topic["retired"]
+        assert (retired.reason, retired.lag, retired.position) == ("topic deleted", None, 5)
+    (row,) = lags(GroupOffsets(commits[late], (), bounds))
+    assert (row.lost, row.lag, row.log_start) == (40, 90, 50)
+
+
+async def test_group_configs(subject: Subject) -> None:
+    group = subject.groups["classic"].id
+    answer = await subject.admin.group_configs([group])
+    if subject.newest < (4, 0):
+        assert [fault.name for fault in answer.faults] == ["NOT_SUPPORTED"]
+        return
+    configs = {config.name: config for config in answer.rows[group]}
+    assert configs["consumer.session.timeout.ms"].value == "45000"
+    assert configs["consumer.session.timeout.ms"].source == "DEFAULT_CONFIG"
+    assert configs["consumer.session.timeout.ms"].type == "INT"
+
+
+async def test_the_broker_deletes_only_what_is_empty(subject: Subject) -> None:
+    subject.make_empty("to-be-deleted")
+    live = [group.id for group in subject.groups.values() if group.members]
+    outcomes = await subject.admin.delete_groups(["nope", *live, "to-be-deleted"])
+    by_group = {outcome.group: outcome for outcome in outcomes}
+    assert [outcome.group for outcome in outcomes] == ["nope", *live, "to-be-deleted"]
+    assert by_group["to-be-deleted"].ok
+    assert {by_group[group].fault.code for group in live if by_group[group].fault} == {68}  # type: ignore[union-attr]
+    assert not any(by_group[group].ok for group in live)
+    nope = by_group["nope"].fault
+    assert nope is not None
+    assert (nope.name, by_group["nope"].uncertain) == ("GROUP_ID_NOT_FOUND", False)
+    assert "to-be-deleted" not in {row.group for row in (await subject.admin.list_groups()).rows}
+
+
+async def test_states_are_in_kafkas_case(subject: Subject) -> None:
+    rows = (await subject.admin.list_groups()).rows
+    assert all(row.state == canonical_state(row.state or "") for row in rows)
