@@ -1,0 +1,150 @@
+"""Logging in to a real 4.3.1 broker from the same properties files that Kafka's own tools read."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.client.pool import Lane, Pool, PoolOptions
+from kgtui.client.security import from_properties
+from kgtui.config import read_properties
+from kgtui.errors import KgtuiError, UnreachableError
+from kgtui.protocol.messages import LIST_GROUPS
+from tests.brokers.secure import MECHANISMS, PASSWORDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.brokers.secure import Secure
+
+OPTIONS = PoolOptions(connect_timeout=10.0)
+
+
+async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
+    """Log in on both lanes; return what this principal sees of the groups."""
+    properties = config if isinstance(config, dict) else read_properties(config)
+    async with Pool([address], from_properties(properties), options=OPTIONS) as pool:
+        node = min((await pool.metadata(timeout=20)).brokers)
+        await pool.call(node, LIST_GROUPS, {}, timeout=20, lane=Lane.UI)
+        reply = await pool.call(node, LIST_GROUPS, {}, timeout=20)
+        return sorted(row["GroupId"] for row in reply.value["Groups"])
+
+
+async def refusal(address: str, config: Path | dict[str, str]) -> str:
+    """Why the login did not succeed; no password is in the message or the traceback."""
+    with pytest.raises(UnreachableError) as caught:
+        await log_in(address, config)
+    text = "".join(traceback.format_exception(caught.value))
+    assert not any(password in text for password in PASSWORDS.values())
+    ((_, reason),) = caught.value.attempts
+    return reason
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("tls", [False, True], ids=["SASL_PLAINTEXT", "SASL_SSL"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+async def test_each_mechanism_logs_in(secure_broker: Secure, mechanism: str, tls: bool) -> None:
+    address = secure_broker.sasl_tls if tls else secure_broker.sasl
+    groups = await log_in(address, secure_broker.command_config("team", mechanism=mechanism, tls=tls))
+    assert "team-a-app" in groups
+    assert "team-b-app" not in groups, "it is `team` who is logged in, and nobody who may see more"
+
+
+@pytest.mark.broker
+async def test_a_client_certificate_logs_in(secure_broker: Secure) -> None:
+    assert "team-b-app" in await log_in(secure_broker.tls, secure_broker.tls_config())
+
+
+@pytest.mark.broker
+async def test_a_certificate_can_stand_in_the_properties_themselves(secure_broker: Secure) -> None:
+    """KIP-651: PEM as the value of a property."""
+    pem = secure_broker.certificates.client.read_text()
+    key_end = pem.index("-----END PRIVATE KEY-----") + len("-----END PRIVATE KEY-----")
+    key_start = pem.index("-----BEGIN PRIVATE KEY-----")
+    properties = {
+        "security.protocol": "SSL",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": secure_broker.certificates.authority.read_text(),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.key": pem[key_start:key_end],
+        "ssl.keystore.certificate.chain": pem[:key_start] + pem[key_end:],
+    }
+    assert "team-b-app" in await log_in(secure_broker.tls, properties)
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+async def test_a_wrong_password_is_told_and_not_shown(
+    secure_broker: Secure, mechanism: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    config = secure_broker.command_config("team", mechanism=mechanism, password="n0t-This")
+    reason = await refusal(secure_broker.sasl, config)
+    assert reason.startswith(f"{secure_broker.sasl} refused the login as 'team': check user name and password")
+    shown = caplog.text + "".join(capfd.readouterr())
+    assert "n0t-This" not in shown
+
+
+@pytest.mark.broker
+async def test_nothing_secret_is_logged_even_when_everything_is(
+    secure_broker: Secure, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    for name in ("aiokafka", "aiokafka.conn", "asyncio"):
+        caplog.set_level(logging.DEBUG, name)
+    await log_in(secure_broker.sasl, secure_broker.command_config("team", mechanism="PLAIN"))
+    out, error = capfd.readouterr()
+    assert PASSWORDS["team"] not in caplog.text + out + error
+    assert (out, error) == ("", "")
+
+
+@pytest.mark.broker
+async def test_a_mechanism_that_the_broker_does_not_have(secure_broker: Secure) -> None:
+    """The plain text listener inside the cluster has no SASL at all; the others have what `MECHANISMS` says."""
+    config = secure_broker.command_config("team", mechanism="PLAIN")
+    reason = await refusal(secure_broker.cluster.bootstrap, config)
+    assert "does not ask for a login there" in reason
+
+
+@pytest.mark.broker
+async def test_a_listener_with_login_asked_without_one(secure_broker: Secure) -> None:
+    reason = await refusal(secure_broker.sasl, {})
+    assert "it probably wants a login; give --command-config with security.protocol=SASL_PLAINTEXT" in reason
+
+
+@pytest.mark.broker
+async def test_a_tls_port_asked_in_plain_text(secure_broker: Secure) -> None:
+    for address in (secure_broker.tls, secure_broker.sasl_tls):
+        assert "speaks TLS, and we do not; set security.protocol=SSL (or SASL_SSL)" in await refusal(address, {})
+
+
+@pytest.mark.broker
+async def test_a_plain_text_port_asked_in_tls(secure_broker: Secure) -> None:
+    for address in (secure_broker.sasl, secure_broker.cluster.bootstrap):
+        reason = await refusal(address, secure_broker.tls_config())
+        assert "speaks plain text, not TLS; set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)" in reason
+
+
+@pytest.mark.broker
+async def test_a_missing_client_certificate(secure_broker: Secure) -> None:
+    reason = await refusal(secure_broker.tls, secure_broker.tls_config(with_certificate=False))
+    assert "it may want a client certificate; set ssl.keystore.type=PEM and ssl.keystore.location" in reason
+
+
+@pytest.mark.broker
+async def test_a_certificate_that_nobody_here_trusts(secure_broker: Secure) -> None:
+    properties = read_properties(secure_broker.tls_config())
+    del properties["ssl.truststore.location"]
+    reason = await refusal(secure_broker.tls, properties)
+    assert reason.startswith(f"the certificate of {secure_broker.tls} is not trusted (")
+    assert "name its CA with ssl.truststore.type=PEM and ssl.truststore.location=FILE" in reason
+
+
+@pytest.mark.broker
+async def test_a_file_that_is_not_there_is_named_before_anything_is_sent(secure_broker: Secure) -> None:
+    properties = {**read_properties(secure_broker.tls_config()), "ssl.keystore.location": "/no/such.pem"}
+    with pytest.raises(KgtuiError, match=r"ssl\.keystore\.location=/no/such\.pem: No such file"):
+        await log_in(secure_broker.tls, properties)
