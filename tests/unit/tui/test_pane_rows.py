@@ -1,0 +1,362 @@
+"""What panes say, before any of it is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from kgtui.model.answer import Fault
+from kgtui.model.members import StreamsMember
+from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
+from kgtui.model.series import SeriesStore
+from kgtui.model.snapshot import Reading, Snapshot
+from kgtui.tui.panes import offset_rows
+from kgtui.tui.panes.cells import Cell, Shown, absent, fitted, shown, wrap
+from kgtui.tui.panes.columns import Column, arrange, column_at, measure
+from kgtui.tui.panes.config import config_rows
+from kgtui.tui.panes.member_columns import columns_for
+from kgtui.tui.panes.member_rows import member_rows, placed, ranges
+from kgtui.tui.panes.notices import notices
+from kgtui.tui.panes.overview_fields import sections
+from kgtui.tui.panes.thread_columns import restoring, task_lag
+from tests.pilot.panes import data
+
+if TYPE_CHECKING:
+    from kgtui.model.group import GroupDescription
+
+COLUMNS: list[Column[tuple[str, int, str]]] = [
+    Column("name", "NAME", lambda row: row[0], least=6, most=20),
+    Column("count", "COUNT", lambda row: row[1], right=True),
+    Column("note", "NOTE", lambda row: row[2], rank=1, least=6, most=30),
+]
+
+
+def said(snapshot: Snapshot, group: str, label: str, *, series: SeriesStore | None = None) -> str:
+    """The text of a field of the Overview; `` if it has none of that label."""
+    for section in sections(snapshot, group, series=series):
+        for one in section.fields:
+            if one.label == label or (not one.label and section.title == label):
+                return "\n".join("".join(cell.text for cell in line) for line in one.lines)
+    return ""
+
+
+# Cells and columns
+
+
+def test_the_four_ways_of_not_being_there_look_different() -> None:
+    marks = {reason: absent(reason).text for reason in ("no commit", "forbidden", "topic deleted", "not told")}
+    assert marks == {"no commit": "–", "forbidden": "x", "topic deleted": "x", "not told": "?"}
+
+
+def test_text_goes_through_the_door_once() -> None:
+    once = shown("a\x1bb\\nc")
+    assert shown(once) == once == "a\\x1bb\\\\nc"
+    assert fitted(once, 100) == once
+    assert cell_len(fitted("x" * 32_000, 10)) == 10
+
+
+@given(st.lists(st.text(max_size=40), max_size=6), st.integers(min_value=4, max_value=30))
+def test_wrapped_lines_fit_and_lose_no_word(texts: list[str], width: int) -> None:
+    lines = wrap([Cell(text) for text in texts], width)
+    for line in lines:
+        assert cell_len("".join(cell.text for cell in line).rstrip()) <= width
+    before = "".join("".join(shown(text) for text in texts).split())
+    after = "".join("".join("".join(cell.text for cell in line) for line in lines).split())
+    assert after == before
+
+
+def test_wrapped_text_is_not_escaped_again() -> None:
+    (line,) = wrap([Cell("a\x1b")], 20)
+    assert line[0].text == "a\\x1b"
+    assert isinstance(line[0].text, Shown)
+
+
+def test_a_column_is_as_wide_as_its_widest_value_up_to_its_most() -> None:
+    rows = [("ab", 1, ""), ("x" * 50, 1_234_567, "")]
+    assert [measure(column, rows) for column in COLUMNS] == [20, 9, 4]
+
+
+def test_columns_of_high_rank_give_way_and_numbers_are_never_cut() -> None:
+    wanted = {"name": 20, "count": 9, "note": 10}
+    assert [(column.id, width) for column, width in arrange(COLUMNS, wanted, 41)] == [
+        ("name", 20), ("count", 9), ("note", 10),
+    ]  # fmt: skip
+    assert [(column.id, width) for column, width in arrange(COLUMNS, wanted, 24)] == [
+        ("name", 7), ("count", 9), ("note", 6),
+    ]  # fmt: skip
+    assert [(column.id, width) for column, width in arrange(COLUMNS, wanted, 20)] == [("name", 10), ("count", 9)]
+
+
+def test_a_click_finds_its_column() -> None:
+    arranged = arrange(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
+    assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
+
+
+# Offsets
+
+
+def rows_of(offsets: GroupOffsets) -> list[offset_rows.OffsetRow]:
+    return offset_rows.partition_rows(offsets, data.classic())
+
+
+def test_topics_have_a_row_with_the_total_of_all_their_partitions() -> None:
+    rows = rows_of(data.classic_offsets())
+    shown_rows = offset_rows.arranged(rows, "topic", descending=False, lagging=True)
+    first = shown_rows[0]
+    assert (first.topic, first.partition) == ("orders.created", -1)
+    assert first.topic_total is not None
+    assert (first.topic_total.lag, first.topic_total.partitions) == (6600, 12)
+    assert len([row for row in shown_rows if row.topic == "orders.created"]) == 12, "the one without lag is left out"
+
+
+def test_a_topic_of_one_partition_has_no_row_of_its_own() -> None:
+    shown_rows = offset_rows.arranged(rows_of(data.classic_offsets()), "topic", descending=False, lagging=False)
+    assert [row.partition for row in shown_rows if row.topic == "secret.audit"] == [0]
+
+
+def test_sorted_by_lag_unknown_stays_last_both_ways() -> None:
+    rows = rows_of(data.classic_offsets())
+    down = [row.lag.lag for row in offset_rows.arranged(rows, "lag", descending=True, lagging=False) if row.lag]
+    up = [row.lag.lag for row in offset_rows.arranged(rows, "lag", descending=False, lagging=False) if row.lag]
+    assert down[0] == 1100
+    assert up[0] == 0
+    assert down[-4:] == up[-4:] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("wanted", "topics"),
+    [
+        ("PAID", {"orders.paid"}),
+        ("orders.created-11", {"orders.created"}),
+        ("forbid", {"secret.audit"}),
+        ("orders-enrich", {"orders.created"}),
+        ("nothing at all", set()),
+    ],
+)
+def test_the_filter_looks_at_topic_partition_owner_and_note(wanted: str, topics: set[str]) -> None:
+    rows = rows_of(data.classic_offsets())
+    found = offset_rows.arranged(rows, "lag", descending=True, lagging=False, wanted=wanted)
+    assert {row.topic for row in found} == topics
+
+
+def test_lost_records_are_flagged_and_lead_is_zero() -> None:
+    rows = offset_rows.partition_rows(data.consumer_offsets(), data.consumers())
+    (lost,) = [row for row in rows if row.lost]
+    columns = {column.id: column for column in offset_rows.columns_for(share=False)}
+    assert columns["note"].cell(lost) == Cell("! 500 lost", "kg-error")
+    assert columns["lead"].cell(lost).text == "0"
+    assert offset_rows.is_lagging(lost)
+
+
+def test_every_reason_has_its_words_and_marks() -> None:
+    columns = {column.id: column for column in offset_rows.columns_for(share=False)}
+    found = {
+        f"{row.topic}-{row.partition}": [columns[name].cell(row).text for name in ("committed", "end", "lag", "note")]
+        for row in rows_of(data.classic_offsets())
+        if row.topic != "orders.created"
+    }
+    assert found == {
+        "orders.late-0": ["5", "?", "?", "no leader"],
+        "orders.paid-0": ["–", "500", "–", "no commit"],
+        "orders.paid-1": ["77", "77", "0", ""],
+        "orders.v1-0": ["12,345", "x", "x", "topic deleted"],
+        "secret.audit-0": ["x", "x", "x", "forbidden"],
+    }
+
+
+def test_a_share_partition_without_a_start_differs_from_one_whose_lag_is_not_told() -> None:
+    rows = offset_rows.partition_rows(data.share_offsets(), data.share())
+    columns = {column.id: column for column in offset_rows.columns_for(share=True)}
+    assert "metadata" not in columns
+    assert [columns["lag"].cell(row).text for row in rows] == ["120", "?", "–"]
+    assert [columns["committed"].cell(row).text for row in rows] == ["5,000", "5,100", "–"]
+    assert rows[0].owner == "3 members"
+
+
+def test_a_streams_partition_belongs_to_the_thread_with_its_active_task() -> None:
+    rows = offset_rows.partition_rows(data.streams_offsets(), data.streams())
+    assert [row.owner_id for row in rows] == ["clicks-0-b0a4", "clicks-0-b0a4", "clicks-1-b0a4"]
+
+
+# Members
+
+
+def column_ids(description: GroupDescription) -> list[str]:
+    return [column.id for column in columns_for(description)]
+
+
+def test_columns_follow_the_kind_of_group() -> None:
+    assert column_ids(data.consumers())[:5] == ["client", "host", "assigned", "epoch", "protocol"]
+    assert "epoch" not in column_ids(data.classic())
+    assert column_ids(data.connect())[:4] == ["url", "leads", "connectors", "tasks"]
+    assert column_ids(data.registry())[:3] == ["url", "leads", "eligible"]
+    assert column_ids(data.streams())[:4] == ["process", "active", "standby", "warmup"]
+    assert "bytes" in column_ids(data.hostile())
+
+
+def test_a_classic_member_of_a_consumer_group_stands_out() -> None:
+    columns = {column.id: column for column in columns_for(data.consumers())}
+    rows = {row.member.client_id: row for row in member_rows(data.consumers())}
+    assert columns["protocol"].cell(rows["settle-4"]) == Cell("! classic", "kg-warn")
+    assert "not upgraded" in columns["protocol"].detail(rows["settle-4"]).text
+    assert columns["protocol"].cell(rows["settle-0"]) == Cell("consumer")
+
+
+def test_an_epoch_is_shown_against_the_groups() -> None:
+    columns = {column.id: column for column in columns_for(data.consumers())}
+    rows = {row.member.client_id: row for row in member_rows(data.consumers())}
+    assert columns["epoch"].cell(rows["settle-0"]).text == "40 < 41"
+    assert columns["epoch"].cell(rows["settle-2"]).text == "41"
+    left = replace(rows["settle-0"], member=replace(rows["settle-0"].member, epoch=-2))
+    assert columns["epoch"].cell(left).text == "left"
+    assert "place is kept" in columns["epoch"].detail(left).text
+
+
+def test_threads_stand_under_their_process_which_sums_them() -> None:
+    rows = member_rows(data.streams())
+    columns = {column.id: column for column in columns_for(data.streams())}
+    assert [bool(row.threads) for row in rows] == [True, False, False, True, False, False]
+    assert [columns["active"].cell(row).text for row in rows] == ["3", "2", "1", "3", "2", "1"]
+    assert columns["active"].detail(rows[0]).text == "0:0-1 0:2"
+    assert len({row.key for row in rows}) == 6
+
+
+def test_what_is_left_to_restore_is_unknown_until_both_offsets_are_told() -> None:
+    rows = member_rows(data.streams())
+    assert [task_lag(row) for row in rows] == [0, 0, None, 102_611, 12_400, 90_211]
+    silent = StreamsMember("p", 1, task_end_offsets=(("0", 0, 5),))
+    assert restoring(silent) == 0, "without standby and warm-up tasks there is nothing to restore"
+
+
+def test_undecoded_metadata_is_hex() -> None:
+    (row,) = member_rows(data.hostile())
+    columns = {column.id: column for column in columns_for(data.hostile())}
+    assert columns["bytes"].cell(row).text.startswith("00 01 02 03")
+    assert columns["bytes"].cell(row).text.endswith("100 bytes")
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"), [((), ""), ((3,), "3"), ((0, 1, 2, 5), "0-2,5"), ((5, 4, 1), "1,4-5"), ((0, 2, 4), "0,2,4")]
+)
+def test_ranges(parts: tuple[int, ...], text: str) -> None:
+    assert ranges(parts) == text
+
+
+def test_placed() -> None:
+    assert placed((("a", (0, 1)), ("b", (3,)))) == "a:0-1 b:3"
+
+
+# Overview
+
+
+def test_the_overview_says_what_a_group_is() -> None:
+    company = data.company()
+    assert said(company, "payments.settle", "state").startswith("↻ Reconciling")
+    assert "10.0.0.3:9092" in said(company, "payments.settle", "coordinator")
+    assert "2 members behind" in said(company, "payments.settle", "epochs")
+    assert "1 still on the classic protocol" in said(company, "payments.settle", "members")
+    assert said(company, "payments.settle", "total").startswith("6.5k")
+    assert "500 records" in said(company, "payments.settle", "lost")
+    assert said(company, "payments.settle", "positions") == "1,081,263  summed"
+    assert said(company, "payments.settle", "With Kafka's tools").startswith("kafka-consumer-groups.sh")
+
+
+def test_permissions_are_told_or_said_not_to_be() -> None:
+    company = data.company()
+    assert "delete" in said(company, "payments.settle", "You may")
+    assert "not told" in said(company, "orders.enrich", "You may")
+    assert "no delete" in said(company, "fraud.score", "You may")
+    assert said(company, "secret.group", "You may") == "x  forbidden"
+    assert said(company, "new.group", "You may") == "?  not read yet"
+
+
+def test_an_unknown_lag_is_never_zero() -> None:
+    company = data.company()
+    assert said(company, "orders.enrich", "total").startswith("≥ 6.6k")
+    assert said(company, "secret.group", "total").startswith("x")
+    assert said(company, "new.group", "total").startswith("?")
+    assert said(company, "legacy.export", "total") == "0"
+
+
+def test_an_empty_simple_group_says_what_would_be_lost() -> None:
+    company = data.company()
+    assert "offsets committed by hand" in said(company, "legacy.export", "type")
+    assert said(company, "legacy.export", "offsets") == "1  committed offsets in 1 topic"
+    assert said(company, "legacy.export", "now") == ""
+
+
+def test_the_trend_needs_samples_and_says_when_the_lag_is_gone() -> None:
+    company, series = data.company(), SeriesStore()
+    assert said(company, "payments.settle", "trend", series=series) == ""
+    for second in range(11):
+        series.add("payments.settle", 100.0 + second, 1_000 - 50 * second, 6)
+    text = said(company, "payments.settle", "trend", series=series)
+    assert text == "falls by 50.0 a second  over the last 10 s  gone in about 10 s"
+
+
+def test_a_lag_that_grows_stands_out() -> None:
+    series = SeriesStore()
+    for second in range(11):
+        series.add("payments.settle", 100.0 + second, 7 * second, 6)
+    assert said(data.company(), "payments.settle", "trend", series=series).startswith("grows by 7.0 a second")
+
+
+# Notices
+
+
+def test_a_fresh_reading_needs_no_notice() -> None:
+    company = data.company()
+    assert notices(company, "payments.settle", company.details, "members") == []
+
+
+def test_an_old_reading_shows_its_age_and_why() -> None:
+    company = data.company()
+    (line, advice) = notices(company, "stale.group", company.details, "members")
+    text = "".join(cell.text for cell in line)
+    assert "as of " in text
+    assert "broker 4 did not answer" in text
+    assert "network" in advice[1].text
+
+
+def test_a_group_that_is_gone_says_so() -> None:
+    company = replace(data.company(), groups={})
+    (line,) = notices(company, "payments.settle", company.details, "members")
+    assert "no longer listed" in line[0].text
+
+
+def test_what_is_awaited_is_named() -> None:
+    company = data.company()
+    assert notices(company, "new.group", company.details, "members") == [(Cell("reading members…", "kg-muted"),)]
+
+
+def test_not_supported_is_no_error() -> None:
+    company = data.company()
+    fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
+    configs = {"orders.enrich": Reading((), data.NOW, fault)}
+    (line,) = notices(company, "orders.enrich", configs, "configs")
+    assert line[0] == Cell("Reading group configs is not supported by this broker.", "kg-muted")
+
+
+# Config
+
+
+def test_what_is_set_for_the_group_comes_first_and_other_types_last() -> None:
+    rows = config_rows(data.configs(), "consumer")
+    assert [row.config.name for row in rows] == [
+        "consumer.session.timeout.ms", "consumer.some.secret", "consumer.heartbeat.interval.ms",
+        "share.auto.offset.reset", "share.record.lock.duration.ms", "streams.num.standby.replicas",
+    ]  # fmt: skip
+    assert [row.applies for row in rows] == [True, True, True, False, False, False]
+
+
+def test_a_lag_can_be_zero_with_a_commit_and_a_log() -> None:
+    offsets = GroupOffsets((CommittedOffset("t", 0, 5),), bounds={("t", 0): PartitionBounds(0, 5)})
+    (row,) = offset_rows.partition_rows(offsets, None)
+    columns = {column.id: column for column in offset_rows.columns_for(share=False)}
+    assert columns["lag"].cell(row).text == "0"
+    assert not offset_rows.is_lagging(row)
