@@ -1,0 +1,251 @@
+"""The panes on a company's groups, at every size, with good days and bad ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from textual.containers import VerticalScroll
+from textual.widgets import Input
+
+from kgtui.model.snapshot import Reading, Snapshot
+from kgtui.tui.panes import PANES, AssignmentsPane, ConfigPane, MembersPane, OffsetsPane, OverviewPane, Pane
+from kgtui.tui.panes.base import Notice
+from kgtui.tui.panes.detail import RowDetail
+from kgtui.tui.panes.summary import SummaryLine
+from tests.pilot.panes import data
+from tests.pilot.panes.stage import Stage
+
+GROUPS = sorted(data.company().groups)
+ENTRIES = pytest.mark.parametrize("entry", PANES, ids=[entry.id for entry in PANES])
+
+
+def words(pane: Pane) -> str:
+    """What the lines above the table say."""
+    return f"{pane.query_one(Notice).content} {pane.query_one(SummaryLine).content}"
+
+
+@ENTRIES
+async def test_every_pane_shows_every_group_at_every_size(entry: Any) -> None:
+    """No group, however hostile or incomplete, and no size stops a pane."""
+    snapshot = data.company()
+    pane = entry.widget()
+    app = Stage(pane, snapshot, GROUPS[0])
+    async with app.run_test(size=(120, 40)) as pilot:
+        for size in ((120, 40), (52, 21), (30, 8), (14, 4)):
+            await pilot.resize_terminal(*size)
+            for group in [*GROUPS, "nowhere", None]:
+                pane.show(snapshot, group)
+                await pilot.pause()
+        assert app.is_running
+
+
+@ENTRIES
+async def test_a_refresh_never_takes_the_focus_or_the_scroll(entry: Any) -> None:
+    pane = entry.widget()
+    app = Stage(pane, data.company(), "payments.settle")
+    async with app.run_test(size=(60, 12)) as pilot:
+        await pilot.press("down", "down", "down", "pagedown")
+        await pilot.pause()
+        target: Any = pane.focus_target()
+        before = app.focused, target.scroll_offset, getattr(target, "cursor", None)
+        assert app.focused is target
+        for serial in range(2, 5):
+            pane.show(data.company(serial), "payments.settle")
+            await pilot.pause()
+        assert (app.focused, target.scroll_offset, getattr(target, "cursor", None)) == before
+
+
+async def test_the_same_reading_is_not_drawn_again() -> None:
+    """A snapshot in which nothing of the group changed costs nothing."""
+    snapshot = data.company()
+    pane = MembersPane()
+    app = Stage(pane, snapshot, "payments.settle")
+    async with app.run_test(size=(80, 24)) as pilot:
+        rows = pane.table.rows
+        pane.show(replace(snapshot, serial=2), "payments.settle")
+        await pilot.pause()
+        assert pane.table.rows is rows
+
+
+async def test_another_group_starts_at_its_first_row() -> None:
+    pane = OffsetsPane()
+    snapshot = data.company()
+    app = Stage(pane, snapshot, "payments.settle")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("end")
+        assert pane.table.cursor > 0
+        pane.show(snapshot, "orders.enrich")
+        await pilot.pause()
+        assert pane.table.cursor == 0
+        assert pane.table.row is not None
+        assert pane.table.row.topic == "orders.created"
+
+
+async def test_the_row_under_the_cursor_is_told_in_full() -> None:
+    pane = MembersPane()
+    app = Stage(pane, data.company(), "payments.settle")
+    async with app.run_test(size=(50, 24)) as pilot:
+        assert "id" not in pane.table.shown, "there is no room for the member id as a column"
+        await pilot.press("down")
+        await pilot.pause()
+        assert "9f3c1ab2-77d0-4e6e-a1f1-000000000001" in str(pane.query_one(RowDetail).query_one("Static").render())
+
+
+@pytest.mark.parametrize(
+    ("group", "width", "columns"),
+    [
+        ("payments.settle", 36, ("client", "assigned", "epoch")),
+        ("payments.settle", 52, ("client", "host", "assigned", "epoch", "protocol")),
+        ("connect-prod", 60, ("url", "leads", "connectors", "tasks")),
+        ("clicks.aggregate", 52, ("process", "active", "standby", "warmup", "epoch")),
+    ],
+)
+async def test_essential_columns_stay_on_a_narrow_screen(group: str, width: int, columns: tuple[str, ...]) -> None:
+    pane = MembersPane()
+    app = Stage(pane, data.company(), group)
+    async with app.run_test(size=(width, 21)) as pilot:
+        await pilot.pause()
+        assert pane.table.shown == columns
+
+
+async def test_offsets_are_sorted_by_key_and_by_title() -> None:
+    pane = OffsetsPane()
+    app = Stage(pane, data.company(), "payments.settle")
+    async with app.run_test(size=(100, 30)) as pilot:
+        assert pane.table.rows[0].partition == -1
+        await pilot.press("s")
+        assert pane.table.sorted_by == ("lag", True)
+        assert [row.lag.lag for row in pane.table.rows if row.lag][:2] == [1000, 933]
+        await pilot.press("s")
+        assert pane.table.sorted_by == ("lead", False)
+        await pilot.click(pane.table, offset=(1, 0))
+        assert pane.table.sorted_by == ("topic", False)
+        await pilot.click(pane.table, offset=(1, 0))
+        assert pane.table.sorted_by == ("topic", True)
+        assert pane.table.rows[0].topic == "payments.settled"
+
+
+async def test_the_order_of_rows_follows_their_lag_while_the_cursor_stays_with_its_partition() -> None:
+    pane = OffsetsPane()
+    snapshot = data.company()
+    app = Stage(pane, snapshot, "payments.settle")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("s", "down", "down")
+        row = pane.table.row
+        assert row is not None
+        offsets = data.consumer_offsets()
+        bounds = dict(offsets.bounds or {})
+        bounds[row.topic, row.partition] = replace(bounds[row.topic, row.partition], log_end=500_000)
+        newer = replace(snapshot, offsets={"payments.settle": Reading(replace(offsets, bounds=bounds), data.NOW)})
+        pane.show(newer, "payments.settle")
+        await pilot.pause()
+        assert pane.table.cursor == 0
+        assert pane.table.row is not None
+        assert pane.table.row.key == row.key
+
+
+async def test_only_lagging_and_back() -> None:
+    pane = OffsetsPane()
+    app = Stage(pane, data.company(), "orders.enrich")
+    async with app.run_test(size=(100, 40)) as pilot:
+        everything = len(pane.table.rows)
+        await pilot.press("l")
+        await pilot.pause()
+        assert 0 < len(pane.table.rows) < everything
+        assert "14 only lagging" in words(pane)
+        await pilot.press("l")
+        assert len(pane.table.rows) == everything
+
+
+async def test_the_filter_is_typed_kept_and_dropped() -> None:
+    pane = OffsetsPane()
+    app = Stage(pane, data.company(), "orders.enrich")
+    async with app.run_test(size=(100, 40)) as pilot:
+        await pilot.press("slash", *"paid")
+        await pilot.pause()
+        assert {row.topic for row in pane.table.rows} == {"orders.paid"}
+        assert pane.query_one(Input).has_focus
+        await pilot.press("enter")
+        assert pane.table.has_focus
+        assert {row.topic for row in pane.table.rows} == {"orders.paid"}
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len({row.topic for row in pane.table.rows}) == 5
+
+
+async def test_assignments_are_seen_by_partition_member_host_and_rack() -> None:
+    pane = AssignmentsPane()
+    app = Stage(pane, data.company(), "payments.settle")
+    async with app.run_test(size=(100, 30)) as pilot:
+        assert "3 of 14 must move" in words(pane)
+        assert "waits for settle-0, settle-1" in words(pane)
+        seen = []
+        for _ in range(4):
+            seen.append(pane.table.columns[0].title)
+            await pilot.press("v")
+            await pilot.pause()
+        assert seen == ["TOPIC", "MEMBER", "HOST", "RACK"]
+        assert pane.table.columns[0].title == "TOPIC"
+
+
+async def test_only_what_is_not_settled() -> None:
+    pane = AssignmentsPane()
+    app = Stage(pane, data.company(), "payments.settle")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("l")
+        await pilot.pause()
+        assert [row.placement.item.number for row in pane.table.rows] == [2, 5, 10]
+
+
+async def test_a_config_that_the_broker_does_not_support_is_said() -> None:
+    from kgtui.model.answer import Fault
+
+    fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
+    snapshot = replace(data.company(), configs={"orders.enrich": Reading((), data.NOW, fault)})
+    pane = ConfigPane()
+    app = Stage(pane, snapshot, "orders.enrich")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert "not supported by this broker" in words(pane)
+        assert not pane.table.rows
+
+
+async def test_a_secret_value_is_hidden() -> None:
+    pane = ConfigPane()
+    app = Stage(pane, data.company(), "payments.settle")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert "(hidden)" in pane.table.render_line(2).text
+
+
+async def test_the_overview_scrolls_by_keys() -> None:
+    pane = OverviewPane()
+    app = Stage(pane, data.company(), "payments.settle")
+    async with app.run_test(size=(60, 10)) as pilot:
+        await pilot.press("pagedown")
+        await pilot.pause()
+        assert pane.query_one(VerticalScroll).scroll_offset.y > 0
+
+
+async def test_thousands_of_partitions_do_not_fill_the_screen_with_work() -> None:
+    """A refresh of 5,000 partitions of which all changed draws what is in sight, and keeps the cursor."""
+    pane = OffsetsPane()
+    snapshot = data.company()
+
+    def grown(by: int) -> Snapshot:
+        return replace(snapshot, offsets={"payments.settle": Reading(data.many_offsets(5_000, by), data.NOW)})
+
+    app = Stage(pane, grown(0), "payments.settle")
+    async with app.run_test(size=(100, 30)) as pilot:
+        assert len(pane.table.rows) == 5_010
+        await pilot.press("end", "pageup")
+        before = pane.table.row
+        assert before is not None
+        pane.show(grown(5), "payments.settle")
+        await pilot.pause()
+        after = pane.table.row
+        assert after is not None
+        assert after.key == before.key
+        assert after != before
