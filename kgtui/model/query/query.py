@@ -80,22 +80,25 @@ class Query:
 
         The two are equal when no term needs more than the list, and once everything has been read.
         """
+        return _drain(self.search_steps(snapshot))
+
+    def search_steps(self, snapshot: Snapshot, *, size: int = SLICE) -> Generator[None, None, tuple[int, int]]:
+        """`searched` in slices of `size` groups: yields between them."""
         terms = [term for term in self._group_terms if not isinstance(term, FlagTerm)]
         known = every = 0
         for ids, undecided in self._candidates(snapshot):
-            part: Sequence[str] = ids
-            for term in self._id_terms:
-                part = term.filter(part)
-            every += len(part)
-            if not terms and not undecided:
-                known += len(part)
-                continue
-            known += sum(
-                1
-                for group in part
-                if all(term.known(group, snapshot) for term in terms)
-                and all(term.of_group(group, snapshot) is not None for term in undecided)
-            )
+            for start in range(0, len(ids), size):
+                part: Sequence[str] = ids[start : start + size]
+                for term in self._id_terms:
+                    part = term.filter(part)
+                every += len(part)
+                known += sum(
+                    1
+                    for group in part
+                    if all(term.known(group, snapshot) for term in terms)
+                    and all(term.of_group(group, snapshot) is not None for term in undecided)
+                )
+                yield
         return known, every
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Sequence[str], list[ListingTerm]]]:

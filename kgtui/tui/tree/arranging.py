@@ -43,10 +43,10 @@ async def arranged(view: TreeView, query: Query, valid: Callable[[], bool]) -> A
         chosen = set(await sliced(query.steps(snapshot, view.marked), valid))
     forest = await sliced(arrange(snapshot, view.grouping, chosen), valid)
     order: dict[Path, Sequence[str]] = {}
-    if view.sort != "name":
-        for node in forest.nodes.values():
-            if node.parts and (not node.path or view.is_open(node)):
-                steps = ordered(view.by_name(node), snapshot, view.sort, view.descending)
-                order[node.path] = await sliced(steps, valid)
-    searched = query.searched(snapshot) if query.needs else None
+    for node in forest.nodes.values():
+        if node.parts and (not node.path or view.is_open(node)):
+            ids = await sliced(view.by_name(node), valid)
+            if view.sort != "name":
+                order[node.path] = await sliced(ordered(ids, snapshot, view.sort, view.descending), valid)
+    searched = await sliced(query.search_steps(snapshot), valid) if query.needs else None
     return Arrangement(forest, chosen, order, len(snapshot.groups if chosen is None else chosen), searched)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -14,15 +15,26 @@ Sort = Literal["name", "lag", "members"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 
 CHUNK = 8_000
-"""Numbers sorted at once: about 2 ms."""
+"""Numbers or ids sorted at once: about 2 ms."""
 _UNKNOWN = 1 << 62
 
 
-def merged(parts: Sequence[Sequence[str]]) -> Sequence[str]:
-    """Sorted lists as one sorted list: about 6 ms for 98,000 ids in five lists."""
+def merged(parts: Sequence[Sequence[str]]) -> Generator[None, None, Sequence[str]]:
+    """Sorted lists as one sorted list, in stretches of the alphabet. Yields at each."""
     if len(parts) == 1:
         return parts[0]
-    return sorted(chain.from_iterable(parts))
+    longest = max(parts, key=len, default=())
+    stretches = 1 + sum(len(part) for part in parts) // CHUNK
+    pivots = [longest[len(longest) * number // stretches] for number in range(1, stretches)]
+    starts = [0] * len(parts)
+    joined: list[str] = []
+    for pivot in (*pivots, None):
+        ends = [len(part) if pivot is None else bisect_left(part, pivot) for part in parts]
+        spans = [part[start:end] for part, start, end in zip(parts, starts, ends, strict=True)]
+        joined += sorted(chain.from_iterable(spans))
+        starts = ends
+        yield
+    return joined
 
 
 def ordered(

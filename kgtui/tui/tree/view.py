@@ -15,7 +15,7 @@ from kgtui.tui.tree.order import Sort, merged, ordered
 from kgtui.tui.tree.work import drained
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Generator, Mapping, Sequence
 
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.snapshot import Reading, Snapshot
@@ -113,12 +113,12 @@ class TreeView:
     def _lay_out(self) -> Layout:
         return Layout(self.forest, self.is_open, self.leaves)
 
-    def by_name(self, node: Node) -> Sequence[str]:
-        """The groups of a node sorted by name, merged again only when one of its lists changed."""
+    def by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
+        """The groups of a node sorted by name, merged again only when one of its lists changed. Yields at slices."""
         kept = self._merged.get(node.path)
         if kept is not None and _same(kept[0], node.parts):
             return kept[1]
-        ids = merged(node.parts)
+        ids = yield from merged(node.parts)
         self._merged[node.path] = (node.parts, ids)
         return ids
 
@@ -127,7 +127,7 @@ class TreeView:
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != "name":
             return ids
-        ids = self.by_name(node)
+        ids = drained(self.by_name(node))
         if self.sort == "name" and not self.descending:
             return ids
         if self.sort != "name" and len(ids) > SORTED_AT_ONCE:
