@@ -1,81 +1,24 @@
-"""Groups of every type, alive on a real broker, with what is to be seen of each of them."""
+"""Groups of every type, alive on a real broker."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tests.brokers import wire
 from tests.brokers.connect import Worker
+from tests.brokers.groups import ORDERS, LiveGroup, expected
 from tests.brokers.members import CLASSIC, KIP_848, Members
 from tests.brokers.process import Java
+from tests.brokers.registry import Registry, join_registries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tests.brokers.cluster import Cluster
     from tests.brokers.members import Config
 
-TopicPartition = tuple[str, int]
+__all__ = ["Live", "LiveGroup", "expected"]
 
 TIMEOUT = 90.0
 """Seconds for all groups of one broker to be as expected, on a machine busy with other tests."""
-
-ORDERS = {("orders", p): 100 for p in range(3)}
-"""Log end by partition of the topic that most groups read."""
-
-HOSTILE_IDS = {
-    "markup": "[/red]",
-    "markup-link": "[@click=app.quit]click[/]",
-    "newline": "two\nlines\r\n",
-    "escape": "\x1b[31mred\x1b[0m\x1b]0;title\x07",
-    "tab-and-nul": "a\tb\x00c",
-    "bidi": "invoice\u202egnp.exe",
-    "emoji": "🚀 fleet 👩‍👩‍👧",
-    "blank": " ",
-    "comma": "a,b;c=d",
-    "long": "x" * 249,
-    "very-long": "y" * 32_000,
-    "look-alike-latin": "paypal",
-    "look-alike-cyrillic": "p\u0430yp\u0430l",
-}
-"""Ids that a cluster may hold and a screen must survive, by what is hostile about them. All are simple groups."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveGroup:
-    """What is to be seen of one group, and stays so while the tests run."""
-
-    id: str
-    type: str
-    """As on the wire: `classic`, `consumer`, `share`, `streams`."""
-    protocol: str
-    """Protocol type as on the wire; `` for a simple group."""
-    state: str = "Stable"
-    members: int = 0
-    topics: tuple[str, ...] = ()
-    """What its members subscribe to, or, without members, what it has commits for."""
-    committed: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """Committed offsets; of a share group, its start offsets. Without a streams group's internal topics."""
-    log_end: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """Log end of every partition that the group reads."""
-    told_lag: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """What the broker counts as lag of a share group: records behind its start offset may be done already."""
-    client_ids: tuple[str, ...] = ()
-    instance_ids: tuple[str, ...] = ()
-    """KIP-345 instance ids of static members."""
-
-    @property
-    def lags(self) -> dict[TopicPartition, int | None]:
-        """Records behind by partition, None where there is no commit."""
-        computed = {tp: end - self.committed[tp] for tp, end in self.log_end.items() if tp in self.committed}
-        return {**dict.fromkeys(self.log_end), **computed, **self.told_lag}
-
-    @property
-    def lag(self) -> int | None:
-        """Records behind over all partitions, None if that of any is unknown or there are no partitions."""
-        known = [lag for lag in self.lags.values() if lag is not None]
-        return sum(known) if known and len(known) == len(self.lags) else None
 
 
 class Live:
@@ -92,7 +35,7 @@ class Live:
         self.cluster = cluster
         self.groups = expected(cluster.version)
         self.worker = Worker(cluster)
-        self.registries: list[wire.RegistryMember] = []
+        self.registries: list[Registry] = []
         self._members: list[Members] = []
         self._java: Java | None = None
 
@@ -125,7 +68,7 @@ class Live:
             java, said_when_ready = self._start_java()
             self._make_simple_groups()
             self._make_consumer_groups()
-            self.registries = wire.join_registries(
+            self.registries = join_registries(
                 self.bootstrap, self["sr"].id, [("registry-1.example", 8081), ("registry-2.example", 8081)], TIMEOUT
             )
             self.worker.wait_until_running(TIMEOUT)
@@ -198,117 +141,3 @@ class Live:
             if self[role].state == "Empty":
                 self._members.remove(members)
                 members.leave()
-
-
-def expected(version: str) -> dict[str, LiveGroup]:
-    """What `Live` makes on a broker of this version, by role."""
-    groups = {**_classic_groups(), **_simple_groups(), **_consumer_groups()}
-    if not version.startswith("3."):
-        groups |= _share_groups() | _streams_groups()
-    return groups
-
-
-def _classic_groups() -> dict[str, LiveGroup]:
-    def consumers(group: str, members: int, *offsets: int, instance_ids: tuple[str, ...] = ()) -> LiveGroup:
-        return LiveGroup(
-            id=group,
-            type="classic",
-            protocol="consumer",
-            state="Stable" if members else "Empty",
-            members=members,
-            topics=("orders",),
-            committed={("orders", p): offset for p, offset in enumerate(offsets)},
-            log_end=ORDERS,
-            client_ids=tuple(f"{group}-{n}" for n in range(1, members + 1)),
-            instance_ids=instance_ids,
-        )
-
-    return {
-        "classic": consumers("billing", 2, 90, 100, 95),
-        "static": consumers("static-billing", 2, 100, 100, 100, instance_ids=("static-1", "static-2")),
-        "partial": consumers("never-committed-everything", 1, 40),
-        "empty": consumers("drained", 0, 100, 100, 100),
-        "empty-lag": consumers("left-behind", 0, 50, 50, 50),
-        "connect": LiveGroup(id="connect-cluster", type="classic", protocol="connect", members=1),
-        "sr": LiveGroup(id="schema-registry", type="classic", protocol="sr", members=2),
-    }
-
-
-def _simple_groups() -> dict[str, LiveGroup]:
-    def simple(group: str, committed: dict[TopicPartition, int], ends: dict[TopicPartition, int]) -> LiveGroup:
-        topics = tuple(sorted({topic for topic, _ in committed}))
-        return LiveGroup(
-            id=group,
-            type="classic",
-            protocol="",
-            state="Empty",
-            topics=topics,
-            committed=committed,
-            log_end={tp: ends[tp] for tp in committed},
-        )
-
-    groups = {
-        "simple": simple("simple", {("orders", 0): 40}, ORDERS),
-        "deleted-topic": simple("orphan", {("orders", 0): 10}, ORDERS),
-        "expired": simple("too-slow", {("trimmed", 0): 10}, {("trimmed", 0): 100}),
-    }
-    hostile = {f"hostile-{what}": simple(group, {("orders", 1): 99}, ORDERS) for what, group in HOSTILE_IDS.items()}
-    return groups | hostile
-
-
-def _consumer_groups() -> dict[str, LiveGroup]:
-    def kip_848(group: str, members: int, offset: int) -> LiveGroup:
-        return LiveGroup(
-            id=group,
-            type="consumer",
-            protocol="consumer",
-            state="Stable" if members else "Empty",
-            members=members,
-            topics=("orders",),
-            committed=dict.fromkeys(ORDERS, offset),
-            log_end=ORDERS,
-            client_ids=tuple(f"{group}-{n}" for n in range(1, members + 1)),
-        )
-
-    return {
-        "consumer": kip_848("next-generation", 2, 80),
-        "consumer-empty": kip_848("next-generation-stopped", 0, 100),
-        "mixed": kip_848("migrating", 2, 70),
-    }
-
-
-def _share_groups() -> dict[str, LiveGroup]:
-    def share(group: str, topic: str, members: int) -> LiveGroup:
-        return LiveGroup(
-            id=group,
-            type="share",
-            protocol="share",
-            state="Stable" if members else "Empty",
-            members=members,
-            topics=(topic,),
-            committed={(topic, p): 6 for p in range(2)},
-            log_end={(topic, p): 15 for p in range(2)},
-            told_lag={(topic, p): 5 for p in range(2)},
-            client_ids=tuple(f"{group}-{n}" for n in range(1, members + 1)),
-        )
-
-    return {"share": share("share-workers", "jobs", 2), "share-empty": share("share-idle", "idle-jobs", 0)}
-
-
-def _streams_groups() -> dict[str, LiveGroup]:
-    def streams(group: str, topic: str, members: int) -> LiveGroup:
-        return LiveGroup(
-            id=group,
-            type="streams",
-            protocol="streams",
-            state="Stable" if members else "Empty",
-            members=members,
-            topics=(topic,),
-            committed={(topic, p): 10 for p in range(2)},
-            log_end={(topic, p): 15 for p in range(2)},
-        )
-
-    return {
-        "streams": streams("streams-counts", "words", 1),
-        "streams-empty": streams("streams-stopped", "stopped-words", 0),
-    }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import select
 import socket
 import struct
 import time
@@ -13,8 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kio.schema.find_coordinator.v4.request import FindCoordinatorRequest
 from kio.schema.find_coordinator.v4.response import FindCoordinatorResponse
-from kio.schema.join_group.v9.request import JoinGroupRequest, JoinGroupRequestProtocol
-from kio.schema.join_group.v9.response import JoinGroupResponse
 from kio.schema.list_groups.v5.request import ListGroupsRequest
 from kio.schema.list_groups.v5.response import ListGroupsResponse
 from kio.schema.offset_commit.v9.request import (
@@ -23,8 +19,6 @@ from kio.schema.offset_commit.v9.request import (
     OffsetCommitRequestTopic,
 )
 from kio.schema.offset_commit.v9.response import OffsetCommitResponse
-from kio.schema.sync_group.v5.request import SyncGroupRequest, SyncGroupRequestAssignment
-from kio.schema.sync_group.v5.response import SyncGroupResponse
 from kio.schema.types import GroupId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i8, i32, i32Timedelta, i64
@@ -32,7 +26,7 @@ from kio.static.primitive import i8, i32, i32Timedelta, i64
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NONE, MEMBER_ID_REQUIRED = 0, 79
+NONE = 0
 NOT_READY = {14, 15, 16, 27}
 """The coordinator loads, is elsewhere or rebalances: ask again."""
 
@@ -184,119 +178,3 @@ def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int], met
             time.sleep(0.1)
     finally:
         connection.close()
-
-
-class RegistryMember:
-    """A schema registry's member of its group, as Confluent's registry joins (protocol type `sr`, JSON inside)."""
-
-    def __init__(self, address: str, group: str, host: str, port: int) -> None:
-        self.identity = {
-            "version": 1,
-            "host": host,
-            "port": port,
-            "master_eligibility": True,
-            "scheme": "http",
-        }
-        self.member_id = ""
-        self._group = GroupId(group)
-        self._connection = Connection(address, client_id=f"sr-{host}")
-
-    def ask_to_join(self) -> None:
-        """Sends JoinGroup; the coordinator answers when every member has asked."""
-        self._connection.send(
-            JoinGroupRequest(
-                group_id=self._group,
-                session_timeout=LONG,
-                rebalance_timeout=LONG,
-                member_id=self.member_id,
-                protocol_type="sr",
-                protocols=(JoinGroupRequestProtocol(name="v0", metadata=json.dumps(self.identity).encode()),),
-            )
-        )
-
-    def fileno(self) -> int:
-        """The socket, for `select`."""
-        return self._connection.fileno()
-
-    def joined(self) -> JoinGroupResponse:
-        """The answer to JoinGroup."""
-        answer: JoinGroupResponse = self._connection.receive(JoinGroupResponse)
-        return answer
-
-    def get_id(self, timeout: float) -> None:
-        """Has the coordinator give this member an id (KIP-394)."""
-        deadline = time.monotonic() + timeout
-        while True:
-            self.ask_to_join()
-            answer = self.joined()
-            if int(answer.error_code) == MEMBER_ID_REQUIRED:
-                self.member_id = answer.member_id
-                return
-            if int(answer.error_code) not in NOT_READY or time.monotonic() > deadline:
-                raise TimeoutError(f"no member id: error {answer.error_code}")
-            time.sleep(0.1)
-
-    def sync(self, generation: int, assignments: dict[str, bytes]) -> None:
-        """Sends SyncGroup, as leader with everyone's assignment."""
-        answer = self._connection.call(
-            SyncGroupRequest(
-                group_id=self._group,
-                generation_id=i32(generation),
-                member_id=self.member_id,
-                protocol_type="sr",
-                protocol_name="v0",
-                assignments=tuple(
-                    SyncGroupRequestAssignment(member_id=member, assignment=assignment)
-                    for member, assignment in assignments.items()
-                ),
-            ),
-            SyncGroupResponse,
-        )
-        if int(answer.error_code) != NONE:
-            raise ConnectionError(f"SyncGroup: error {answer.error_code}")
-
-    def close(self) -> None:
-        """Closes the connection; the member stays in the group."""
-        self._connection.close()
-
-
-def join_registries(address: str, group: str, hosts: list[tuple[str, int]], timeout: float) -> list[RegistryMember]:
-    """Joins a group as the registries of one cluster do; the first is its leader ("master")."""
-    address = find_coordinator(address, group, timeout)
-    members: list[RegistryMember] = []
-    for host, port in hosts:
-        member = RegistryMember(address, group, host, port)
-        members.append(member)
-        member.get_id(timeout)
-    answers = _join_one_generation(members, timeout)
-    leader = next(m for m in members if m.member_id == answers[0].leader)
-    assignment = json.dumps(
-        {"version": 1, "error": 0, "master": leader.member_id, "master_identity": leader.identity}
-    ).encode()
-    everyone = {member.member_id: assignment for member in members}
-    for member in sorted(members, key=lambda m: m is not leader):
-        member.sync(answers[0].generation_id, everyone if member is leader else {})
-    return members
-
-
-def _join_one_generation(members: list[RegistryMember], timeout: float) -> list[JoinGroupResponse]:
-    """Has every member join; one that was answered before the others had asked asks again."""
-    deadline = time.monotonic() + timeout
-    answers: dict[RegistryMember, JoinGroupResponse] = {}
-    asking: set[RegistryMember] = set()
-    while len(answers) < len(members):
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"the registries do not agree on a generation: {answers}")
-        for member in set(members) - asking - set(answers):
-            member.ask_to_join()
-            asking.add(member)
-        answered, _, _ = select.select(list(asking), [], [], 0.2)
-        for member in answered:
-            answers[member] = member.joined()
-            asking.remove(member)
-            if int(answers[member].error_code) != NONE:
-                raise ConnectionError(f"JoinGroup: {answers[member]}")
-        newest = max((answer.generation_id for answer in answers.values()), default=0)
-        # The coordinator waits for those that it has answered before: they ask again.
-        answers = {m: a for m, a in answers.items() if answered and a.generation_id == newest}
-    return [answers[member] for member in members]
