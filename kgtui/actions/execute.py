@@ -46,6 +46,7 @@ _FORBIDDEN = "you may not delete it: the ACL operation DELETE on this Group is m
 _ACTIVE = "it became active in between: the broker refused"
 _LOST_GONE = "the answer was lost; the group is gone"
 _LOST = "sent, but no answer came; {}. It is looked into again at the next start"
+_INTERRUPTED = "interrupted; it is looked into at the next start"
 _STILL_THERE = "the broker reported success, yet a group of this name is there: has an application joined again?"
 _NOT_VERIFIED = "the broker reported success; it could not be asked again"
 
@@ -89,6 +90,9 @@ async def execute(
             for line in plan.allowed:
                 if line.group not in results:
                     keep(GroupResult(line.group, Status.REFUSED, str(error)))
+        for line in plan.allowed:
+            if line.group not in results:  # its batch was cancelled from below, by a connection that was closed
+                keep(GroupResult(line.group, Status.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})
 
 

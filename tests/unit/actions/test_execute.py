@@ -234,6 +234,19 @@ async def test_a_send_that_raises_is_uncertain(admin: ScriptedAdmin, folder: Sta
     assert (await delete(admin, folder, "g")).by_group["g"].status is Status.UNCERTAIN
 
 
+async def test_a_send_that_is_cancelled_from_below(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """A connection closed under the request: still one result for the group, and the entry stays open."""
+    admin.add("g", state="Empty", lag=5)
+
+    async def closed(groups: object, *, timeout: float = 30.0) -> object:
+        raise asyncio.CancelledError
+
+    admin.delete_groups = closed  # type: ignore[assignment,method-assign]
+    assert (await delete(admin, folder, "g")).by_group["g"].status is Status.UNCERTAIN
+    ((entry,), _) = read_entries(folder.audit)
+    assert entry.outcome is None
+
+
 async def test_not_there_is_proved_by_a_whole_list_only(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """`Dead` of an old describe proves nothing; a list with a broker missing neither."""
     describe = admin.describe_groups
