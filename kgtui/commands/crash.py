@@ -55,11 +55,11 @@ def report(error: BaseException, words: Sequence[str]) -> int:
 
 
 def _write(text: str) -> Path:
-    from kgtui.commands.folders import state_folder
+    from kgtui.config import state_dir
 
-    folder = state_folder() / "crashes"
+    folder = state_dir()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}.txt"
+    path = folder / f"crash-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}.txt"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)

@@ -59,15 +59,15 @@ def main(words: Sequence[str]) -> int:
     try:
         options = read_options(words, OPTIONS)
         _check(options)
+        if "version" in options:
+            sys.stdout.write(KAFKA_VERSION + "\n")
+            return 0
+        properties = _properties(options)
         servers = options.value("bootstrap-server") or ""
-        config = options.value("command-config")
     except KafkaOptionError as error:
         sys.stderr.write(f"{error}\n" + (usage(OPTIONS) if error.usage else ""))
         return error.exit_code
-    if "version" in options:
-        sys.stdout.write(KAFKA_VERSION + "\n")
-        return 0
-    return _list(options, servers, config)
+    return _list(options, servers, properties)
 
 
 def _check(options: Options) -> None:
@@ -87,17 +87,28 @@ def _check(options: Options) -> None:
         raise KafkaOptionError("--format must be text or json.")
 
 
-def _list(options: Options, servers: str, config: str | None) -> int:
-    from kgtui.commands.connecting import read_command_config, run_async, split_servers
-    from kgtui.commands.printing import put_bytes
+def _properties(options: Options) -> dict[str, str]:
+    path = options.value("command-config")
+    if path is None:
+        return {}
+    from argparse import Namespace
+    from pathlib import Path
+
+    from kgtui.config import Settings, resolve
 
     try:
-        properties = read_command_config(config)
+        return resolve(Settings(Path()), Namespace(command_config=path, bootstrap_server="localhost:9092")).properties
     except UsageError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
+        raise KafkaOptionError(str(error), usage=False) from error
+
+
+def _list(options: Options, servers: str, properties: dict[str, str]) -> int:
+    from kgtui.commands.connecting import run_async
+    from kgtui.commands.printing import put_bytes
+    from kgtui.config import parse_bootstrap
+
     try:
-        cluster, rows, faults = run_async(_read(split_servers(servers), properties))
+        cluster, rows, faults = run_async(_read(parse_bootstrap(servers, "--bootstrap-server"), properties))
         rows = [row for row in rows if keeps(row, options)]
     except KgtuiError as error:
         put_bytes(f"Error while executing groups command : {error}\n".encode(errors="replace"))

@@ -1,7 +1,8 @@
 """Options as Kafka's own scripts read them, with their messages and exit codes.
 
-Their parser is jopt-simple without abbreviations: `--name value`, `--name=value`, also with one dash; words that are no
-options are ignored; every check happens in a fixed order. Facts seen on Kafka 4.3.1.
+Their parser is jopt-simple without abbreviations: `--name value`, `--name=value`, also with one dash. An argument may
+look like an option, what follows the `=` of a flag is ignored, and so are words that are no options. Every check has
+its place in a fixed order. Facts seen on Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -86,17 +87,15 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
             break
         if not word.startswith("-") or word == "-":
             continue
-        name, equals, argument = word.lstrip("-").partition("=") if word.startswith("--") else _short(word, known)
+        name, equals, argument = word[2:].partition("=") if word.startswith("--") else _short(word, known)
         option = known.get(name)
         if option is None:
             _fail(f"{name} is not a recognized option")
         values = found.given.setdefault(name, [])
         if option.argument is None:
-            if equals:
-                _fail(f"Option {name} does not take an argument")
             continue
         if not equals:
-            if at >= len(words) or _is_option(words[at], known):
+            if at >= len(words):
                 _fail(f"Option {name} requires an argument")
             argument = words[at]
             at += 1
@@ -109,10 +108,6 @@ def _short(word: str, known: dict[str, Option]) -> tuple[str, str, str]:
     """`-name` is taken for `--name`; anything else for its first letter, which no script has."""
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in known else (word[1], "", "")
-
-
-def _is_option(word: str, known: dict[str, Option]) -> bool:
-    return word.startswith("-") and word.lstrip("-").partition("=")[0] in known
 
 
 def _check_required(found: Options, options: Sequence[Option]) -> None:

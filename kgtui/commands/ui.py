@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgtui.commands.connecting import Where, at_address, resolve_target
+from kgtui.config import ASSUMED, Target, load, parse_bootstrap, resolve, state_dir
 from kgtui.errors import UnreachableError, UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Awaitable, Callable
 
     from kgtui.simulator.options import Options
     from kgtui.tui.session import Session
 
 FIRST_LOOK = 3.0
-"""Seconds that a cluster nobody named may take to answer before the start screen comes up."""
+"""Seconds that a cluster may take to answer before the start screen comes up, or stays."""
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the UI on the cluster that the options mean, or on the start screen; the exit code."""
-    _check(args)
-    return asyncio.run(_run(args, None))
+    return _start(args, None)
 
 
 def run_demo(args: argparse.Namespace, options: Options) -> int:
     """Run the UI on a simulated cluster; the exit code."""
-    _check(args)
-    return asyncio.run(_run(args, options))
+    return _start(args, options)
 
 
-def _check(args: argparse.Namespace) -> None:
+def _start(args: argparse.Namespace, demo: Options | None) -> int:
     """What is wrong on the command line is said before the screen is taken. Raises `UsageError`."""
-    from kgtui.model.query import parse
+    if args.filter:
+        from kgtui.model.query import parse
 
-    parse(args.filter)
-    if args.interval is not None and not args.interval > 0:
+        parse(args.filter)
+    if args.interval is not None and not 0 < args.interval < float("inf"):
         raise UsageError("--interval takes a number of seconds above 0")
+    return asyncio.run(_run(args, demo))
 
 
 async def _run(args: argparse.Namespace, demo: Options | None) -> int:
@@ -52,23 +52,22 @@ async def _run(args: argparse.Namespace, demo: Options | None) -> int:
 
 
 class Opener:
-    """Opens sessions, one after the other; what the last one held is closed when the next is open.
+    """Opens sessions, and closes at the end what they hold.
 
     Args:
-        stack: closes what is still open at the end.
+        stack: where what is open is closed.
     """
 
     def __init__(self, args: argparse.Namespace, stack: AsyncExitStack) -> None:
         self._args = args
         self._stack = stack
+        self._settings = load()
 
     async def first(self) -> Session:
         """The session of the cluster that was asked for; without one, of localhost if it answers."""
-        where = resolve_target(self._args)
-        if where.given:
-            return self._open(where)
-        tried = await self._tried(where)
-        return self._open(where) if not tried else replace(self._start(), tried=tried)
+        target = resolve(self._settings, self._args)
+        tried = await _tried(target) if target.source == ASSUMED else ()
+        return replace(self._empty(), tried=tried) if tried else self._open(target)
 
     async def demo(self, options: Options | None = None) -> Session:
         """A session on a simulated cluster, which ends with the program."""
@@ -77,57 +76,80 @@ class Opener:
 
         process = await asyncio.to_thread(spawn, options or SimulatorOptions())
         self._stack.callback(process.stop)
-        return self._open(replace(at_address(process.bootstrap), name="demo"))
+        return self._open(Target("demo", tuple(process.bootstrap.split(",")), source="demo"))
 
-    async def _connect(self, address: str) -> Session:
-        where = at_address(address)
-        tried = await self._tried(where)
+    async def connect(self, address: str) -> Session:
+        """A session on the cluster at an address. Raises `UnreachableError`, `ConfigError`."""
+        seeds = parse_bootstrap(address, "address")
+        # As if it had stood on the command line: a configured cluster keeps its login and what protects it.
+        asked = {"bootstrap_server": address, "cluster": None}
+        target = resolve(self._settings, type(self._args)(**(vars(self._args) | asked)))
+        tried = await _tried(target)
         if tried:
-            raise UnreachableError(f"{address} does not answer", tried)
-        return self._open(where)
+            raise UnreachableError(f"{', '.join(seeds)} does not answer", tried)
+        return self._open(target)
 
-    async def _tried(self, where: Where) -> tuple[tuple[str, str], ...]:
-        """What was tried and failed; nothing when the cluster answers."""
-        from kgtui.admin.kafka import connect
-
-        try:
-            async with connect(where.seeds, where.properties) as admin:
-                await admin.cluster(timeout=FIRST_LOOK)
-        except UnreachableError as error:
-            return error.attempts or ((", ".join(where.seeds), str(error)),)
-        return ()
-
-    def _open(self, where: Where) -> Session:
+    def _open(self, target: Target) -> Session:
         from kgtui.admin.kafka import connect
         from kgtui.monitor import Monitor, MonitorOptions
-        from kgtui.tui.session import Target
+        from kgtui.tui.session import Target as Shown
 
-        admin = connect(where.seeds, where.properties)
+        admin = connect(target.seeds, target.properties)
         self._stack.push_async_callback(admin.close)
-        interval = self._args.interval
-        options = MonitorOptions() if interval is None else MonitorOptions(interval=interval)
-        target = Target(
-            where.name, ",".join(where.seeds), where.colour, where.environment, where.command_config
-        )  # fmt: skip
-        read_only = where.read_only or self._args.read_only
-        return replace(self._start(), target=target, monitor=Monitor(admin, options), admin=admin, read_only=read_only)
+        interval = self._args.interval or self._settings.ui.interval
+        shown = Shown(
+            target.name,
+            ",".join(target.seeds),
+            target.colour or None,
+            target.environment,
+            self._command_config(target),
+        )
+        return replace(
+            self._empty(),
+            target=shown,
+            monitor=Monitor(admin, MonitorOptions(interval=interval)),
+            admin=admin,
+            read_only=target.read_only,
+        )
 
-    def _start(self) -> Session:
+    def _command_config(self, target: Target) -> str | None:
+        cluster = self._settings.clusters.get(target.name)
+        given = self._args.command_config or os.environ.get("KGTUI_COMMAND_CONFIG")
+        return given or (cluster.command_config if cluster is not None else "") or None
+
+    def _empty(self) -> Session:
         """A session without a cluster, with the user's settings."""
-        from kgtui.commands.folders import state_folder
-        from kgtui.tui.session import Session, Target
+        from kgtui.tui.session import Session
+        from kgtui.tui.session import Target as Shown
         from kgtui.tui.text import Look
 
-        args = self._args
-        connect: Callable[[str], Awaitable[Session]] = self._connect
+        args, settings = self._args, self._settings
+        ascii_only = args.ascii or settings.ui.ascii
+        look = Look(ascii=ascii_only, utc=settings.ui.utc) if ascii_only or settings.ui.utc else None
         return Session(
-            Target(""),
+            Shown(""),
             read_only=args.read_only,
             filter=args.filter,
-            theme=args.theme,
-            state_folder=state_folder(),
+            theme=args.theme or settings.ui.theme or None,
+            keymap=settings.keys,
+            presets=settings.presets,
+            themes_folder=settings.path.parent / "themes",
+            state_folder=state_dir(),
+            config_file=settings.path,
             mouse=not args.no_mouse,
-            look=Look(ascii=True) if args.ascii else None,
-            connect=connect,
+            look=look,
+            connect=self.connect,
             demo=self.demo,
         )
+
+
+async def _tried(target: Target) -> tuple[tuple[str, str], ...]:
+    """What was tried and failed; nothing when the cluster answers."""
+    from kgtui.admin.kafka import connect
+
+    try:
+        async with connect(target.seeds, target.properties) as admin:
+            await admin.cluster(timeout=FIRST_LOOK)
+    except UnreachableError as error:
+        return error.attempts or ((", ".join(target.seeds), str(error)),)
+    return ()

@@ -1,0 +1,77 @@
+"""`kgtui clusters`: the clusters that are configured. Shows no property's value: there may be secrets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.config import load
+from kgtui.output import machine, marks
+from kgtui.output.table import Column, table
+
+if TYPE_CHECKING:
+    import argparse
+
+    from kgtui.config import ClusterSettings, Settings
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--format", choices=("table", "json"), default="table", help="table or json")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; the exit code."""
+    settings = load()
+    if args.format == "json":
+        put_bytes(as_json(settings))
+        return 0
+    if settings.clusters:
+        put_text(as_text(settings))
+    else:
+        say(f'no cluster is configured; write [clusters.NAME] with bootstrap = "host:port" into {settings.path}')
+    return 0
+
+
+def _bootstrap(cluster: ClusterSettings) -> str:
+    given = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)
+    return given or cluster.properties.get("bootstrap.servers", "")
+
+
+def as_text(settings: Settings) -> str:
+    """A table; the default cluster has a star."""
+    columns = [
+        Column(title) for title in ("CLUSTER", "DEFAULT", "BOOTSTRAP", "ENVIRONMENT", "WRITES", "COMMAND-CONFIG")
+    ]
+    return table(
+        columns,
+        [
+            (
+                name,
+                "*" if name == settings.default else "",
+                marks.text(_bootstrap(cluster)),
+                marks.text(cluster.environment),
+                "no" if cluster.read_only else "yes",
+                marks.text(cluster.command_config),
+            )
+            for name, cluster in sorted(settings.clusters.items())
+        ],
+    )
+
+
+def as_json(settings: Settings) -> bytes:
+    """The same as JSON; of Java properties written inline, the names only."""
+    clusters: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "default": name == settings.default,
+            "bootstrap": [part.strip() for part in _bootstrap(cluster).split(",") if part.strip()],
+            "command_config": cluster.command_config or None,
+            "read_only": cluster.read_only,
+            "colour": cluster.colour or None,
+            "environment": cluster.environment or None,
+            "properties": sorted(cluster.properties),
+        }
+        for name, cluster in sorted(settings.clusters.items())
+    ]
+    return machine.json_bytes({"version": machine.VERSION, "config": str(settings.path), "clusters": clusters})

@@ -1,0 +1,55 @@
+import java.io.ByteArrayOutputStream;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Scanner;
+import org.apache.kafka.common.utils.Exit;
+
+/**
+ * Runs Kafka's GroupsCommand once per line of standard input, in one JVM. A line holds the arguments, each in base64
+ * behind a colon; the answer is the exit status, what was on standard output and on standard error, both in base64.
+ */
+public class GroupsOracle {
+    static final class Stopped extends Error {
+    }
+
+    public static void main(String[] ignored) throws Exception {
+        PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), true);
+        Scanner lines = new Scanner(System.in, "UTF-8");
+        while (lines.hasNextLine()) {
+            String[] arguments = Arrays.stream(lines.nextLine().split(" "))
+                .filter(word -> !word.isEmpty())
+                .map(word -> new String(Base64.getDecoder().decode(word.substring(1)), StandardCharsets.UTF_8))
+                .toArray(String[]::new);
+            out.println(run(arguments));
+        }
+    }
+
+    static String run(String[] arguments) throws Exception {
+        ByteArrayOutputStream stdout = new ByteArrayOutputStream();
+        ByteArrayOutputStream stderr = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(stdout, true, "UTF-8"));
+        System.setErr(new PrintStream(stderr, true, "UTF-8"));
+        String[] answer = new String[1];
+        // The command catches everything that is thrown at it: what counts is what it had done when it first exited.
+        Exit.setExitProcedure((status, message) -> {
+            if (answer[0] == null) {
+                answer[0] = status + " :" + encode(stdout) + " :" + encode(stderr);
+            }
+            throw new Stopped();
+        });
+        try {
+            org.apache.kafka.tools.GroupsCommand.main(arguments);
+        } catch (Stopped expected) {
+            // its way to end
+        }
+        return answer[0];
+    }
+
+    static String encode(ByteArrayOutputStream bytes) {
+        return Base64.getEncoder().encodeToString(bytes.toByteArray());
+    }
+}
