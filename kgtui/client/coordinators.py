@@ -145,7 +145,12 @@ def _rows(version: int, groups: Sequence[str], answer: dict[str, Any]) -> dict[s
 
 def _broker_error(group: str, code: int) -> BrokerError:
     known = lookup(code)
-    return BrokerError(f"no coordinator for group {group!r}: {known.name} ({known.message})", code=code)
+    return BrokerError(
+        f"no coordinator for group {group!r}: {known.message or known.name}",
+        code=code,
+        name=known.name,
+        advice=known.advice,
+    )
 
 
 def _as_client_error(error: KgtuiError) -> ClientError:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from kgtui.protocol.schema import Api
 
 _SIZE = 4
+_MOST_MS = 600_000
+"""No quota's windows reach that far: a longer time stands in a damaged answer, and nobody waits for it."""
 
 
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
@@ -19,7 +21,8 @@ def throttle_ms(api: Api, version: int, body: bytes) -> int:
     """
     if len(body) < _SIZE or not _comes_first(api, version):
         return 0
-    return max(0, int.from_bytes(body[:_SIZE], "big", signed=True))
+    asked = int.from_bytes(body[:_SIZE], "big", signed=True)
+    return asked if 0 <= asked <= _MOST_MS else 0
 
 
 @cache

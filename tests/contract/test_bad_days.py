@@ -1,0 +1,217 @@
+"""What the admin makes of bad days: dead, silent, loading and moving brokers, missing rights, damaged answers."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.admin.kafka import KafkaGroupAdmin
+from kgtui.client.pool import Pool
+from kgtui.errors import BrokerError, ClientError, ProtocolError, UnreachableError
+from kgtui.protocol.messages import DELETE_GROUPS, LIST_GROUPS
+from kgtui.simulator import ManualClock, Simulator
+from kgtui.simulator.faults import DAMAGES
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+@asynccontextmanager
+async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAdmin]]:
+    """The company's cluster, with time standing still."""
+    async with (
+        Simulator(clock=ManualClock(), **options) as simulator,
+        KafkaGroupAdmin(Pool(simulator.bootstrap.split(","))) as admin,
+    ):
+        yield simulator, admin
+
+
+def coordinated_by(simulator: Simulator, node: int, state: str = "Stable") -> list[str]:
+    """Groups of one coordinator in one state."""
+    world = simulator.world
+    return sorted(
+        name for name, group in world.groups.items() if world.coordinator(name) == node and group.state(0.0) == state
+    )
+
+
+async def test_one_of_five_brokers_is_dead_and_the_others_take_over() -> None:
+    async with cluster(brokers=5) as (simulator, admin):
+        before = await admin.list_groups()
+        await simulator.faults.kill(3)
+        await admin.cluster()
+        after = await admin.list_groups()
+        assert {row.group for row in after.rows} == {row.group for row in before.rows}
+        described = await admin.describe_groups([row.group for row in after.rows])
+        assert described.faults == ()
+
+
+async def test_a_silent_broker_costs_its_own_groups_and_no_other() -> None:
+    async with cluster() as (simulator, admin):
+        everything = {row.group: row.coordinator for row in (await admin.list_groups()).rows}
+        simulator.faults.black_hole(2)
+        answer = await admin.list_groups(timeout=1.0)
+        assert {row.group for row in answer.rows} == {group for group, node in everything.items() if node != 2}
+        assert answer.coverage.brokers == (2, 3)
+        (fault,) = answer.faults
+        assert (fault.name, fault.broker) == ("NO_ANSWER", 2)
+        described = await admin.describe_groups(everything, timeout=1.0)
+        assert {fault.group for fault in described.faults} == {g for g, node in everything.items() if node == 2}
+        assert {fault.name for fault in described.faults} == {"NO_ANSWER"}
+
+
+async def test_nothing_learned_at_all_is_an_error_that_says_what_was_tried() -> None:
+    async with cluster(brokers=2) as (simulator, admin):
+        await admin.cluster()
+        simulator.faults.black_hole(1)
+        simulator.faults.black_hole(2)
+        with pytest.raises(UnreachableError) as caught:
+            await admin.list_groups(timeout=0.5)
+        assert len(caught.value.attempts) == 2
+
+
+async def test_a_group_that_moved_is_found_at_its_new_coordinator() -> None:
+    async with cluster() as (simulator, admin):
+        await admin.list_groups()
+        group = coordinated_by(simulator, 1)[0]
+        simulator.faults.move_coordinator(group, 2)
+        answer = await admin.describe_groups([group])
+        assert answer.faults == ()
+        assert answer.rows[group].coordinator == 2
+        assert (await admin.committed_offsets([group])).faults == ()
+
+
+async def test_a_loading_coordinator_is_asked_again_until_it_answers() -> None:
+    async with cluster() as (simulator, admin):
+        await admin.list_groups()
+        group = coordinated_by(simulator, 1)[0]
+        simulator.faults.load(1, 60.0)
+        asking = asyncio.create_task(admin.describe_groups([group]))
+        listing = asyncio.create_task(admin.list_groups())
+        await asyncio.wait({asking}, timeout=0.3)
+        assert not asking.done()
+        simulator.faults.load(1, None)
+        assert (await asking).faults == ()
+        assert (await listing).faults == ()
+
+
+async def test_a_coordinator_that_never_finishes_loading_is_said() -> None:
+    async with cluster() as (simulator, admin):
+        await admin.list_groups()
+        group = coordinated_by(simulator, 1)[0]
+        simulator.faults.load(1, 600.0)
+        answer = await admin.describe_groups([group], timeout=0.3)
+        assert [fault.code for fault in answer.faults] == [14]
+        listed = await admin.list_groups(timeout=0.3)
+        assert [(fault.code, fault.broker) for fault in listed.faults] == [(14, 1)]
+        assert listed.coverage.brokers == (2, 3)
+
+
+async def test_a_cut_connection_is_made_again() -> None:
+    async with cluster() as (simulator, admin):
+        ids = [row.group for row in (await admin.list_groups()).rows]
+        for node in (1, 2, 3):
+            simulator.faults.cut(node)
+        assert (await admin.describe_groups(ids)).faults == ()
+
+
+async def test_a_forbidden_group_is_a_fault_of_its_own() -> None:
+    async with cluster() as (simulator, admin):
+        simulator.faults.forbid_groups(["payments.*"])
+        ids = ["orders.invoice", "payments.ledger"]
+        described = await admin.describe_groups(ids)
+        assert list(described.rows) == ["orders.invoice"]
+        (fault,) = described.faults
+        assert (fault.name, fault.group) == ("GROUP_AUTHORIZATION_FAILED", "payments.ledger")
+        assert "DESCRIBE" in fault.advice
+        offsets = await admin.committed_offsets(ids)
+        assert [fault.code for fault in offsets.faults] == [30]
+        (outcome,) = await admin.delete_groups(["payments.ledger"])
+        assert outcome.fault is not None
+        assert outcome.fault.code == 30
+
+
+async def test_a_forbidden_topic_blanks_members_and_not_the_group() -> None:
+    async with cluster() as (simulator, admin):
+        simulator.faults.forbid_topics(["payments.settled"])
+        answer = await admin.describe_groups(["payments.ledger"])
+        assert answer.faults == () or answer.faults[0].code == 29
+        if answer.rows:
+            assert answer.rows["payments.ledger"].members is None
+
+
+async def test_a_type_switched_off_is_not_supported_and_not_an_error() -> None:
+    """4.1 advertises ShareGroupDescribe and answers 35 inside while share.version is 0."""
+    async with cluster(kafka_version="4.1") as (_, admin):
+        shared = [row.group for row in (await admin.list_groups(types=["share"])).rows]
+        assert shared
+        described = await admin.describe_groups(shared)
+        offsets = await admin.share_offsets(shared)
+        assert {fault.name for fault in (*described.faults, *offsets.faults)} == {"NOT_SUPPORTED"}
+        assert {fault.group for fault in described.faults} == set(shared)
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+async def test_a_damaged_answer_is_an_error_and_the_next_one_is_read(kind: str) -> None:
+    async with cluster(brokers=1) as (simulator, admin):
+        groups = (await admin.list_groups()).rows
+        feed = admin.listing_feed(1)
+        await feed.poll()
+        # A read whose connection breaks is sent once more, so it takes two.
+        simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
+        with pytest.raises((ClientError, ProtocolError)) as caught:
+            await feed.poll(timeout=2.0)
+        assert str(caught.value)
+        delta = await feed.poll()
+        assert (delta.total, dict(delta.updated), list(delta.removed)) == (len(groups), {}, [])
+
+
+async def test_a_list_that_fails_leaves_what_the_feed_knew() -> None:
+    async with cluster(brokers=1) as (simulator, admin):
+        feed = admin.listing_feed(1)
+        await feed.poll()
+        simulator.faults.fail(LIST_GROUPS.key, 15)
+        with pytest.raises(BrokerError):
+            await feed.poll()
+        assert not (await feed.poll()).updated
+
+
+async def test_a_delete_whose_answer_is_lost_is_uncertain_and_never_sent_again() -> None:
+    async with cluster() as (simulator, admin):
+        await admin.list_groups()
+        empty = coordinated_by(simulator, 2, "Empty")[:2]
+        await admin.describe_groups(empty)
+        simulator.faults.black_hole(2)
+        outcomes = await admin.delete_groups(empty, timeout=0.5)
+        assert [outcome.uncertain for outcome in outcomes] == [True, True]
+        assert {outcome.fault.name for outcome in outcomes if outcome.fault} == {"NO_ANSWER"}
+
+
+async def test_a_delete_refused_by_a_former_coordinator_goes_to_the_new_one() -> None:
+    async with cluster() as (simulator, admin):
+        await admin.list_groups()
+        group = coordinated_by(simulator, 1, "Empty")[0]
+        simulator.faults.move_coordinator(group, 3)
+        (outcome,) = await admin.delete_groups([group])
+        assert outcome.ok
+        assert simulator.world.find(group) is None
+
+
+async def test_an_error_in_a_delete_is_final() -> None:
+    async with cluster(brokers=1) as (simulator, admin):
+        group = coordinated_by(simulator, 1, "Empty")[0]
+        simulator.faults.fail(DELETE_GROUPS.key, 87)
+        (outcome,) = await admin.delete_groups([group])
+        assert outcome.fault is not None
+        assert (outcome.fault.code, outcome.uncertain) == (87, False)
+        assert simulator.world.find(group) is not None
+
+
+async def test_a_throttled_client_waits_and_gets_its_answer() -> None:
+    async with cluster(brokers=1) as (simulator, admin):
+        await admin.list_groups()
+        simulator.faults.throttle(1, 50)
+        assert (await admin.list_groups()).rows
+        assert (await admin.list_groups()).rows
