@@ -41,6 +41,7 @@ async def serve(options: Options, *, say: Callable[[str], None], control: bool =
         host=options.host,
         port=options.port,
     )
+    simulator.dispatch.warm()
     # What was built stays: the collector need not look at it again.
     gc.collect()
     gc.freeze()

@@ -79,7 +79,8 @@ def test_it_ends_when_its_parent_is_killed() -> None:
     script = (
         "import sys\n"
         "from kgtui.simulator import Options, spawn\n"
-        "print(spawn(Options(brokers=1)).pid, flush=True)\n"
+        "cluster = spawn(Options(brokers=1))\n"
+        "print(cluster.pid, flush=True)\n"
         "sys.stdin.read()\n"
     )
     parent = subprocess.Popen(

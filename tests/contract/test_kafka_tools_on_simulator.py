@@ -1,0 +1,157 @@
+"""Kafka's own command line tools list, describe and delete on the simulated cluster as on a real one."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.simulator import Options, SimulatorProcess, spawn
+from kgtui.simulator.company.hostile import LONGEST
+from tests import jars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SECONDS = 60
+TOOLS = {
+    "groups": "GroupsCommand",
+    "consumer": "consumer.group.ConsumerGroupCommand",
+    "share": "consumer.group.ShareGroupCommand",
+    "streams": "streams.StreamsGroupCommand",
+}
+
+
+def start(version: str = "4.4") -> SimulatorProcess:
+    """A cluster without the longest id: the tools pad all their cells to its 32,000 characters, and get slow."""
+    simulator = spawn(Options(kafka_version=version))
+    simulator.control("remove_group", name=LONGEST)
+    return simulator
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SimulatorProcess]:
+    with start() as simulator:
+        yield simulator
+
+
+def run(cluster: SimulatorProcess, tool: str, *arguments: str, version: str = "4.3.1") -> str:
+    """What a tool prints; fails the test when it exits with an error or complains."""
+    command = [
+        "java",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+        "-cp",
+        jars.classpath(version),
+        f"org.apache.kafka.tools.{TOOLS[tool]}",
+        "--bootstrap-server",
+        cluster.bootstrap,
+        *arguments,
+    ]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Exception" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def column(output: str, number: int = 0) -> list[str]:
+    """One column of a table, without its header."""
+    rows = [line.split() for line in output.splitlines() if line.strip()]
+    return [row[number] for row in rows if row[0] != "GROUP"]
+
+
+def test_groups_command_lists_every_group_with_its_type(cluster: SimulatorProcess) -> None:
+    rows = [line.split() for line in run(cluster, "groups", "--list").splitlines()]
+    kinds = {row[0]: tuple(row[1:]) for row in rows if len(row) > 1}
+    assert kinds["payments.settle"] == ("Classic", "consumer")
+    assert kinds["payments.ledger"] == ("Consumer", "consumer")
+    assert kinds["jobs.run"] == ("Share", "share")
+    assert kinds["rewards.points"] == ("Streams", "streams")
+    assert kinds["connect-cluster"] == ("Classic", "connect")
+    assert kinds["spark-checkpoints"] == ("Classic",)
+    shares = run(cluster, "groups", "--list", "--share")
+    assert set(column(shares)) == {name for name, kind in kinds.items() if kind[0] == "Share"}
+
+
+def test_consumer_groups_are_listed_with_state_and_type(cluster: SimulatorProcess) -> None:
+    empty = run(cluster, "consumer", "--list", "--state", "Empty", "--type")
+    rows = {line.split()[0]: line.split()[-2:] for line in empty.splitlines() if line}
+    assert rows["test-group"] == ["Classic", "Empty"]
+    assert rows["customers.sync-old"] == ["Consumer", "Empty"]
+    assert "payments.settle" not in rows
+
+
+def test_every_consumer_group_is_described_with_offsets(cluster: SimulatorProcess) -> None:
+    output = run(cluster, "consumer", "--describe", "--all-groups")
+    assert "Error" not in output
+    rows = [line.split() for line in output.splitlines()]
+    settle = [row for row in rows if row[:2] == ["payments.settle", "payments.authorised"]]
+    assert sorted(int(row[2]) for row in settle) == list(range(12))
+    for row in settle:
+        assert int(row[5]) == int(row[4]) - int(row[3])
+        assert row[8].startswith("settle-worker-")
+    never = [row for row in rows if row[:3] == ["customers.export", "customers.changed", "2"]]
+    assert never[0][3] == "-"
+
+
+def test_every_consumer_group_is_described_with_members_and_state(cluster: SimulatorProcess) -> None:
+    members = run(cluster, "consumer", "--describe", "--all-groups", "--members", "--verbose")
+    assert "Error" not in members
+    assert sum(line.startswith("payments.settle ") for line in members.splitlines()) == 4
+    migrating = [line for line in members.splitlines() if line.startswith("web.recommend ")]
+    assert sorted(line.split()[-1] for line in migrating) == ["false", "false", "true", "true", "true"]
+    states = run(cluster, "consumer", "--describe", "--all-groups", "--state", "--verbose")
+    line = next(line for line in states.splitlines() if line.startswith("payments.ledger "))
+    assert "uniform" in line
+    assert "Stable" in line
+
+
+def test_share_groups_are_described(cluster: SimulatorProcess) -> None:
+    offsets = run(cluster, "share", "--describe", "--group", "fraud.review", "--verbose")
+    starts = {line.split()[2]: line.split()[4] for line in offsets.splitlines() if line.startswith("fraud.review")}
+    assert [starts[partition] == "-" for partition in "012345"] == [False, True, False, False, True, False]
+    members = run(cluster, "share", "--describe", "--all-groups", "--members", "--verbose")
+    assert sum(line.startswith("jobs.run ") for line in members.splitlines()) == 12
+    assert {"Stable", "Empty"} <= set(column(run(cluster, "share", "--list", "--state"), 1))
+
+
+def test_streams_groups_are_described(cluster: SimulatorProcess) -> None:
+    offsets = run(cluster, "streams", "--describe", "--all-groups", "--verbose")
+    assert "clicks.sessionize" in column(offsets)
+    members = run(cluster, "streams", "--describe", "--group", "rewards.points", "--members", "--verbose")
+    assert "STANDBY" in members
+    states = run(cluster, "streams", "--list", "--state")
+    assert "fraud.features" in column(states)
+    assert "NotReady" in column(states, 1)
+
+
+def test_the_tools_delete_what_is_empty_and_refuse_the_rest() -> None:
+    with start() as cluster:
+        names = ("[/red]", "a[b]c", "test-group", "payments.settle", "nope")
+        output = run(cluster, "consumer", "--delete", *(part for name in names for part in ("--group", name)))
+        assert "'payments.settle' could not be deleted due to: org.apache.kafka.common.errors.GroupNotEmpty" in output
+        assert "'nope' could not be deleted due to: org.apache.kafka.common.errors.GroupIdNotFound" in output
+        assert "'test-group'" in output.splitlines()[-1]
+        assert "successful" in run(cluster, "share", "--delete", "--group", "jobs.retired")
+        assert "successful" in run(cluster, "streams", "--delete", "--group", "clicks.heatmap-v1")
+        left = set(column(run(cluster, "groups", "--list")))
+        assert "payments.settle" in left
+        assert not left & {"[/red]", "a[b]c", "test-group", "jobs.retired", "clicks.heatmap-v1"}
+
+
+@pytest.mark.parametrize("version", ["2.8", "3.9", "3.9,4.4"])
+def test_tools_fall_back_on_older_brokers(version: str) -> None:
+    with start(version) as cluster:
+        listed = run(cluster, "consumer", "--list")
+        assert "payments.settle" in listed.split()
+        output = run(cluster, "consumer", "--describe", "--group", "payments.settle")
+        assert sum(line.startswith("payments.settle ") for line in output.splitlines()) == 12
+
+
+def test_tools_of_3_9_work_on_the_newest_broker(cluster: SimulatorProcess) -> None:
+    listed = run(cluster, "consumer", "--list", version="3.9.2")
+    assert {"payments.settle", "payments.ledger"} <= set(listed.split())
+    output = run(cluster, "consumer", "--describe", "--group", "payments.settle", "--members", version="3.9.2")
+    assert sum(line.startswith("payments.settle ") for line in output.splitlines()) == 4
