@@ -66,7 +66,7 @@ async def test_a_coordinator_that_moves_or_loads_is_asked_for_again() -> None:
         error = found.errors["forbidden"]
         assert isinstance(error, BrokerError)
         assert error.code == 30
-        assert "no coordinator for group 'forbidden': GROUP_AUTHORIZATION_FAILED" in str(error)
+        assert "no coordinator for group 'forbidden': Group authorization failed." in str(error)
         asked = [request.fields["CoordinatorKeys"] for request in fake[1].requests(FIND_COORDINATOR.key)]
         assert asked == [["moving", "loading", "forbidden", "fine"], ["moving", "loading"], ["moving"]]
 
