@@ -59,7 +59,7 @@ def parse_jaas(text: str) -> LoginModule:
         raise _mistake("it should begin with the class of a login module")
     kind, flag = next(tokens)
     if kind != "word" or flag.lower() not in _FLAGS:
-        raise _mistake(f"after {name} there should be `required`")
+        raise _mistake("after the class there should be `required`")
     options: dict[str, Secret] = {}
     while True:
         kind, key = next(tokens)
@@ -71,11 +71,16 @@ def parse_jaas(text: str) -> LoginModule:
             raise _mistake('options should be written name="value"')
         kind, value = next(tokens)
         if kind not in {"word", "string"} or (kind == "word" and value[0].isdigit()):
-            raise _mistake(f"the value of {key} should stand in double quotes")
+            raise _mistake(f"the value of {_known(key)} should stand in double quotes")
         options[key] = Secret(value)
     if next(tokens)[0] != "end":
         raise _mistake("there should be one login module and nothing after its semicolon")
     return LoginModule(name, options)
+
+
+def _known(option: str) -> str:
+    """The option if it is one; behind a quote that was not escaped stands a piece of a password."""
+    return option if option in {"username", "password", "tokenauth"} else "an option"
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:

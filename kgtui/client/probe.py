@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ TIMEOUT = 2.0
 
 _CORRELATION = 0x6B677475
 _FIRST_WORDS = 32
+_ENOUGH = 8
+"""Bytes that tell what is there: the length of an answer and the number that we sent."""
 
 
 class Side(Enum):
@@ -33,6 +36,7 @@ class Side(Enum):
     TLS = "TLS"
     FOREIGN = "something else"
     QUIET = "takes connections, says nothing"
+    CURT = "takes connections, closes them without a word that we know"
     NOBODY = "no connection at all"
 
 
@@ -47,37 +51,32 @@ async def better(error: ConnectError, address: Address, security: Security) -> C
 
 async def look(address: Address, *, timeout: float) -> tuple[Side, str]:
     """Find out what listens at an address; with FOREIGN comes its name."""
-    side, seen = Side.NOBODY, ""
     try:
         async with asyncio.timeout(timeout / 2):
-            start = await _first_words(address)
-        side, seen = _judge(start)
-    except TimeoutError:
-        side = Side.QUIET
-    except OSError:
+            reader, writer = await asyncio.open_connection(address.host, address.port)
+    except (TimeoutError, OSError):
         return Side.NOBODY, ""
-    if side is Side.QUIET and await _greets_in_tls(address, timeout / 2):
+    try:
+        async with asyncio.timeout(timeout / 2):
+            side, seen = _judge(await _first_words(reader, writer))
+    except TimeoutError:
+        side, seen = Side.QUIET, ""
+    finally:
+        writer.transport.abort()
+    if side in {Side.QUIET, Side.CURT} and await _greets_in_tls(address, timeout / 2):
         side = Side.TLS
     return side, seen
 
 
-async def _first_words(address: Address) -> bytes:
-    """What the other side says to an ApiVersions request in plain text."""
-    reader, writer = await asyncio.open_connection(address.host, address.port)
-    try:
-        message = encode_request_header(API_VERSIONS, 0, _CORRELATION, "kgtui")
+async def _first_words(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+    """What the other side says to an ApiVersions request in plain text; nothing if it hangs up."""
+    message = encode_request_header(API_VERSIONS, 0, _CORRELATION, "kgtui")
+    words = b""
+    with suppress(ConnectionError):
         writer.write(len(message).to_bytes(4, "big") + message)
-        words = b""
-        while len(words) < _FIRST_WORDS and (more := await reader.read(_FIRST_WORDS)):
+        while len(words) < _ENOUGH and (more := await reader.read(_FIRST_WORDS)):
             words += more
-            if len(words) >= len(b"size") * 2:
-                break
-    except ConnectionError:
-        return b""
-    else:
-        return words
-    finally:
-        writer.transport.abort()
+    return words
 
 
 def _judge(start: bytes) -> tuple[Side, str]:
@@ -86,7 +85,7 @@ def _judge(start: bytes) -> tuple[Side, str]:
     seen = reasons.foreign(start)
     if seen == "TLS":
         return Side.TLS, ""
-    return (Side.FOREIGN, seen) if seen else (Side.QUIET, "")
+    return (Side.FOREIGN, seen) if seen else (Side.CURT, "")
 
 
 async def _greets_in_tls(address: Address, timeout: float) -> bool:
@@ -129,5 +128,10 @@ def _message(side: Side, seen: str, address: Address, security: Security) -> str
             return (
                 f"{address} takes connections but says nothing: it may be overloaded or stopped, or the port may not "
                 "be Kafka's"
+            )
+        case Side.CURT:
+            return (
+                f"{address} closes the connection without an answer: the port may not be Kafka's, or a proxy there has "
+                "no broker behind it"
             )
     return ""

@@ -63,7 +63,7 @@ _WITHOUT_EFFECT = re.compile(
     r"""
       (key|value)\.(de)?serializer | default\.(key|value)\.serde
     | group\.(id|instance\.id|protocol|remote\.assignor) | client\.(rack|dns\.lookup)
-    | (fetch|heartbeat|max\.poll|session|isolation|exclude\.internal|allow\.auto|check\.crcs|share)\..*
+    | (fetch|heartbeat|max\.poll|session|isolation|exclude\.internal|allow\.auto|share)\..* | check\.crcs
     | (auto\.(commit|offset|include)|enable\.(auto|idempotence|metrics))\..* | enable\.(auto\.commit|idempotence)
     | max\.(partition\.fetch|block|request|in\.flight)\..* | partition(er)?\..* | interceptor\.classes
     | acks | batch\.size | buffer\.memory | linger\.ms | delivery\.timeout\.ms | transaction(al)?\..*

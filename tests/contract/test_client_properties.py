@@ -1,0 +1,133 @@
+"""Java client properties, as Kafka 4.3.1 itself knows and reads them."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.client.jaas import parse_jaas
+from kgtui.client.security import from_properties
+from kgtui.errors import ConfigError
+from tests import jars
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = r"""
+import java.nio.charset.StandardCharsets;
+import java.util.*;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.config.types.Password;
+import org.apache.kafka.common.security.JaasContext;
+
+public class Ask {
+    static String b64(String text) {
+        return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    public static void main(String[] lines) {
+        var names = new TreeSet<String>(AdminClientConfig.configNames());
+        names.addAll(ConsumerConfig.configNames());
+        names.addAll(ProducerConfig.configNames());
+        for (String name : names) System.out.println("name " + name);
+        for (String line : lines) {
+            String text = new String(Base64.getDecoder().decode(line), StandardCharsets.UTF_8);
+            StringBuilder out = new StringBuilder("jaas " + line);
+            try {
+                var entry = JaasContext.loadClientContext(Map.of("sasl.jaas.config", new Password(text)))
+                    .configurationEntries().get(0);
+                out.append(" ok ").append(b64(entry.getLoginModuleName()));
+                for (var option : new TreeMap<String, Object>(entry.getOptions()).entrySet())
+                    out.append(" ").append(b64(option.getKey())).append("=").append(b64(option.getValue().toString()));
+            } catch (Exception error) {
+                out.append(" refused");
+            }
+            System.out.println(out);
+        }
+    }
+}
+"""
+
+LINES = [
+    'a.PlainLoginModule required username="alice" password="hunter2";',
+    "a.PlainLoginModule required username='alice' password='hun\"ter2';",
+    'a.PlainLoginModule required\n  username="alice"\n  password="a \\"quoted\\" word";',
+    r'a.PlainLoginModule required username="back\\slash" password="tab\tnew\nline\101\7\1012\x\;";',
+    "a.PlainLoginModule required username=alice password=bare-word.with_$;",
+    'a.PlainLoginModule REQUIRED username="" password="//no comment";  // a comment',
+    'a.PlainLoginModule optional /* a comment; */ username="u" password="p=;";',
+    'a.PlainLoginModule required username = "spaced" password= "too" ;',
+    'a.PlainLoginModule required username="\N{SNOWMAN}" password="\N{LATIN SMALL LETTER A WITH DIAERESIS}";',
+    "a.PlainLoginModule required;",
+    'a.PlainLoginModule required username="u" password="p"',
+    'a.PlainLoginModule required username="u" password "p";',
+    'a.PlainLoginModule required username="u" password=;',
+    'a.PlainLoginModule required username="u" password=123;',
+    'a.PlainLoginModule username="u" password="p";',
+    "a.PlainLoginModule",
+    "",
+    'a.A required x="1"; b.B required y="2";',
+]
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def decoded(text: str) -> str:
+    return base64.b64decode(text).decode()
+
+
+@pytest.fixture(scope="module")
+def kafka_says(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+    """What Kafka's own classes answer, in words by line."""
+    source: Path = tmp_path_factory.mktemp("ask") / "Ask.java"
+    source.write_text(PROGRAM)
+    command = ["java", "-cp", jars.classpath("4.3.1"), str(source), *map(encoded, LINES)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    return [line.split(" ") for line in done.stdout.splitlines()]
+
+
+def test_every_property_of_kafkas_clients_is_known(kafka_says: list[list[str]]) -> None:
+    """Each is honoured, passed over or refused by name; none is taken for a typing mistake."""
+    names = {words[1] for words in kafka_says if words[0] == "name"}
+    assert len(names) > 120
+    refused = set()
+    for name in names:
+        try:
+            assert from_properties({name: "PLAINTEXT" if name == "security.protocol" else "100"}).warnings == ()
+        except ConfigError as error:
+            refused.add(str(error).partition(" is not supported")[0])
+    assert refused == {
+        "bootstrap.controllers",
+        "config.providers",
+        "sasl.client.callback.handler.class",
+        "sasl.login.callback.handler.class",
+        "sasl.login.class",
+        "security.providers",
+        "ssl.cipher.suites",
+        "ssl.engine.factory.class",
+        "ssl.keymanager.algorithm",
+        "ssl.protocol",
+        "ssl.provider",
+        "ssl.trustmanager.algorithm",
+    }
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_jaas_line_means_the_same_to_us_as_to_kafka(kafka_says: list[list[str]], line: str) -> None:
+    (theirs,) = [words[2:] for words in kafka_says if words[0] == "jaas" and words[1] == encoded(line)]
+    if theirs == ["refused"]:
+        with pytest.raises(ConfigError):
+            parse_jaas(line)
+        return
+    ours = parse_jaas(line)
+    options = [
+        f"{encoded(name)}={encoded(str.__str__(value.reveal()))}" for name, value in sorted(ours.options.items())
+    ]
+    assert ["ok", encoded(ours.name), *options] == theirs

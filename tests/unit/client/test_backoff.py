@@ -1,0 +1,123 @@
+"""When a broker is tried again, and how several are asked for the same."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from kgtui.client.backoff import Backoff
+from kgtui.client.race import AllFailedError, all_of, first_good
+from kgtui.errors import ConnectError, DecodeError, KgtuiError
+
+
+def test_pauses_double_up_to_the_longest_and_start_again_after_a_success() -> None:
+    now = 100.0
+    backoff = Backoff(0.1, 1.0, clock=lambda: now, chance=lambda: 0.5)
+    assert backoff.remaining() == 0
+    assert [round(backoff.failed(), 6) for _ in range(6)] == [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
+    assert backoff.remaining() == pytest.approx(1.0)
+    now = 100.4
+    assert backoff.remaining() == pytest.approx(0.6)
+    now = 102.0
+    assert backoff.remaining() == 0
+    backoff.succeeded()
+    assert (backoff.failures, round(backoff.failed(), 6)) == (0, 0.1)
+
+
+def test_chance_takes_or_gives_a_fifth_and_pauses_do_differ() -> None:
+    assert Backoff(1, 9, chance=lambda: 0.0).failed() == pytest.approx(0.8)
+    assert Backoff(1, 9, chance=lambda: 1.0).failed() == pytest.approx(1.2)
+    pauses = {Backoff(1, 9).failed() for _ in range(20)}
+    assert len(pauses) > 1
+    assert all(0.8 <= pause <= 1.2 for pause in pauses)
+
+
+def test_a_thousand_failures_do_not_overflow() -> None:
+    backoff = Backoff(0.1, 5.0, chance=lambda: 0.5)
+    assert [backoff.failed() for _ in range(2000)][-1] == 5.0
+
+
+class Runners:
+    """Things to ask, which answer when told to."""
+
+    def __init__(self) -> None:
+        self.started: list[int] = []
+        self.cancelled: list[int] = []
+
+    async def answer(self, number: int) -> int:
+        self.started.append(number)
+        return number
+
+    async def fail(self, number: int) -> int:
+        self.started.append(number)
+        raise ConnectError(f"{number} failed")
+
+    async def hang(self, number: int) -> int:
+        self.started.append(number)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(number)
+            raise
+        raise AssertionError
+
+
+async def test_the_next_is_asked_when_one_fails_or_is_silent() -> None:
+    asked = Runners()
+    runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
+    assert await first_good(runners, head_start=0.01, losing=(ConnectError,)) == 3
+    assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
+
+
+async def test_without_a_head_start_all_are_asked_at_once() -> None:
+    asked = Runners()
+    runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
+    assert await first_good(runners, head_start=0, losing=(ConnectError,)) == 3
+    assert (asked.started, asked.cancelled) == ([1, 2, 3], [1])
+
+
+async def test_the_errors_of_all_are_kept_in_order() -> None:
+    asked = Runners()
+    runners = [partial(asked.fail, number) for number in range(4)]
+    with pytest.raises(AllFailedError) as caught:
+        await first_good(runners, head_start=0, losing=(ConnectError,))
+    assert [str(error) for error in caught.value.errors] == [f"{number} failed" for number in range(4)]
+    with pytest.raises(AllFailedError):
+        await first_good(list[partial[asyncio.Future[int]]](), head_start=0, losing=(ConnectError,))
+
+
+async def test_an_error_of_another_kind_ends_it() -> None:
+    asked = Runners()
+    with pytest.raises(ConnectError):
+        await first_good([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, losing=(DecodeError,))
+    assert asked.cancelled == [1]
+
+
+async def test_answers_that_come_too_late_are_handed_back() -> None:
+    asked = Runners()
+    left: list[int] = []
+    runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
+    first = await first_good(runners, head_start=0, losing=(ConnectError,), discard=left.append)
+    assert sorted([first, *left]) == [1, 2]
+
+
+async def test_cancelling_ends_everything_that_was_asked() -> None:
+    asked = Runners()
+    runners = [partial(asked.hang, number) for number in (1, 2)]
+    task = asyncio.create_task(first_good(runners, head_start=0, losing=(KgtuiError,)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert sorted(asked.cancelled) == [1, 2]
+
+
+async def test_all_of_gives_results_in_order_or_the_first_error() -> None:
+    asked = Runners()
+    assert await all_of(asked.answer(number) for number in (3, 1, 2)) == [3, 1, 2]
+    with pytest.raises(ConnectError, match="2 failed"):
+        await all_of([asked.hang(1), asked.fail(2)])
+    assert asked.cancelled == [1]

@@ -1,0 +1,282 @@
+"""Why there is no connection: what a person reads, for each thing that can be on the other side."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import subprocess
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.client import probe
+from kgtui.client.pool import Pool, PoolOptions
+from kgtui.client.security import PLAINTEXT, Secret, Security
+from kgtui.client.tls import Tls
+from kgtui.errors import UnreachableError
+from kgtui.protocol.header import decode_request_header
+from tests.unit.client.server import cluster
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
+
+    Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+QUICK = PoolOptions(connect_timeout=0.5)
+TLS = Security("SSL", tls=Tls())
+LOGIN = Security("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
+
+
+@pytest.fixture(autouse=True)
+def _quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "TIMEOUT", 0.5)
+
+
+@asynccontextmanager
+async def server(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    """A server that says something of its own; the address."""
+    writers: set[asyncio.StreamWriter] = set()
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.add(writer)
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            await talk(reader, writer)
+        except (OSError, EOFError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.transport.abort()
+
+    listening = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=tls)
+    try:
+        yield f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    finally:
+        listening.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def reason(address: str, security: Security = PLAINTEXT, options: PoolOptions = QUICK) -> str:
+    """What the pool says of an address that is no way in."""
+    async with Pool([address], security, options=options) as pool:
+        with pytest.raises(UnreachableError) as caught:
+            await pool.metadata(timeout=20)
+    ((tried, why),) = caught.value.attempts
+    assert tried == address
+    assert address in why or address.rpartition(":")[0] in why
+    return why
+
+
+async def http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(100)
+    writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    await writer.drain()
+
+
+async def patient_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """An HTTP server that keeps the connection open after its answer."""
+    await reader.read(100)
+    writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    await reader.read()
+
+
+async def ssh(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"SSH-2.0-OpenSSH_9.6\r\n")
+    await reader.read()
+
+
+async def smtp(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"220 mail.example ESMTP\r\n")
+    await reader.read()
+
+
+async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while await reader.read(1000):
+        pass
+
+
+async def curt(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Hangs up as soon as something is said."""
+    await reader.read(1)
+
+
+@pytest.mark.parametrize(
+    ("talk", "says"),
+    [
+        (http, "is not a Kafka port: an HTTP server answers there; check host and port"),
+        (patient_http, "is not a Kafka port: an HTTP server answers there; check host and port"),
+        (ssh, "is not a Kafka port: an SSH server answers there; check host and port"),
+        (smtp, "is not a Kafka port: something that begins with '220 mail.exa' answers there; check host and port"),
+        (silent, "takes connections but says nothing: it may be overloaded or stopped, or the port may not be Kafka's"),
+        (
+            curt,
+            (
+                "closes the connection without an answer: the port may not be Kafka's, or a proxy there has no broker "
+                "behind it"
+            ),
+        ),
+    ],
+)
+@pytest.mark.parametrize("security", [PLAINTEXT, TLS], ids=["plain", "tls"])
+async def test_something_else_listens_there(talk: Talk, says: str, security: Security) -> None:
+    async with server(talk) as address:
+        assert await reason(address, security) == f"{address} {says}"
+
+
+async def test_nothing_listens_there() -> None:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port = sock.getsockname()[1]
+    address = f"127.0.0.1:{port}"
+    expected = f"{address} refused the connection: nothing listens there; check the port and that the broker runs"
+    assert await reason(address) == expected
+
+
+async def test_a_name_that_does_not_resolve() -> None:
+    said = await reason("no-such-host.invalid:9092", options=PoolOptions(connect_timeout=10))
+    assert said.startswith("no-such-host.invalid does not resolve (")
+    assert "check the name, and the DNS or /etc/hosts of this machine" in said
+
+
+async def test_an_address_where_packets_vanish() -> None:
+    """A full backlog answers no SYN, as a firewall that drops packets."""
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        port = full.getsockname()[1]
+        fillers = []
+        for _ in range(4):
+            filler = socket.socket()
+            filler.setblocking(False)
+            filler.connect_ex(("127.0.0.1", port))
+            fillers.append(filler)
+        said = await reason(f"127.0.0.1:{port}", options=PoolOptions(connect_timeout=0.2))
+        for filler in fillers:
+            filler.close()
+    assert said == (
+        f"127.0.0.1:{port} did not answer within 0.2 s: check host, port and firewall, and that the broker is healthy"
+    )
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A self-signed certificate for another name, with its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    file, key = folder / "other.pem", folder / "other.key"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=other.example"]
+    extra = ["-addext", "subjectAltName=DNS:other.example", "-keyout", str(key), "-out", str(file)]
+    subprocess.run([*command, *extra], check=True, capture_output=True)
+    file.write_text(key.read_text() + file.read_text())
+    return file
+
+
+@pytest.fixture
+def tls_server(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+async def test_a_certificate_for_another_name(certificate: Path, tls_server: ssl.SSLContext) -> None:
+    security = Security("SSL", tls=Tls(trust_file=str(certificate)))
+    async with cluster(1, tls=tls_server) as fake:
+        said = await reason(fake[1].address, security)
+        assert said.startswith(f"the certificate of {fake[1].address} is for another name (")
+        assert "ssl.endpoint.identification.algorithm= (empty) switches this check off" in said
+        unchecked = Security("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
+        async with Pool(fake.seeds, unchecked, options=PoolOptions()) as pool:
+            assert (await pool.metadata(timeout=10)).cluster_id == "fake"
+
+
+async def test_a_certificate_that_is_not_trusted(tls_server: ssl.SSLContext) -> None:
+    async with cluster(1, tls=tls_server) as fake:
+        said = await reason(fake[1].address, Security("SSL", tls=Tls(verify_hostname=False)))
+        assert said.startswith(f"the certificate of {fake[1].address} is not trusted (")
+        assert "name its CA with ssl.truststore.type=PEM and ssl.truststore.location=FILE" in said
+
+
+async def test_tls_on_the_other_side(tls_server: ssl.SSLContext) -> None:
+    async with cluster(1, tls=tls_server) as fake:
+        address = fake[1].address
+        said = await reason(address)
+        assert said.startswith(f"{address} speaks TLS, and we do not; set security.protocol=SSL (or SASL_SSL)")
+
+
+async def test_plain_text_on_the_other_side() -> None:
+    async with cluster(1) as fake:
+        address = fake[1].address
+        said = await reason(address, TLS)
+        assert said.startswith(f"{address} speaks plain text, not TLS; set security.protocol=PLAINTEXT")
+
+
+async def test_a_tls_peer_that_does_not_say_goodbye_does_not_hold_up_the_end(
+    certificate: Path, tls_server: ssl.SSLContext
+) -> None:
+    """TLS waits half a minute for the other side's last word; the pool does not."""
+    security = Security("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
+    async with cluster(1, tls=tls_server) as fake:
+        pool = Pool(fake.seeds, security)
+        await pool.metadata(timeout=10)
+        for writer in fake[1]._open.values():
+            writer.transport.pause_reading()  # type: ignore[attr-defined]
+        async with asyncio.timeout(5):
+            await pool.close()
+
+
+def sasl(*, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: int = 0) -> Talk:
+    """A broker's side of a SASL handshake: ApiVersions v0, SaslHandshake v1, SaslAuthenticate v0-1."""
+
+    def text(word: str) -> bytes:
+        return len(word).to_bytes(2, "big") + word.encode()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            size = int.from_bytes(await reader.readexactly(4), "big")
+            header = decode_request_header(await reader.readexactly(size))
+            if header.api_key == 18:
+                ranges = b"".join(
+                    key.to_bytes(2, "big") + b"\0\0" + high.to_bytes(2, "big")
+                    for key, high in ((17, 1), (18, 0), (36, 0))
+                )
+                body = b"\0\0" + (3).to_bytes(4, "big") + ranges
+            elif header.api_key == 17:
+                body = code.to_bytes(2, "big") + len(offered).to_bytes(4, "big") + b"".join(map(text, offered))
+            else:
+                body = login_code.to_bytes(2, "big") + text("not you") + (0).to_bytes(4, "big")
+            frame = header.correlation_id.to_bytes(4, "big") + body
+            writer.write(len(frame).to_bytes(4, "big") + frame)
+
+    return talk
+
+
+async def test_a_mechanism_that_is_not_offered() -> None:
+    for code in (0, 33):
+        async with server(sasl(offered=("SCRAM-SHA-512", "OAUTHBEARER"), code=code)) as address:
+            said = await reason(address, LOGIN)
+            assert said.startswith(f"{address} does not offer the SASL mechanism PLAIN")
+            if code == 0:
+                assert "it offers SCRAM-SHA-512, OAUTHBEARER: set sasl.mechanism to one of those" in said
+
+
+async def test_a_refused_password() -> None:
+    async with server(sasl(login_code=58)) as address:
+        assert await reason(address, LOGIN) == (
+            f"{address} refused the login as 'alice': check user name and password in sasl.jaas.config"
+        )
+
+
+async def test_a_listener_without_login() -> None:
+    async with server(sasl(code=34)) as address:
+        assert "does not ask for a login there: use the SASL port" in await reason(address, LOGIN)
+
+
+async def test_a_login_that_fails_for_a_reason_of_the_brokers_own() -> None:
+    async with server(sasl(login_code=44)) as address:
+        assert await reason(address, LOGIN) == f"{address} refused the login with PolicyViolationError (44)"

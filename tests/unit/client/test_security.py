@@ -1,0 +1,272 @@
+"""Java client properties: what is honoured, what is passed over, what is refused by name."""
+
+from __future__ import annotations
+
+import ssl
+import subprocess
+import traceback
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.client.jaas import parse_jaas
+from kgtui.client.secret import Secret
+from kgtui.client.security import PLAINTEXT, Security, from_properties
+from kgtui.client.tls import Tls
+from kgtui.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="hunter2";'
+SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="alice" password="hunter2";'
+SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN}
+
+
+def test_nothing_given_is_plain_text() -> None:
+    assert from_properties({}) == PLAINTEXT == Security("PLAINTEXT", None, "", Secret(""), None)
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL", "sasl_ssl"])
+def test_logins_with_a_password(protocol: str, mechanism: str) -> None:
+    jaas = PLAIN if mechanism == "PLAIN" else SCRAM
+    security = from_properties({"security.protocol": protocol, "sasl.mechanism": mechanism, "sasl.jaas.config": jaas})
+    assert (security.protocol, security.mechanism, security.username) == (protocol.upper(), mechanism, "alice")
+    assert security.password.reveal() == "hunter2"
+    assert security.tls == (Tls() if security.protocol == "SASL_SSL" else None)
+
+
+def test_times_and_name() -> None:
+    security = from_properties({"client.id": "ops", "request.timeout.ms": "1500", "default.api.timeout.ms": "60000"})
+    assert (security.client_id, security.request_timeout, security.api_timeout) == ("ops", 1.5, 60.0)
+    for text in ("0", "-1", "1.5", "soon", "٣"):
+        with pytest.raises(ConfigError, match=r"request\.timeout\.ms=.* is not a number of milliseconds above 0"):
+            from_properties({"request.timeout.ms": text})
+
+
+@pytest.mark.parametrize(
+    ("properties", "says"),
+    [
+        ({"security.protocol": "TLS"}, "security.protocol=TLS is not one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        ({"security.protocol": "SASL_SSL"}, "sasl.mechanism=GSSAPI (Kafka's default) is not supported yet"),
+        (SASL | {"sasl.mechanism": "OAUTHBEARER"}, "sasl.mechanism=OAUTHBEARER is not supported yet: set it to one of"),
+        (SASL | {"sasl.mechanism": "AWS_MSK_IAM"}, "sasl.mechanism=AWS_MSK_IAM is not supported yet"),
+        (SASL | {"sasl.jaas.config": ""}, "sasl.jaas.config is missing"),
+        (SASL | {"sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required;"}, "Krb5LoginModule"),
+        (SASL | {"sasl.jaas.config": PLAIN.replace("username", "user")}, "sasl.jaas.config: username is missing"),
+        (SASL | {"sasl.jaas.config": PLAIN.replace("password", "pass")}, "sasl.jaas.config: password is missing"),
+        (SASL | {"sasl.jaas.config": SCRAM[:-1] + ' tokenauth="true";'}, "tokenauth (delegation tokens)"),
+        (
+            {"security.protocol": "SSL", "ssl.truststore.location": "/t.jks"},
+            "ssl.truststore.type=JKS (Kafka's default) is not supported yet, only PEM: convert the store (keytool",
+        ),
+        (
+            {"security.protocol": "SSL", "ssl.truststore.type": "PKCS12", "ssl.truststore.location": "/t.p12"},
+            "ssl.truststore.type=PKCS12 is not supported yet",
+        ),
+        (
+            {"security.protocol": "SSL", "ssl.keystore.type": "JKS", "ssl.keystore.location": "/k.jks"},
+            "ssl.keystore.type=JKS is not supported yet, only PEM: convert the store (keytool -importkeystore",
+        ),
+        (
+            {"security.protocol": "SSL", "ssl.keystore.type": "PEM", "ssl.keystore.key": "k"},
+            "ssl.keystore.key and ssl.keystore.certificate.chain: give both or neither",
+        ),
+        (
+            {
+                "security.protocol": "SSL",
+                "ssl.truststore.type": "PEM",
+                "ssl.truststore.location": "a",
+                "ssl.truststore.certificates": "b",
+            },
+            "ssl.truststore.location and ssl.truststore.certificates: give one of them",
+        ),
+        ({"security.protocol": "SSL", "ssl.enabled.protocols": "SSLv3"}, "ssl.enabled.protocols: SSLv3 is not one of"),
+        (
+            {"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "ldaps"},
+            "ssl.endpoint.identification.algorithm=ldaps is not supported: write https, or nothing",
+        ),
+        ({"ssl.cipher.suites": "TLS_AES"}, "ssl.cipher.suites is not supported yet"),
+        ({"ssl.engine.factory.class": "x.Y"}, "ssl.engine.factory.class is not supported yet: Java classes cannot"),
+        ({"sasl.login.callback.handler.class": "x.Y"}, "sasl.login.callback.handler.class is not supported yet"),
+        ({"security.providers": "x.Y"}, "security.providers is not supported yet"),
+        ({"config.providers": "file"}, "config.providers is not supported yet: write ${VAR}"),
+        ({"config.providers.file.class": "x.Y"}, "config.providers.file.class is not supported yet: write ${VAR}"),
+        ({"bootstrap.controllers": "c:9093"}, "bootstrap.controllers is not supported yet: kgtui talks to brokers"),
+        ({"ssl.trustmanager.algorithm": "Own"}, "ssl.trustmanager.algorithm is not supported yet: remove it"),
+    ],
+)
+def test_what_matters_and_is_not_supported_is_refused_by_name(properties: dict[str, str], says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        from_properties(properties)
+    assert says in str(caught.value)
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_usual_values_that_change_nothing_are_no_reason_to_refuse() -> None:
+    properties = {
+        "ssl.protocol": "TLSv1.3",
+        "ssl.trustmanager.algorithm": "PKIX",
+        "ssl.keymanager.algorithm": "SunX509",
+    }
+    assert from_properties(properties | {"ssl.cipher.suites": "", "config.providers": " "}) == PLAINTEXT
+
+
+def test_what_an_admin_client_does_not_need_is_passed_over_and_typing_mistakes_are_named() -> None:
+    """That every property of Kafka's own clients is known is checked against Kafka itself, in the contract tests."""
+    passed_over = [
+        "acks",
+        "group.id",
+        "key.serializer",
+        "max.poll.records",
+        "metric.reporters",
+        "retries",
+        "check.crcs",
+    ]
+    assert from_properties(dict.fromkeys(passed_over, "x")).warnings == ()
+    assert from_properties({"sasl.mechanisms": "PLAIN", "security.protocl": "SSL", "group.id": "g"}).warnings == (
+        "sasl.mechanisms is not a property of Kafka's clients: it has no effect",
+        "security.protocl is not a property of Kafka's clients: it has no effect",
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ('"hunter2"', "hunter2"),
+        ("'hunter2'", "hunter2"),
+        ('"a \\"quoted\\" word"', 'a "quoted" word'),
+        ('"it\'s"', "it's"),
+        ("'say \"hi\"'", 'say "hi"'),
+        (r'"back\\slash;=//no comment"', r"back\slash;=//no comment"),
+        (r'"tab\tnew\nline\101\7\1012"', "tab\tnew\nlineA\aA2"),
+        ('""', ""),
+        ("bare-word.with_$", "bare-word.with_$"),
+        ('"\N{SNOWMAN}"', "\N{SNOWMAN}"),
+    ],
+)
+def test_jaas_values(option: str, value: str) -> None:
+    module = parse_jaas(
+        f"a.b.PlainLoginModule  required\n  /* a comment; */ password={option} // more\n username = u ;\n"
+    )
+    assert (module.name, module.short_name) == ("a.b.PlainLoginModule", "PlainLoginModule")
+    assert module.options["password"].reveal() == value
+    assert module.options["username"].reveal() == "u"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "it should begin with the class of a login module"),
+        ('"x"', "it should begin with the class of a login module"),
+        ("Module", "after the class there should be `required`"),
+        ('hunter2 username="u";', "after the class there should be `required`"),
+        ('Module required password="a"hunter2=b";', "a quote is not closed"),
+        ('Module required password="a"hunter2=1;', "the value of an option should stand in double quotes"),
+        ('Module required password="hunter2"', "there is no semicolon at the end"),
+        ('Module required password "hunter2";', 'options should be written name="value"'),
+        ("Module required password=;", "the value of password should stand in double quotes"),
+        ("Module required password=7hunter2;", "the value of password should stand in double quotes"),
+        ('Module required password="hunter2;', "a quote is not closed"),
+        ('Module required password="hun\nter2";', "a quote is not closed"),
+        ("Module required password=hunter2!;", "character 33 does not belong there"),
+        (PLAIN + PLAIN, "there should be one login module"),
+    ],
+)
+def test_jaas_mistakes_say_where_and_repeat_no_value(text: str, says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_jaas(text)
+    assert str(caught.value).startswith("sasl.jaas.config: ")
+    assert says in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_secrets_are_masked_wherever_they_are_printed() -> None:
+    security = from_properties(SASL)
+    tls = Tls(key_pem=Secret("hunter2"), key_password=Secret("hunter2"))
+    shown = f"{security!r} {security} {security.password} {security.password!r} {tls!r} {parse_jaas(PLAIN)!r}"
+    assert "hunter2" not in shown
+    assert "****" in shown
+    assert repr(security.password.reveal()) == "'****'"
+    assert Secret("a") == Secret("a") != Secret("b")
+    assert hash(Secret("a")) == hash(Secret("a"))
+    assert not Secret("")
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`cert.pem`, `key.pem`, `locked.pem` (password `hunter2`), and both in `store.pem` and `locked-store.pem`."""
+    folder = tmp_path_factory.mktemp("pem")
+    openssl = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=x"]
+    run = [*openssl, "-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
+    subprocess.run(run, check=True, capture_output=True)
+    lock = ["openssl", "pkcs8", "-topk8", "-in", str(folder / "key.pem"), "-out", str(folder / "locked.pem")]
+    subprocess.run([*lock, "-passout", "pass:hunter2"], check=True, capture_output=True)
+    certificate = (folder / "cert.pem").read_text()
+    (folder / "store.pem").write_text((folder / "key.pem").read_text() + certificate)
+    (folder / "locked-store.pem").write_text((folder / "locked.pem").read_text() + certificate)
+    return folder
+
+
+def test_a_context_is_built_from_files_and_from_texts(pem: Path) -> None:
+    from_files = {
+        "security.protocol": "SSL",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(pem / "cert.pem"),
+        "ssl.keystore.type": "pem",
+        "ssl.keystore.location": str(pem / "locked-store.pem"),
+        "ssl.key.password": "hunter2",
+        "ssl.endpoint.identification.algorithm": "",
+        "ssl.enabled.protocols": "TLSv1.3",
+    }
+    from_texts = {
+        "security.protocol": "SSL",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": (pem / "cert.pem").read_text(),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.key": (pem / "locked.pem").read_text(),
+        "ssl.keystore.certificate.chain": (pem / "cert.pem").read_text(),
+        "ssl.key.password": "hunter2",
+    }
+    for properties in (from_files, from_texts):
+        tls = from_properties(properties).tls
+        assert tls is not None
+        context = tls.context()
+        assert len(context.get_ca_certs()) == 1
+        assert context.verify_mode is ssl.CERT_REQUIRED
+        assert context.check_hostname is (properties is from_texts)
+        assert context.maximum_version is ssl.TLSVersion.TLSv1_3
+        lowest = ssl.TLSVersion.TLSv1_3 if properties is from_files else ssl.TLSVersion.TLSv1_2
+        assert context.minimum_version is lowest
+
+
+def test_without_a_trust_store_the_systems_own_certificates_count() -> None:
+    system = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    system.load_default_certs()
+    assert Tls().context().cert_store_stats() == system.cert_store_stats()
+
+
+@pytest.mark.parametrize(
+    ("tls", "says"),
+    [
+        (Tls(trust_file="/no/such"), "ssl.truststore.location=/no/such: No such file"),
+        (Tls(trust_pem="nonsense"), "ssl.truststore.certificates: "),
+        (Tls(key_file="/no/such"), "ssl.keystore.location=/no/such: No such file"),
+        (Tls(key_pem=Secret("hunter2"), chain_pem="x"), "ssl.keystore.key and ssl.keystore.certificate.chain: "),
+    ],
+)
+def test_files_and_texts_that_are_not_pem_are_named(tls: Tls, says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        tls.context()
+    assert str(caught.value).startswith(says)
+    assert "; expected " in str(caught.value)
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("password", ["", "wrong"])
+def test_a_locked_key_without_its_password_asks_nobody(pem: Path, password: str) -> None:
+    """OpenSSL would ask on the terminal, under the screen of a program that draws there."""
+    tls = Tls(key_file=str(pem / "locked-store.pem"), key_password=Secret(password))
+    with pytest.raises(ConfigError, match=r"expected a PEM file .* and ssl\.key\.password if it is encrypted"):
+        tls.context()

@@ -1,0 +1,223 @@
+"""The seam to aiokafka: what we count on in its connection, and what it must never do."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import subprocess
+import sys
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiokafka import conn
+
+from kgtui.client import transport
+from kgtui.client.address import split_address
+from kgtui.client.security import PLAINTEXT, Secret, Security
+from kgtui.client.transport import Exchange, Transport
+from kgtui.errors import ConnectError, DisconnectedError
+from kgtui.protocol.header import decode_request_header, encode_response_header
+from kgtui.protocol.messages import API_VERSIONS, LIST_GROUPS
+from tests.unit.client.server import always, cluster, groups
+
+if TYPE_CHECKING:
+    from tests.unit.client.server import Request
+
+
+def test_create_conn_takes_what_we_give_it() -> None:
+    wanted = {
+        "client_id",
+        "request_timeout_ms",
+        "security_protocol",
+        "ssl_context",
+        "on_close",
+        "sasl_mechanism",
+        "sasl_plain_username",
+        "sasl_plain_password",
+    }
+    assert wanted <= set(inspect.signature(conn.create_conn).parameters)
+    assert "create_conn" in conn.__all__
+
+
+async def test_a_connection_wants_these_five_of_a_request_and_no_more() -> None:
+    """A request of nothing but what we count on is sent and answered, and each of it is used."""
+    used: list[str] = []
+
+    class Bare:
+        def __getattribute__(self, name: str) -> Any:
+            used.append(name)
+            return object.__getattribute__(self, name)
+
+        def prepare(self, versions: dict[int, tuple[int, int]]) -> Bare:
+            assert versions[LIST_GROUPS.key] == (LIST_GROUPS.low, LIST_GROUPS.high)
+            return self
+
+        def build_request_header(self, correlation_id: int, client_id: str) -> Any:
+            return Exchange(LIST_GROUPS, 5, b"").build_request_header(correlation_id, client_id)
+
+        def encode(self) -> bytes:
+            return LIST_GROUPS.request.encode(5, {})
+
+        def parse_response_header(self, frame: BytesIO) -> Any:
+            return Exchange(LIST_GROUPS, 5, b"").parse_response_header(frame)
+
+        @property
+        def RESPONSE_TYPE(self) -> Bare:
+            return self
+
+        def decode(self, frame: BytesIO) -> bytes:
+            return frame.read()
+
+    async with cluster(1) as fake:
+        raw = await conn.create_conn("127.0.0.1", fake[1].port)
+        try:
+            body = await raw.send(Bare())
+        finally:
+            raw.close()
+            await raw.close()
+    assert LIST_GROUPS.response.decode(5, body)["Groups"][0]["GroupId"] == "group-of-1"
+    contract = {"prepare", "build_request_header", "encode", "parse_response_header", "RESPONSE_TYPE", "decode"}
+    assert contract <= set(used)
+    assert {name for name in used if not name.startswith("__")} == contract
+
+
+def test_our_request_is_written_and_its_answer_is_read() -> None:
+    exchange = Exchange(LIST_GROUPS, 5, b"body")
+    assert exchange.prepare({}) is exchange
+    header = exchange.build_request_header(7, "me").encode()
+    assert decode_request_header(header + b"body") == (LIST_GROUPS.key, 5, 7, "me", len(header))
+    frame = BytesIO(encode_response_header(LIST_GROUPS, 5, 7) + b"answer")
+    assert exchange.parse_response_header(frame).correlation_id == 7
+    assert exchange.RESPONSE_TYPE.decode(frame) == b"answer"
+    assert repr(exchange) == "ListGroups v5"
+
+
+def test_the_answer_to_api_versions_has_the_old_header_in_every_version() -> None:
+    frame = BytesIO(b"\0\0\0\x07answer")
+    exchange = Exchange(API_VERSIONS, 4, b"")
+    exchange.parse_response_header(frame)
+    assert exchange.decode(frame) == b"answer"
+
+
+async def test_a_connection_that_broke_says_so_and_cannot_be_used_again() -> None:
+    async with cluster(1) as fake:
+        dialler = Transport(PLAINTEXT, "me")
+        connection = await dialler.dial(split_address(fake[1].address), timeout=5)
+
+        def hang_up(request: Request) -> None:
+            fake[1].hang_up()
+
+        fake[1].on[LIST_GROUPS.key] = hang_up
+        body = LIST_GROUPS.request.encode(5, {})
+        for _ in range(2):
+            with pytest.raises(
+                DisconnectedError, match=f"{fake[1].address} closed the connection before it answered List"
+            ):
+                await connection.send(LIST_GROUPS, 5, body)
+            assert not connection.connected
+        await dialler.close()
+
+
+async def test_an_answer_that_nobody_waits_for_any_more_is_passed_over() -> None:
+    gate = asyncio.Event()
+
+    async def late(request: Request) -> dict[str, Any]:
+        await gate.wait()
+        return groups("late")
+
+    async with cluster(1) as fake:
+        dialler = Transport(PLAINTEXT, "me")
+        connection = await dialler.dial(split_address(fake[1].address), timeout=5)
+        fake[1].on[LIST_GROUPS.key] = late
+        body = LIST_GROUPS.request.encode(5, {})
+        task = asyncio.create_task(connection.send(LIST_GROUPS, 5, body))
+        await fake.until(lambda: fake[1].requests(LIST_GROUPS.key))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        gate.set()
+        fake[1].on[LIST_GROUPS.key] = always(groups("next"))
+        answer = LIST_GROUPS.response.decode(5, await connection.send(LIST_GROUPS, 5, body))
+        assert [row["GroupId"] for row in answer["Groups"]] == ["next"]
+        await dialler.close()
+
+
+async def test_closing_waits_until_the_sockets_are_gone() -> None:
+    async with cluster(1) as fake:
+        dialler = Transport(PLAINTEXT, "me")
+        connections = [await dialler.dial(split_address(fake[1].address), timeout=5) for _ in range(3)]
+        connections[0].close()
+        await dialler.close()
+        assert not any(connection.connected for connection in connections)
+        await fake.until(lambda: fake[1].open_connections == 0)
+
+
+@pytest.fixture
+def everything_logged() -> Any:
+    """All loggers at DEBUG, as a careless program would set them."""
+    names = ("", "aiokafka", "aiokafka.conn", "asyncio")
+    before = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.DEBUG)
+    yield
+    for name, level in before.items():
+        logging.getLogger(name).setLevel(level)
+
+
+@pytest.mark.usefixtures("everything_logged")
+async def test_requests_are_never_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """At DEBUG aiokafka logs every request, the bytes of a login among them."""
+    async with cluster(1) as fake:
+        dialler = Transport(PLAINTEXT, "me")
+        await dialler.dial(split_address(fake[1].address), timeout=5)
+        await dialler.close()
+    logging.getLogger("aiokafka.conn").debug("password")
+    assert not [record for record in caplog.records if record.name == "aiokafka.conn"]
+    logging.getLogger("aiokafka.conn").info("Authenticated as alice")
+    assert [record.name for record in caplog.records if record.name == "aiokafka.conn"] == ["aiokafka.conn"]
+
+
+def test_without_a_configured_log_nothing_gets_to_the_terminal() -> None:
+    code = (
+        "import logging, kgtui.client.transport\n"
+        "logging.getLogger('aiokafka.conn').error('noise')\n"
+        "logging.getLogger('aiokafka.consumer').warning('noise')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_aiokafka_is_not_loaded_before_a_connection_is_wanted() -> None:
+    code = "import sys, kgtui.client.pool, kgtui.client.security; print('aiokafka' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+async def test_a_silent_peer_is_given_up_after_the_time_for_connecting() -> None:
+    async with cluster(1) as fake:
+        fake[1].on[API_VERSIONS.key] = always(None)
+        dialler = Transport(PLAINTEXT, "me")
+        with pytest.raises(ConnectError, match=r"did not answer within 0.05 s") as caught:
+            await dialler.dial(split_address(fake[1].address), timeout=0.05)
+        assert isinstance(caught.value.__cause__, TimeoutError)
+        await dialler.close()
+
+
+async def test_the_login_goes_to_aiokafka_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever prints the local variables of a traceback sees no password."""
+    seen: dict[str, Any] = {}
+
+    async def create_conn(host: str, port: int, **options: Any) -> Any:
+        seen.update(options)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(transport, "create_conn", create_conn)
+    security = Security("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
+    with pytest.raises(ConnectError):
+        await Transport(security, "me").dial(split_address("a:1"), timeout=5)
+    assert seen["sasl_plain_password"] == "hunter2"
+    assert "hunter2" not in repr(seen)
+    assert (
+        "\0".join(["alice", seen["sasl_plain_password"]]) == f"alice\0{seen['sasl_plain_password']}" == "alice\0hunter2"
+    )
