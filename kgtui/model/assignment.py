@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group import STREAMS
 from kgtui.model.holding import Item, items_of, skews_of, targets_of, told
@@ -45,9 +45,8 @@ class Status(Enum):
     """A member whose assignment is not told may have it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """One item with its owners now and by target.
+class Placement(NamedTuple):
+    """One item with its owners now and by target. A tuple, because a group may have thousands.
 
     Attributes:
         owners: ids of the members that have it now.

@@ -94,7 +94,7 @@ class ExportDialog(ModalScreen["Path | None"]):
         """Write the file in this format."""
         self._write("json" if form == "json" else "markdown")
 
-    @work(exclusive=True, group="export", exit_on_error=False)
+    @work(exclusive=True, group="export", exit_on_error=False, description="export")
     async def _write(self, form: Format) -> None:
         try:
             self.written = await asyncio.to_thread(self._export, form)

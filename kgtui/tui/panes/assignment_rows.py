@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.assignment import Assignment, Placement, Status
 from kgtui.tui import text
@@ -20,8 +20,7 @@ BAR = 16
 """Cells of the bar of the heaviest load."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementRow:
+class PlacementRow(NamedTuple):
     """A placement with the names of its members instead of their ids."""
 
     placement: Placement

@@ -70,13 +70,23 @@ class AssignmentsPane(Pane):
     def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         return (snapshot.details.get(group), snapshot.offsets.get(group))
 
-    def draw(self, snapshot: Snapshot, group: str, *, fresh: bool) -> None:
+    def weight(self, snapshot: Snapshot, group: str) -> int:
+        details, offsets = snapshot.details.get(group), snapshot.offsets.get(group)
+        held = sum(member.assigned_count or 0 for member in details.value.members or ()) if details is not None else 0
+        return held + (len(offsets.value.committed) + len(offsets.value.share) if offsets is not None else 0)
+
+    def prepare(self, snapshot: Snapshot, group: str) -> tuple[Assignment | None, dict[str, str]] | None:
         details, offsets = snapshot.details.get(group), snapshot.offsets.get(group)
         if details is None:
+            return None
+        found = assignment_of(details.value, offsets.value if offsets is not None else None)
+        return found, names_of(details.value)
+
+    def draw(self, prepared: tuple[Assignment | None, dict[str, str]] | None, *, fresh: bool) -> None:
+        if prepared is None:
             self.clear()
             return
-        self._assignment = assignment_of(details.value, offsets.value if offsets is not None else None)
-        self._names = names_of(details.value)
+        self._assignment, self._names = prepared
         self._arrange(fresh=fresh)
 
     def clear(self) -> None:

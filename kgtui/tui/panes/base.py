@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import asyncio
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import work
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
@@ -13,7 +15,6 @@ from kgtui.tui.panes.notices import notices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
 
     from textual.widget import Widget
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Reading, Snapshot
     from kgtui.tui.panes.cells import Cell
+
+
+AT_ONCE = 400
+"""Items that are prepared at once; more would hold up the loop for longer than a frame, and go to a thread."""
 
 
 class Notice(Static):
@@ -54,6 +59,7 @@ class Pane(Vertical):
         self.snapshot: Snapshot | None = None
         self.group: str | None = None
         self._drawn: tuple[object, ...] | None = None
+        self._fresh = True
         self._said: list[tuple[Cell, ...]] | None = None
         self.command_config: str | None = None
         """Path of the client properties, for the equivalent command."""
@@ -85,8 +91,16 @@ class Pane(Vertical):
         """What the pane draws from: it is drawn again when one of these is another object."""
         return (self.readings.get(group),)
 
-    def draw(self, snapshot: Snapshot, group: str, *, fresh: bool) -> None:
-        """Draw the group. `fresh`: it is another group than before."""
+    def weight(self, snapshot: Snapshot, group: str) -> int:
+        """How many items `prepare` goes through."""
+        return 0
+
+    def prepare(self, snapshot: Snapshot, group: str) -> Any:
+        """Make what is drawn from the snapshot: pure, and done in a thread where it takes long."""
+        raise NotImplementedError
+
+    def draw(self, prepared: Any, *, fresh: bool) -> None:
+        """Draw what was prepared. `fresh`: it is of another group than before."""
         raise NotImplementedError
 
     def clear(self) -> None:
@@ -99,15 +113,34 @@ class Pane(Vertical):
 
     def _update(self, *, fresh: bool) -> None:
         if self.snapshot is None or self.group is None:
-            self._drawn = None
+            self._drawn, self._fresh = None, True
             self._say([])
             self.clear()
             return
         self._say(notices(self.snapshot, self.group, self.readings, self.what, faults_below=self.tells_faults))
         basis = self.basis(self.snapshot, self.group)
-        if fresh or self._drawn is None or not _same(self._drawn, basis):
-            self._drawn = basis
-            self.draw(self.snapshot, self.group, fresh=fresh)
+        self._fresh = self._fresh or fresh
+        if not self._fresh and self._drawn is not None and _same(self._drawn, basis):
+            return
+        self._drawn = basis
+        if self.weight(self.snapshot, self.group) <= AT_ONCE:
+            self.workers.cancel_group(self, "prepare")
+            self._put(self.prepare(self.snapshot, self.group))
+        else:
+            if fresh:
+                self.clear()
+            self._prepare_aside(self.snapshot, self.group)
+
+    # The description keeps Textual from writing out the arguments, a whole snapshot among them.
+    @work(exclusive=True, group="prepare", description="prepare")
+    async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
+        prepared = await asyncio.to_thread(self.prepare, snapshot, group)
+        if group == self.group:
+            self._put(prepared)
+
+    def _put(self, prepared: Any) -> None:
+        fresh, self._fresh = self._fresh, False
+        self.draw(prepared, fresh=fresh)
 
     def _say(self, lines: list[tuple[Cell, ...]]) -> None:
         if lines == self._said:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from kgtui.model.group import CLASSIC
 from kgtui.tui import text
 from kgtui.tui.panes.base import Notice, Pane
 from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell
@@ -123,17 +124,23 @@ class ConfigPane(Pane):
     def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         return (snapshot.configs.get(group), snapshot.groups.get(group))
 
-    def draw(self, snapshot: Snapshot, group: str, *, fresh: bool) -> None:
+    def prepare(self, snapshot: Snapshot, group: str) -> tuple[list[ConfigRow], str | None] | None:
         reading, listing = snapshot.configs.get(group), snapshot.groups.get(group)
         if reading is None or (reading.fault is not None and not reading.value):
+            return None
+        group_type = listing.type if listing is not None else None
+        return config_rows(reading.value, group_type), group_type
+
+    def draw(self, prepared: tuple[list[ConfigRow], str | None] | None, *, fresh: bool) -> None:
+        if prepared is None:
             self.clear()
             return
-        rows = config_rows(reading.value, listing.type if listing is not None else None)
+        rows, group_type = prepared
         self.table.set_rows(rows, fresh=fresh)
         own = sum(1 for row in rows if row.config.source in _OF_GROUP)
         parts: list[tuple[Cell, ...]] = [(Cell(f"{own} set for this group", ACCENT if own else MUTED),)]
         parts.append((Cell(f"{len(rows) - own} from brokers and defaults", MUTED),))
-        if listing is not None and listing.type == "classic":
+        if group_type == CLASSIC:
             parts.append((Cell("classic groups are configured in their clients", WARN),))
         self.query_one(SummaryLine).say(joined(parts))
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from kgtui.model.command_line import View
+    from kgtui.model.group import GroupDescription
     from kgtui.model.snapshot import Snapshot
 
 
@@ -39,13 +40,21 @@ class MembersPane(Pane):
     def focus_target(self) -> Widget:
         return self.table
 
-    def draw(self, snapshot: Snapshot, group: str, *, fresh: bool) -> None:
+    def weight(self, snapshot: Snapshot, group: str) -> int:
         reading = snapshot.details.get(group)
-        if reading is None:
+        return reading.value.member_count or 0 if reading is not None else 0
+
+    def prepare(self, snapshot: Snapshot, group: str) -> tuple[GroupDescription, list[MemberRow]] | None:
+        reading = snapshot.details.get(group)
+        return None if reading is None else (reading.value, member_rows(reading.value))
+
+    def draw(self, prepared: tuple[GroupDescription, list[MemberRow]] | None, *, fresh: bool) -> None:
+        if prepared is None:
             self.clear()
             return
-        self.table.set_rows(member_rows(reading.value), columns=columns_for(reading.value), fresh=fresh)
-        self.query_one(SummaryLine).say(joined(members_summary(reading.value)))
+        description, rows = prepared
+        self.table.set_rows(rows, columns=columns_for(description), fresh=fresh)
+        self.query_one(SummaryLine).say(joined(members_summary(description)))
 
     def clear(self) -> None:
         self.table.set_rows((), fresh=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.members import partitions_of
-from kgtui.model.offsets import LagTotal, PartitionLag, lags, total
+from kgtui.model.offsets import lags, total
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, absent, lag, none, number, optional, some
 from kgtui.tui.panes.columns import Column
@@ -18,12 +17,14 @@ if TYPE_CHECKING:
 
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import Member
-    from kgtui.model.offsets import GroupOffsets, TopicPartition
+    from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionLag, TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetRow:
-    """A partition, or a topic over its partitions (`partition` is -1 then, and `topic_total` is set)."""
+class OffsetRow(NamedTuple):
+    """A partition, or a topic over its partitions (`partition` is -1 then, and `topic_total` is set).
+
+    A tuple, because thousands are made at every refresh.
+    """
 
     topic: str
     partition: int
@@ -53,10 +54,13 @@ def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) 
     owners = owners_by_partition(description)
     rows = []
     for one in lags(offsets):
-        who = owners.get((one.topic, one.partition), ())
-        name = who[0].client_id if len(who) == 1 else f"{len(who)} members" if who else None
-        ids = ", ".join(member.member_id for member in who) or None
-        rows.append(OffsetRow(one.topic, one.partition, one, name, ids, lost=one.lost or 0))
+        who = owners.get((one.topic, one.partition))
+        if who is None:
+            rows.append(OffsetRow(one.topic, one.partition, one, lost=one.lost or 0))
+            continue
+        name = who[0].client_id if len(who) == 1 else f"{len(who)} members"
+        ids = ", ".join(member.member_id for member in who)
+        rows.append(OffsetRow(one.topic, one.partition, one, name, ids, None, one.lost or 0))
     return rows
 
 

@@ -78,13 +78,23 @@ class OffsetsPane(Pane):
     def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         return (snapshot.offsets.get(group), snapshot.details.get(group))
 
-    def draw(self, snapshot: Snapshot, group: str, *, fresh: bool) -> None:
+    def weight(self, snapshot: Snapshot, group: str) -> int:
+        reading = snapshot.offsets.get(group)
+        return len(reading.value.committed) + len(reading.value.share) if reading is not None else 0
+
+    def prepare(self, snapshot: Snapshot, group: str) -> tuple[bool, list[OffsetRow]] | None:
         reading, details = snapshot.offsets.get(group), snapshot.details.get(group)
         if reading is None:
+            return None
+        rows = partition_rows(reading.value, details.value if details is not None else None)
+        return bool(reading.value.share), rows
+
+    def draw(self, prepared: tuple[bool, list[OffsetRow]] | None, *, fresh: bool) -> None:
+        if prepared is None:
             self.clear()
             return
-        self._rows = partition_rows(reading.value, details.value if details is not None else None)
-        self._columns = columns_for(share=bool(reading.value.share))
+        share, self._rows = prepared
+        self._columns = columns_for(share=share)
         self._arrange(fresh=fresh)
 
     def clear(self) -> None:

@@ -10,14 +10,17 @@ from textual.widgets import Static
 from kgtui.tui.panes.base import Notice, Pane, ink
 from kgtui.tui.panes.cells import ACCENT, MUTED, Cell, wrap
 from kgtui.tui.panes.overview_fields import sections
+from kgtui.tui.panes.standing_fields import standing_of
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.widget import Widget
 
     from kgtui.model.command_line import View
+    from kgtui.model.offsets import GroupOffsets
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes.cells import Section
+    from kgtui.tui.panes.standing_fields import Standing
 
 LABEL = 13
 
@@ -54,6 +57,7 @@ class OverviewPane(Pane):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._lines: list[tuple[Cell, ...]] = []
+        self._summed: tuple[GroupOffsets | None, Standing | None] = (None, None)
 
     def compose(self) -> ComposeResult:
         yield Notice()
@@ -67,10 +71,30 @@ class OverviewPane(Pane):
         # Ages grow with every snapshot.
         return (snapshot,)
 
-    def draw(self, snapshot: Snapshot, group: str, *, fresh: bool) -> None:
+    def weight(self, snapshot: Snapshot, group: str) -> int:
+        reading = snapshot.offsets.get(group)
+        if reading is None or reading.value is self._summed[0]:
+            return 0
+        return len(reading.value.committed) + len(reading.value.share)
+
+    def prepare(self, snapshot: Snapshot, group: str) -> tuple[GroupOffsets | None, Standing | None]:
+        reading = snapshot.offsets.get(group)
+        if reading is None:
+            return None, None
+        return self._summed if reading.value is self._summed[0] else (reading.value, standing_of(reading.value))
+
+    def draw(self, prepared: tuple[GroupOffsets | None, Standing | None], *, fresh: bool) -> None:
+        self._summed = prepared
+        self._write(fresh=fresh)
+
+    def _write(self, *, fresh: bool) -> None:
+        if self.snapshot is None or self.group is None:
+            return
         scroll = self.query_one("#overview-scroll")
         width = max(20, scroll.size.width - 2)
-        parts = sections(snapshot, group, command_config=self.command_config, series=self.series)
+        parts = sections(
+            self.snapshot, self.group, self._summed[1], command_config=self.command_config, series=self.series
+        )
         lines = lay_out(parts, width)
         if fresh or lines != self._lines:
             self._lines = lines
@@ -79,13 +103,9 @@ class OverviewPane(Pane):
             scroll.scroll_home(animate=False)
 
     def clear(self) -> None:
-        self._lines = []
+        self._lines, self._summed = [], (None, None)
         self.query_one("#fields", Static).update("")
 
     def on_resize(self) -> None:
         # A layout asked for while this one is under way would be lost.
-        self.call_after_refresh(self._redraw)
-
-    def _redraw(self) -> None:
-        if self.snapshot is not None and self.group is not None:
-            self.draw(self.snapshot, self.group, fresh=False)
+        self.call_after_refresh(self._write, fresh=False)

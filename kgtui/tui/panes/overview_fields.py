@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from kgtui.model import command_line, facts
 from kgtui.model.explanation import faults_of
-from kgtui.model.group import REBALANCING
-from kgtui.model.offsets import lags
 from kgtui.tui import text
 from kgtui.tui.panes.cells import (
     ACCENT,
@@ -22,13 +19,13 @@ from kgtui.tui.panes.cells import (
     Shown,
     field,
     fitted,
-    none,
     number,
     optional,
     some,
     unknown,
 )
 from kgtui.tui.panes.notices import one_line
+from kgtui.tui.panes.standing_fields import lag_fields, loss_fields, missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,22 +33,37 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import Member
-    from kgtui.model.series import Series, SeriesStore
+    from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.panes.standing_fields import Standing
 
 LONGEST_ID = 400
 """Characters of a group id that the Overview writes out; the rest is cut in the middle."""
 
 
 def sections(
-    snapshot: Snapshot, group: str, *, command_config: str | None = None, series: SeriesStore | None = None
+    snapshot: Snapshot,
+    group: str,
+    standing: Standing | None,
+    *,
+    command_config: str | None = None,
+    series: SeriesStore | None = None,
 ) -> list[Section]:
-    """Everything the Overview says, in its order. `series` adds the trend of the lag."""
+    """Everything the Overview says, in its order.
+
+    Args:
+        snapshot: what is known.
+        group: its id.
+        standing: its offsets summed up; None if they were not read.
+        command_config: path of the client properties, for the equivalent command.
+        series: adds the trend of the lag.
+    """
+    samples = series.get(group) if series is not None else None
     parts = [
         Section("", tuple(_identity(snapshot, group))),
-        Section("Lag", tuple(_lag(snapshot, group, series))),
+        Section("Lag", tuple(lag_fields(snapshot, group, standing, samples))),
         Section("You may", (_operations(snapshot, group),)),
-        Section("If deleted", tuple(_loss(snapshot, group))),
+        Section("If deleted", tuple(loss_fields(snapshot, group, standing))),
         Section("With Kafka's tools", tuple(_command(snapshot, group, command_config))),
     ]
     found = faults_of(snapshot, group)
@@ -150,67 +162,10 @@ def _members(members: tuple[Member, ...] | None) -> Field:
     return field("members", *cells)
 
 
-def _lag(snapshot: Snapshot, group: str, series: SeriesStore | None) -> Iterator[Field]:
-    total = facts.lag_total(snapshot, group)
-    if total is None:
-        yield field("total", *_missing(snapshot, group))
-        return
-    cells = [Cell(text.lag(total.lag, total.unknown))]
-    if total.lag is not None and total.lag >= 1000:
-        cells.append(Cell(f"  {text.exact(total.lag)} records", MUTED))
-    if total.unknown:
-        cells.append(Cell(f"  {some(total.unknown, 'partition')} unknown", WARN))
-    yield field("total", *cells)
-    yield from _trend(series.get(group) if series is not None else None)
-    reading = snapshot.offsets.get(group)
-    if reading is None:
-        yield field("partitions", number(total.partitions))
-        return
-    rows = lags(reading.value)
-    yield field("partitions", number(len(rows)), Cell(f"  of {some(len({row.topic for row in rows}), 'topic')}", MUTED))
-    worst = max((row for row in rows if row.lag), key=lambda row: row.lag or 0, default=None)
-    if worst is not None:
-        yield field("worst", Cell(f"{worst.topic}-{worst.partition}"), Cell(f"  {text.exact(worst.lag)}", MUTED))
-    lost = [row for row in rows if row.lost]
-    if lost:
-        records = sum(row.lost or 0 for row in lost)
-        yield field("lost", Cell(f"{text.exact(records)} records", ERROR), Cell(
-            f"  expired unread in {some(len(lost), 'partition')}", MUTED))  # fmt: skip
-
-
-TREND_WINDOW = 60.0
-"""Seconds over which the trend of the lag is taken."""
-
-
-def _trend(series: Series | None) -> Iterator[Field]:
-    """How the lag changes, and when it would be gone at that rate."""
-    rate = series.lag_trend(TREND_WINDOW) if series is not None else None
-    if series is None or rate is None:
-        return
-    span = min(TREND_WINDOW, series.times[-1] - series.times[0])
-    over = Cell(f"  over the last {text.age(span)}", MUTED)
-    if abs(rate) < 0.05:
-        yield field("trend", Cell("steady"), over)
-        return
-    cells = [Cell(f"{'grows' if rate > 0 else 'falls'} by {abs(rate):,.1f} a second", WARN if rate > 0 else OK), over]
-    known = [lag for lag in series.lag if not math.isnan(lag)]
-    if rate < 0 and known[-1] > 0:
-        cells.append(Cell(f"  gone in about {text.age(known[-1] / -rate)}", MUTED))
-    yield field("trend", *cells)
-
-
-def _missing(snapshot: Snapshot, group: str) -> tuple[Cell, ...]:
-    """Why something is not there: forbidden, failed, or not read yet."""
-    found = faults_of(snapshot, group)
-    if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
-        return Cell(text.marks().forbidden, ERROR), Cell("  forbidden", ERROR)
-    return unknown(), Cell("  could not be read" if found else "  not read yet", MUTED)
-
-
 def _operations(snapshot: Snapshot, group: str) -> Field:
     described = _description(snapshot, group)
     if described is None:
-        return field("", *_missing(snapshot, group))
+        return field("", *missing(snapshot, group))
     if described.operations is None:
         return field("", unknown(), Cell("  not told by this broker", MUTED))
     if not described.operations:
@@ -220,25 +175,6 @@ def _operations(snapshot: Snapshot, group: str) -> Field:
     if not {"DELETE", "ALL"} & {name.upper() for name in described.operations}:
         spaced.append(Cell("no delete", WARN))
     return field("", *spaced)
-
-
-def _loss(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    described = _description(snapshot, group)
-    reading = snapshot.offsets.get(group)
-    state = snapshot.state_of(group)
-    if reading is None:
-        yield field("offsets", *_missing(snapshot, group))
-    else:
-        rows = [row for row in lags(reading.value) if row.position is not None]
-        topics = len({row.topic for row in rows})
-        what = "start offsets" if reading.value.share else "committed offsets"
-        if rows:
-            yield field("offsets", number(len(rows)), Cell(f"  {what} in {some(topics, 'topic')}", MUTED))
-            yield field("positions", number(sum(row.position or 0 for row in rows)), Cell("  summed", MUTED))
-        else:
-            yield field("offsets", none(), Cell("  nothing is committed", MUTED))
-    if state in REBALANCING or (described is not None and described.members):
-        yield field("now", Cell("refused by the broker while it has members", MUTED))
 
 
 def _command(snapshot: Snapshot, group: str, command_config: str | None) -> Iterator[Field]:

@@ -23,6 +23,7 @@ from kgtui.tui.panes.member_columns import columns_for
 from kgtui.tui.panes.member_rows import member_rows, placed, ranges
 from kgtui.tui.panes.notices import notices
 from kgtui.tui.panes.overview_fields import sections
+from kgtui.tui.panes.standing_fields import standing_of
 from kgtui.tui.panes.thread_columns import restoring, task_lag
 from tests.pilot.panes import data
 
@@ -38,7 +39,9 @@ COLUMNS: list[Column[tuple[str, int, str]]] = [
 
 def said(snapshot: Snapshot, group: str, label: str, *, series: SeriesStore | None = None) -> str:
     """The text of a field of the Overview; `` if it has none of that label."""
-    for section in sections(snapshot, group, series=series):
+    reading = snapshot.offsets.get(group)
+    standing = standing_of(reading.value) if reading is not None else None
+    for section in sections(snapshot, group, standing, series=series):
         for one in section.fields:
             if one.label == label or (not one.label and section.title == label):
                 return "\n".join("".join(cell.text for cell in line) for line in one.lines)
