@@ -17,9 +17,11 @@ from kgtui.simulator.server import Server
 from kgtui.simulator.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
     from typing import Self
+
+    from kgtui.simulator.releases import Release
 
 
 class Simulator:
@@ -71,17 +73,10 @@ class Simulator:
             Node(i + 1, host, port + i if port else 0, RACKS[i % len(RACKS)], runs[i % len(runs)])
             for i in range(brokers)
         ]
-        newest = max(runs, key=lambda release: release.number)
-        finalized = {**newest.default_features(), **(features or {})}
-        self.world = World(nodes, self.clock, seed=seed, features=finalized)
+        self.world = World(nodes, self.clock, seed=seed, features=finalized(runs, features or {}))
         build(scenario, self.world)
-        wanted = (groups or 0) - len(self.world.groups)
-        if wanted > 0 and scenario != "empty":
-            types = {name for name in DESCRIBED_BY if all(node.release.has_type(name) for node in nodes)}
-            self.world.population = Population(
-                wanted, seed=seed, partitions=partitions, churn=churn, types=types | {"classic"}
-            )
-            self.world.add_topics(self.world.population.topics)
+        if groups is not None and scenario != "empty":
+            fill_up(self.world, groups, partitions=partitions, churn=churn)
         self.faults = Faults(self.world)
         self.dispatch = Dispatch(self.world, self.faults)
         self.servers = {node.id: Server(node, self.dispatch, self.faults.of(node.id)) for node in nodes}
@@ -154,3 +149,23 @@ class Simulator:
 
     async def _start_node(self, node: int) -> None:
         await self.servers[node].start()
+
+
+def finalized(runs: Sequence[Release], given: Mapping[str, int]) -> dict[str, int]:
+    """Features of the newest release, and what was given instead.
+
+    A real cluster finalizes only what its oldest broker knows; here newer types live next to older brokers, so that
+    one cluster shows every fallback.
+    """
+    newest = max(runs, key=lambda release: release.number)
+    return {**newest.default_features(), **given}
+
+
+def fill_up(world: World, groups: int, *, partitions: int, churn: float) -> None:
+    """Generate as many groups as are missing, of types that every broker knows."""
+    missing = groups - len(world.groups)
+    if missing <= 0:
+        return
+    types = {"classic"} | {name for name in DESCRIBED_BY if all(node.release.has_type(name) for node in world.nodes)}
+    world.population = Population(missing, seed=world.seed, partitions=partitions, churn=churn, types=types)
+    world.add_topics(world.population.topics)

@@ -18,19 +18,24 @@ if TYPE_CHECKING:
 
 def groups(topics: Topics) -> Iterator[Group]:
     """All of them."""
-    yield ConsumerGroup(
-        "payments.ledger",
-        Settled(3),
-        [Reads(topics["payments.settled"], metadata="AgAAAaH8zkW1")],
-        client=Client("ledger", racks=("eu-1a", "eu-1b", "eu-1c")),
-        epoch=23,
-    )
+    yield from _steady(topics)
+    yield from _behind(topics)
     yield ConsumerGroup(
         "orders.invoice",
         Shifts(24.0, ((0, 1, 2), (0, 1, 2, 3)), ahead=20.0),
         [Reads(topics["orders.shipped"])],
         client=Client("invoicing"),
         epoch=310,
+    )
+
+
+def _steady(topics: Topics) -> Iterator[Group]:
+    yield ConsumerGroup(
+        "payments.ledger",
+        Settled(3),
+        [Reads(topics["payments.settled"], metadata="AgAAAaH8zkW1")],
+        client=Client("ledger", racks=("eu-1a", "eu-1b", "eu-1c")),
+        epoch=23,
     )
     yield ConsumerGroup(
         "inventory.reserve",
@@ -55,6 +60,9 @@ def groups(topics: Topics) -> Iterator[Group]:
         regex="iot\\..*",
         client=Client("aggregate"),
     )
+
+
+def _behind(topics: Topics) -> Iterator[Group]:
     yield ConsumerGroup(
         "search.index", Settled(2), [Reads(topics["search.documents"], Lagging(9_500, 0.75))], client=Client("indexer")
     )

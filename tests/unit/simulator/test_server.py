@@ -27,6 +27,7 @@ from kgtui.protocol.messages import (
 from tests.unit.simulator.wire import Wire, address, ask
 
 if TYPE_CHECKING:
+    from kgtui.protocol.schema import Api
     from kgtui.simulator import Simulator
 
 ME = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}
@@ -302,3 +303,28 @@ async def test_deletion_follows_the_rules_of_a_broker(cluster: Simulator) -> Non
     assert any(asked != answered for asked, answered in orders), "results come in an order of their own"
     assert "jobs.retired" not in cluster.world.groups
     assert "payments.settle" in cluster.world.groups
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "fields", "body"),
+    [
+        (
+            DESCRIBE_GROUPS,
+            6,
+            {"Groups": ["nope"]},
+            "00000000 02 0045 16 47726f7570206e6f7065206e6f7420666f756e642e"
+            "05 6e6f7065 05 44656164 01 01 01 80000000 00 00",
+        ),
+        (DESCRIBE_GROUPS, 5, {"Groups": ["nope"]}, "00000000 02 0000 05 6e6f7065 05 44656164 01 01 01 80000000 00 00"),
+        (DELETE_GROUPS, 2, {"GroupsNames": ["nope"]}, "00000000 02 05 6e6f7065 0045 00 00"),
+    ],
+    ids=["describe v6", "describe v5", "delete v2"],
+)
+async def test_answers_about_an_unknown_group_are_those_of_a_4_3_1_broker_to_the_byte(
+    cluster: Simulator, api: Api, version: int, fields: dict[str, Any], body: str
+) -> None:
+    async with Wire(address(cluster, cluster.world.coordinator("nope"))) as wire:
+        wire.ask(api, version, fields)
+        answer = await wire.read()
+    assert answer is not None
+    assert answer[5:] == bytes.fromhex(body)
