@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 ME = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}
 NOT_ASKED = -(2**31)
+TOLD = "16 47726f7570206e6f7065206e6f7420666f756e642e"
+"""`Group nope not found.` as a compact string."""
 
 
 async def test_every_version_of_every_api_is_answered(cluster: Simulator) -> None:
@@ -312,8 +314,7 @@ async def test_deletion_follows_the_rules_of_a_broker(cluster: Simulator) -> Non
             DESCRIBE_GROUPS,
             6,
             {"Groups": ["nope"]},
-            "00000000 02 0045 16 47726f7570206e6f7065206e6f7420666f756e642e"
-            "05 6e6f7065 05 44656164 01 01 01 80000000 00 00",
+            "00000000 02 0045" + TOLD + "05 6e6f7065 05 44656164 01 01 01 80000000 00 00",
         ),
         (DESCRIBE_GROUPS, 5, {"Groups": ["nope"]}, "00000000 02 0000 05 6e6f7065 05 44656164 01 01 01 80000000 00 00"),
         (DELETE_GROUPS, 2, {"GroupsNames": ["nope"]}, "00000000 02 05 6e6f7065 0045 00 00"),
