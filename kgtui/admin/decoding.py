@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     Row = Mapping[str, Any]
 
-TOPIC_AUTHORIZATION_FAILED = 29
 NOT_TOLD = -2147483648
 
 # Kafka's AclOperation codes: bits of the authorized operations.
@@ -59,10 +58,8 @@ def operations(bits: int) -> frozenset[str] | None:
     return frozenset(name for code, name in _OPERATIONS.items() if bits >> code & 1)
 
 
-def _members(row: Row, decode: Callable[[Row], Member]) -> tuple[Member, ...] | None:
-    """Members sorted as Kafka's tools find them easiest to compare; None when the broker blanked them (error 29)."""
-    if row.get("ErrorCode") == TOPIC_AUTHORIZATION_FAILED:
-        return None
+def _members(row: Row, decode: Callable[[Row], Member]) -> tuple[Member, ...]:
+    """Members sorted by client id, host and member id: brokers give them in any order."""
     members = [decode(member) for member in row["Members"]]
     members.sort(key=lambda m: (m.client_id, m.host, m.member_id))
     return tuple(members)
@@ -184,9 +181,7 @@ def _registry_node(metadata: bytes, assigned: bytes) -> RegistryNode | None:
     )
 
 
-def _newer_group(
-    row: Row, node: int, source: str, group_type: str, members: tuple[Member, ...] | None
-) -> dict[str, Any]:
+def _newer_group(row: Row, node: int, source: str, group_type: str, members: tuple[Member, ...]) -> dict[str, Any]:
     """What the describes of KIP-848, KIP-932 and KIP-1071 have in common."""
     return {
         "group": row["GroupId"],

@@ -16,7 +16,6 @@ from kgtui.admin.faults import not_supported
 from kgtui.admin.routing import Batch
 from kgtui.errors import UnsupportedError
 from kgtui.model.group import CLASSIC, CONSUMER, DEAD, SHARE, STREAMS, GroupDescription, canonical_state
-from kgtui.protocol.codes import Reaction, lookup
 from kgtui.protocol.messages import (
     CONSUMER_GROUP_DESCRIBE,
     DESCRIBE_GROUPS,
@@ -156,9 +155,6 @@ class Describer:
         source: str,
     ) -> None:
         if code == 0:
-            batch.rows[group] = DECODERS[group_type](row, node, source)
-        elif code == 29 and lookup(code).reaction is Reaction.FINAL and row.get("GroupState"):
-            # The broker told all but the members: keep what it told.
             batch.rows[group] = DECODERS[group_type](row, node, source)
         else:
             batch.codes[group] = (code, row.get("ErrorMessage"))

@@ -1,0 +1,81 @@
+"""What principals with few rights see of a real 4.3.1 broker: each gap has its name and its remedy."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from kgtui.admin.kafka import KafkaGroupAdmin, connect
+from kgtui.config import read_properties
+from kgtui.model.offsets import GroupOffsets, lags
+from tests.brokers.secure import COMMITS, LIVE_GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from tests.brokers.secure import Secure
+
+
+@asynccontextmanager
+async def as_principal(secure: Secure, principal: str) -> AsyncIterator[KafkaGroupAdmin]:
+    async with connect([secure.sasl], read_properties(secure.command_config(principal))) as admin:
+        yield admin
+
+
+async def test_a_viewer_sees_all_and_may_delete_nothing(secure_broker: Secure) -> None:
+    async with as_principal(secure_broker, "viewer") as admin:
+        listed = {row.group for row in (await admin.list_groups()).rows}
+        assert listed >= {*COMMITS, LIVE_GROUP}
+        described = await admin.describe_groups(["team-a-app", LIVE_GROUP])
+        assert described.faults == ()
+        assert "DELETE" not in (described.rows["team-a-app"].operations or ())
+        assert described.rows[LIVE_GROUP].member_count == 1
+        (outcome,) = await admin.delete_groups(["team-a-app"])
+        assert outcome.fault is not None
+        assert outcome.fault.name == "GROUP_AUTHORIZATION_FAILED"
+        assert "DELETE" in outcome.fault.advice
+
+
+async def test_a_team_sees_its_own_groups_and_is_told_about_the_others(secure_broker: Secure) -> None:
+    async with as_principal(secure_broker, "team") as admin:
+        listed = {row.group for row in (await admin.list_groups()).rows}
+        assert {"team-a-app", LIVE_GROUP} <= listed
+        assert "team-b-app" not in listed
+        answer = await admin.describe_groups(["team-a-app", "team-b-app"])
+        assert list(answer.rows) == ["team-a-app"]
+        (fault,) = answer.faults
+        assert (fault.name, fault.group) == ("GROUP_AUTHORIZATION_FAILED", "team-b-app")
+        assert "DESCRIBE" in fault.advice
+        offsets = await admin.committed_offsets(["team-a-app", "team-b-app"])
+        assert [fault.code for fault in offsets.faults] == [30]
+
+
+async def test_the_lag_on_a_forbidden_topic_is_unknown_and_not_zero(secure_broker: Secure) -> None:
+    """OffsetFetch leaves out what one may not see, and says nothing of it; bounds are refused by name."""
+    async with as_principal(secure_broker, "team") as admin:
+        rows = (await admin.committed_offsets(["team-a-and-b"])).rows["team-a-and-b"]
+        assert [row.topic for row in rows] == ["team-a-events"]
+        bounds = (await admin.partition_bounds([("team-a-events", 0), ("team-b-events", 0)])).rows
+        assert bounds["team-a-events", 0].log_end == 10
+        assert bounds["team-b-events", 0].log_end is None
+        assert bounds["team-b-events", 0].error in {3, 29}
+        (row,) = lags(GroupOffsets(rows, (), bounds))
+        assert row.lag == 0
+
+
+async def test_a_group_on_a_forbidden_topic_is_not_described(secure_broker: Secure) -> None:
+    """ConsumerGroupDescribe needs DESCRIBE on every subscribed topic, and else blanks all, the state included."""
+    async with as_principal(secure_broker, "groupsonly") as admin:
+        answer = await admin.describe_groups([LIVE_GROUP])
+        assert LIVE_GROUP not in answer.rows
+        assert [fault.name for fault in answer.faults] == ["TOPIC_AUTHORIZATION_FAILED"]
+        assert "topic" in answer.faults[0].advice
+
+
+async def test_nobody_sees_nothing_and_that_is_no_error(secure_broker: Secure) -> None:
+    async with as_principal(secure_broker, "nobody") as admin:
+        answer = await admin.list_groups()
+        assert answer.rows == ()
+        (outcome,) = await admin.delete_groups(["team-a-app"])
+        assert outcome.fault is not None
+        assert outcome.fault.code == 30
