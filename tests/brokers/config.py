@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import socket
-from contextlib import ExitStack, suppress
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOST = "127.0.0.1"
+
+_handed_out: set[int] = set()  # a port is free until its owner listens, seconds after
+_handing_out = threading.Lock()
+
 CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
@@ -37,14 +42,15 @@ class Ports:
 
 def free_ports(count: int) -> list[int]:
     """Ports of loopback that nobody listens on, below those that systems give to outgoing connections."""
-    with ExitStack() as held:
-        found: list[int] = []
-        while len(found) < count:
-            probe = held.enter_context(socket.socket())
-            with suppress(OSError):
-                probe.bind((HOST, random.randrange(20_000, 32_000)))
-                found.append(int(probe.getsockname()[1]))
-        return found
+    found: list[int] = []
+    while len(found) < count:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError), _handing_out:
+            probe.bind((HOST, port))
+            if port not in _handed_out:
+                _handed_out.add(port)
+                found.append(port)
+    return found
 
 
 def choose_ports(nodes: int, listeners: Sequence[str]) -> list[Ports]:

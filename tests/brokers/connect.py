@@ -12,6 +12,7 @@ from tests.brokers.config import HOST, free_ports, write_properties
 
 if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
+    from tests.brokers.process import Java
 
 CONNECTOR = "file-source"
 
@@ -53,11 +54,11 @@ class Worker:
             },
         )
 
-    def wait_until_running(self, timeout: float) -> None:
-        """Creates the connector as soon as the worker answers, and waits until its task runs.
+    def wait_until_running(self, timeout: float, java: Java) -> None:
+        """Creates the connector as soon as the worker in `java` answers, and waits until its task runs.
 
         Raises:
-            TimeoutError: it does not; carries the worker's last answer.
+            JavaFailedError: it does not; carries the worker's last answer and the end of its log.
         """
         self.lines.write_text("one\ntwo\nthree\n", encoding="utf-8")
         config = {
@@ -69,7 +70,7 @@ class Worker:
         deadline = time.monotonic() + timeout
         created = False
         answer: Any = None
-        while time.monotonic() < deadline:
+        while java.running and time.monotonic() < deadline:
             try:
                 if not created:
                     self._ask("PUT", f"connectors/{CONNECTOR}/config", config)
@@ -80,7 +81,7 @@ class Worker:
             except OSError as error:  # not listening yet, or an HTTP error while it rebalances
                 answer = error
             time.sleep(0.1)
-        raise TimeoutError(f"the connector does not run: {answer}")
+        raise java.failed(f"the connector does not run: {answer}")
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         request = urllib.request.Request(  # noqa: S310 (a worker of ours)

@@ -62,7 +62,12 @@ class Live:
         return [group for group in self.groups.values() if group.type == group_type]
 
     def start(self) -> None:
-        """Makes topics and groups, and returns when every group is as expected."""
+        """Makes topics and groups, and returns when every group is as expected.
+
+        Raises:
+            JavaFailedError: clients in Java did not do what they should; carries the end of their log.
+            TimeoutError: a group is not as expected.
+        """
         try:
             self._make_topics()
             java, said_when_ready = self._start_java()
@@ -71,7 +76,7 @@ class Live:
             self.registries = join_registries(
                 self.bootstrap, self["sr"].id, [("registry-1.example", 8081), ("registry-2.example", 8081)], TIMEOUT
             )
-            self.worker.wait_until_running(TIMEOUT)
+            self.worker.wait_until_running(TIMEOUT, java)
             for line in said_when_ready:
                 java.wait_for(line, TIMEOUT)
             wire.wait_for_states(self.bootstrap, {g.id: g.state for g in self.groups.values()}, TIMEOUT)
