@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from textual.app import App
 from textual.widgets import Button, Input, Static
 
+from kgtui.actions.audit import read_entries
 from kgtui.actions.backup import list_backups
+from kgtui.actions.execute import execute
+from kgtui.actions.plan import plan
 from kgtui.actions.results import Results, Status
 from kgtui.actions.state_folder import StateFolder
 from kgtui.errors import UnreachableError
+from kgtui.model.answer import Fault, Outcome
 from kgtui.model.offsets import PartitionBounds
-from kgtui.tui.dialogs.delete import DeleteDialog, ask_and_delete
+from kgtui.tui.dialogs.delete import DeleteDialog
 from kgtui.tui.dialogs.delete_lines import DeleteTable
 from kgtui.tui.dialogs.delete_result import DeleteResult
 from kgtui.tui.session import Session, Target
+from kgtui.tui.unfinished import look_into_unfinished
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
@@ -49,11 +55,11 @@ class Host(App[None]):
         return ROLES
 
     def on_mount(self) -> None:
-        self.run_worker(self.ask())
+        self.push_screen(DeleteDialog(self.session, self.groups), self.answered)
 
-    async def ask(self) -> None:
-        """Open the dialog for the groups, and keep its answer."""
-        self.answer = await ask_and_delete(self, self.session, self.groups)
+    def answered(self, answer: Results | None) -> None:
+        """Keep the dialog's answer."""
+        self.answer = answer
 
 
 @pytest.fixture
@@ -329,17 +335,6 @@ async def test_a_cluster_that_is_away(admin: ScriptedAdmin, folder: StateFolder)
         await until(pilot, lambda: app.answer is None)
 
 
-async def test_read_only_never_opens_it(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Whoever asks for it: there is no dialog in a read-only session."""
-    admin.add("g", state="Empty")
-    session = Session(Target("test"), admin=admin, state_folder=folder.path, read_only=True)
-    app = Host(session, ("g",))
-    async with app.run_test() as pilot:
-        await until(pilot, lambda: app.answer is None)
-        assert not isinstance(app.screen, DeleteDialog)
-    assert admin.calls == []
-
-
 async def test_ten_thousand_groups_open_quickly(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """Only the lines in sight are drawn."""
     names = [f"g-{number:05}" for number in range(10_000)]
@@ -349,3 +344,30 @@ async def test_ten_thousand_groups_open_quickly(admin: ScriptedAdmin, folder: St
         table = app.screen.query_one(DeleteTable)
         assert len(table.table.rows) == 10_000
         assert len(table.query(Static)) < 10
+
+
+async def left_behind(admin: ScriptedAdmin, folder: StateFolder, group: str) -> None:
+    """A delete of an earlier session whose answer was lost, and which was carried out."""
+    lost = Fault("NO_ANSWER", "no answer", group=group)
+    admin.delete_outcomes[group] = Outcome(group, lost, uncertain=True)
+    await execute(admin, await plan(admin, [group]), folder)
+    del admin.groups[group], admin.descriptions[group]
+
+
+async def test_earlier_deletes_are_looked_into(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """Their end is said once and logged; names are harmless; read-only leaves them alone."""
+    admin.add("[/red]", state="Empty")
+    await left_behind(admin, folder, "[/red]")
+    session = Session(Target("test"), admin=admin, state_folder=folder.path)
+    app = App[None]()
+    async with app.run_test(notifications=True) as pilot:
+        await look_into_unfinished(app, replace(session, read_only=True))
+        assert read_entries(folder.audit)[0][0].outcome is None
+        await look_into_unfinished(app, session)
+        await until(pilot, lambda: "[/red]: found at a later start" in screen_text(app))
+        asked = len(admin.calls)
+        await look_into_unfinished(app, session)
+        assert len(admin.calls) == asked
+    outcome = read_entries(folder.audit)[0][0].outcome
+    assert outcome is not None
+    assert outcome["found_later"]

@@ -6,7 +6,7 @@ It is about the groups that it was opened for, whatever is selected meanwhile. I
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -31,7 +31,7 @@ from kgtui.tui.panes.cells import ERROR, MUTED, Cell
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from textual.app import App, ComposeResult
+    from textual.app import ComposeResult
 
     from kgtui.actions.confirm import Challenge
     from kgtui.actions.plan import Plan
@@ -55,6 +55,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         background: $surface; border: round $kg-error; padding: 0 1;
     }
     DeleteDialog.-many #box { height: 95%; }
+    DeleteDialog.-done #box { display: none; }
     DeleteDialog #title { text-style: bold; height: auto; max-height: 3; }
     DeleteDialog #about { height: auto; scrollbar-size-vertical: 1; }
     DeleteDialog #about Static { height: auto; }
@@ -236,9 +237,17 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._say(f"{self._done:,} of {len(self.groups):,} done", MUTED)
 
     @on(Finished)
-    def _close(self, message: Finished) -> None:
+    def _show_results(self, message: Finished) -> None:
+        """The results stand in for the dialog, which is dismissed with them when they are closed."""
         self.writing = False
-        self.dismiss(message.results)
+        self.add_class("-done")
+        if self._session.monitor is not None:
+            self._session.monitor.refresh()
+
+        def closed(_: None) -> None:
+            self.dismiss(message.results)
+
+        self.app.push_screen(DeleteResult(message.results, self._folder), closed)
 
     @on(Button.Pressed, "#cancel")
     def action_cancel(self) -> None:
@@ -250,18 +259,3 @@ class DeleteDialog(ModalScreen[Results | None]):
         status = self.query_one("#status", Static)
         status.set_class(bool(words), "-said")
         status.update(ink([(Cell(words, role),)]))
-
-
-async def ask_and_delete(
-    app: App[Any], session: Session, groups: Sequence[str], *, last_commits: Mapping[str, float] | None = None
-) -> Results | None:
-    """Ask, delete, show what became of each group. Call it in a worker; None when nothing was done."""
-    if session.read_only or not groups:
-        return None
-    results = await app.push_screen_wait(DeleteDialog(session, groups, last_commits=last_commits))
-    if results is None:
-        return None
-    if session.monitor is not None:
-        session.monitor.refresh()
-    await app.push_screen_wait(DeleteResult(results, StateFolder(session.state_folder)))
-    return results
