@@ -24,6 +24,7 @@ class Trouble:
     Attributes:
         black_hole: takes requests and never answers, not even the first.
         latency: seconds before each answer.
+        slow: API key → seconds before each answer of that API, on top.
         throttle_ms: what it tells clients to wait, and itself lets their connections wait.
         loading: it is reading its groups from the log: until this time of the cluster; None for never.
         damage: how the next answers are damaged, in order.
@@ -32,6 +33,7 @@ class Trouble:
 
     black_hole: bool = False
     latency: float = 0.0
+    slow: dict[int, float] = field(default_factory=dict)
     throttle_ms: int = 0
     loading: float | None = None
     damage: list[str] = field(default_factory=list)
@@ -89,9 +91,12 @@ class Faults:
         else:
             trouble.answered.set()
 
-    def latency(self, node: int, seconds: float) -> None:
-        """A broker answers that much later, in real seconds."""
-        self.of(node).latency = max(0.0, seconds)
+    def latency(self, node: int, seconds: float, api: int | None = None) -> None:
+        """A broker answers that much later, in real seconds: everything, or the API of that key."""
+        if api is None:
+            self.of(node).latency = max(0.0, seconds)
+        else:
+            self.of(node).slow[api] = max(0.0, seconds)
 
     def throttle(self, node: int, ms: int) -> None:
         """A broker throttles everyone: ThrottleTimeMs in each answer, and the connection rests that long (KIP-219)."""
@@ -185,6 +190,7 @@ class Faults:
             self.black_hole(node, False)
             trouble.latency, trouble.throttle_ms, trouble.loading = 0.0, 0, None
             trouble.damage.clear()
+            trouble.slow.clear()
         self._forbidden_groups = self._forbidden_topics = ()
         self.cluster_forbidden = False
         self.errors.clear()

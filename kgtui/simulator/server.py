@@ -118,6 +118,14 @@ class Connection(asyncio.Protocol):
     # Requests.
 
     async def _serve(self) -> None:
+        try:
+            await self._take_requests()
+        except Exception:
+            # A broker that fails inside says so in its log and hangs up; the other connections live on.
+            logger.exception("broker %d failed to answer", self._server.node.id)
+            self.abort()
+
+    async def _take_requests(self) -> None:
         trouble = self._server.trouble
         while True:
             while not self._requests:
@@ -126,8 +134,9 @@ class Connection(asyncio.Protocol):
             request = self._requests.popleft()
             self._server.requests += 1
             await trouble.answered.wait()
-            if trouble.latency:
-                await asyncio.sleep(trouble.latency)
+            wait = trouble.latency + (trouble.slow.get(_api_key(request), 0.0) if trouble.slow else 0.0)
+            if wait:
+                await asyncio.sleep(wait)
             if not self._answer(request):
                 self.abort()
                 return
@@ -162,6 +171,11 @@ class Connection(asyncio.Protocol):
         damaged = _damaged(kind, answer, key, version)
         transport.write(pack(">i", len(damaged)) + damaged)
         return True
+
+
+def _api_key(request: bytes) -> int:
+    """The API that a request is for; -1 if it ends before it says so."""
+    return int.from_bytes(request[:2], "big", signed=True) if len(request) > 1 else -1
 
 
 def _damaged(kind: str, answer: bytes, key: int, version: int) -> bytes:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from kgtui.simulator.options import Options
 
 
+LONGEST_ORDER = 1024 * 1024
+"""Bytes of a line of orders: a group id of 32,000 characters, each escaped, has room."""
+
+
 async def serve(options: Options, *, say: Callable[[str], None], control: bool = False) -> None:
     """Start a cluster, `say` one line of JSON when it is ready, and serve.
 
@@ -45,20 +49,18 @@ async def serve(options: Options, *, say: Callable[[str], None], control: bool =
     # What was built stays: the collector need not look at it again.
     gc.collect()
     gc.freeze()
+    over = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, over.set)
     async with simulator:
         say(json.dumps(_ready(simulator)))
-        over = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, over.set)
         orders = loop.create_task(_obey(Control(simulator), say, over)) if control else None
-        try:
-            await over.wait()
-        finally:
-            if orders is not None:
-                orders.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await orders
+        await over.wait()
+        if orders is not None:
+            orders.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await orders
 
 
 def _ready(simulator: Simulator) -> dict[str, Any]:
@@ -78,7 +80,7 @@ def _ready(simulator: Simulator) -> dict[str, Any]:
 
 async def _obey(control: Control, say: Callable[[str], None], over: asyncio.Event) -> None:
     """Read orders until stdin ends."""
-    reader = asyncio.StreamReader()
+    reader = asyncio.StreamReader(limit=LONGEST_ORDER)
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     try:

@@ -60,6 +60,35 @@ async def test_latency_delays_answers(cluster: Simulator) -> None:
     assert loop.time() - begin >= 0.15
 
 
+async def test_one_api_can_be_slow_and_holds_up_what_comes_behind_it_on_its_connection(cluster: Simulator) -> None:
+    cluster.faults.latency(1, 0.2, api=LIST_GROUPS.key)
+    loop = asyncio.get_running_loop()
+    begin = loop.time()
+    await ask(cluster, 1, METADATA, {"Topics": []})
+    quick = loop.time() - begin
+    async with Wire(address(cluster, 1)) as wire:
+        begin = loop.time()
+        wire.ask(LIST_GROUPS, 5, {})
+        wire.ask(METADATA, 12, {"Topics": []})
+        await wire.read()
+        await wire.read()
+        assert loop.time() - begin >= 0.2 > quick
+
+
+async def test_an_error_inside_a_broker_ends_its_connection_and_is_logged(
+    cluster: Simulator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_name: str) -> int:
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr(cluster.world, "coordinator", broken)
+    async with Wire(address(cluster, 1)) as wire:
+        wire.ask(LIST_GROUPS, 5, {})
+        assert await wire.read() is None
+    assert "out of order" in caplog.text
+    assert (await ask(cluster, 1, METADATA, {"Topics": []}))["Brokers"]
+
+
 async def test_throttling_is_told_at_once_and_the_connection_rests(cluster: Simulator) -> None:
     cluster.faults.throttle(1, 200)
     loop = asyncio.get_running_loop()

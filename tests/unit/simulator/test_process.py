@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,6 +17,7 @@ import pytest
 from kgtui.errors import UsageError
 from kgtui.protocol.messages import LIST_GROUPS
 from kgtui.simulator import Options, SimulatorProcess, spawn
+from kgtui.simulator.__main__ import main
 from kgtui.simulator.options import add_arguments, options_from
 from kgtui.simulator.process import SimulatorError
 from tests.unit.simulator.wire import Wire
@@ -95,6 +98,26 @@ def test_it_ends_when_its_parent_is_killed() -> None:
     parent.stdin.close()
     parent.stdout.close()
     assert wait_for_end(child)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_served_from_a_shell_it_ends_quietly_at_a_signal(number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "kgtui.simulator", "--brokers=1", "--scenario=empty"]
+    served = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert served.stdout is not None
+    ready = json.loads(served.stdout.readline())
+    assert ready["ready"]
+    assert ready["bootstrap"].startswith("127.0.0.1:")
+    served.send_signal(number)
+    out, err = served.communicate(timeout=10)
+    assert (served.returncode, out, err) == (0, "", "")
+
+
+def test_a_mistake_on_the_command_line_is_told_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--kafka-version", "0.8"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    assert told["ready"] is False
+    assert "0.8" in told["error"]
 
 
 def test_options_survive_the_command_line() -> None:
