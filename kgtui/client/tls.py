@@ -30,6 +30,22 @@ _CONVERT_KEY = (
 )
 
 
+class _NamedContext(ssl.SSLContext):
+    """Checks the certificate for the broker's name, also when one of its IP addresses was connected to."""
+
+    name = ""
+
+    def wrap_bio(
+        self,
+        incoming: ssl.MemoryBIO,
+        outgoing: ssl.MemoryBIO,
+        server_side: bool = False,
+        server_hostname: str | bytes | None = None,
+        session: ssl.SSLSession | None = None,
+    ) -> ssl.SSLObject:
+        return super().wrap_bio(incoming, outgoing, server_side, self.name, session)
+
+
 @dataclass(frozen=True, slots=True)
 class Tls:
     """How to check a broker's certificate, and what to show of ourselves.
@@ -53,9 +69,13 @@ class Tls:
     lowest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
     highest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
 
-    def context(self) -> ssl.SSLContext:
-        """Build the context; reads files. Raises ConfigError, which names the property and the file."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    def context(self, name: str) -> ssl.SSLContext:
+        """Build the context for a broker of this name; reads files.
+
+        Raises ConfigError, which names the property and the file.
+        """
+        context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.name = name
         context.minimum_version = self.lowest
         context.maximum_version = self.highest
         context.check_hostname = self.verify_hostname

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import struct
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import aiokafka.errors
 from aiokafka.conn import create_conn
 
 from kgtui.client import reasons
+from kgtui.client.race import AllFailedError, first_good
 from kgtui.errors import ConnectError, DisconnectedError
 from kgtui.protocol.header import decode_response_header, encode_request_header
 
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 
 HARD_CAP_MS = 120_000
 """aiokafka's own limit for an answer. Ours is always shorter: theirs only frees what was forgotten."""
+
+HEAD_START = 0.25
+"""Seconds that one address of a name has before the next is tried beside it."""
 
 CLOSING_TIMEOUT = 1.0
 """Seconds that a TLS peer has to say goodbye before its socket is cut."""
@@ -71,19 +77,14 @@ class _ResponseHeader(NamedTuple):
 
 
 class Exchange:
-    """One request as aiokafka's connection wants it, already encoded; also its own response type.
+    """One request as aiokafka's connection wants it, already encoded; also its own response type."""
 
-    Attributes:
-        answered: whether the answer has arrived, also when nobody waits for it any more.
-    """
-
-    __slots__ = ("_api", "_body", "_version", "answered")
+    __slots__ = ("_api", "_body", "_version")
 
     def __init__(self, api: Api, version: int, body: bytes) -> None:
         self._api = api
         self._version = version
         self._body = body
-        self.answered = False
 
     def __repr__(self) -> str:
         return f"{self._api.name} v{self._version}"
@@ -102,7 +103,6 @@ class Exchange:
 
     def parse_response_header(self, frame: BytesIO) -> _ResponseHeader:
         """Read the header, leave the frame where the body starts."""
-        self.answered = True
         correlation_id, size = decode_response_header(self._api.response_header(self._version), frame.getvalue())
         frame.seek(size)
         return _ResponseHeader(correlation_id)
@@ -161,33 +161,52 @@ class Transport:
     def __init__(self, security: Security, client_id: str) -> None:
         self.security = security
         self._client_id = client_id
-        self._tls: ssl.SSLContext | None = None
+        self._contexts: dict[str, ssl.SSLContext] = {}
         self._open: set[Any] = set()
         self._closing: dict[asyncio.Future[None], Any] = {}
 
     async def dial(self, address: Address, *, timeout: float) -> Connection:
         """Connect, shake hands, log in. Raises ConnectError, which says at which step it failed.
 
-        `ConnectError.__cause__` is what `probe.explain` looks at.
+        All addresses of a name are tried, each a moment after the one before it (as Java's `use_all_dns_ips`, but
+        without waiting for a silent one). `ConnectError.__cause__` is what `probe.better` looks at.
         """
-        options = await self._login_options()
+        options = await self._login_options(address.host)
         try:
             async with asyncio.timeout(timeout):
-                raw = await create_conn(
-                    address.host,
-                    address.port,
-                    client_id=self._client_id,
-                    request_timeout_ms=HARD_CAP_MS,
-                    security_protocol=self.security.protocol,
-                    on_close=self._on_close,
-                    **options,
+                raw = await first_good(
+                    [partial(self._connect, host, address, options) for host in await _hosts(address)],
+                    head_start=HEAD_START,
+                    losing=(_NotThereError,),
+                    discard=lambda late: late.close(),
                 )
         except TimeoutError as error:
             raise ConnectError(reasons.of_silence(address, timeout), address=str(address)) from error
-        except _REFUSALS as error:
-            raise ConnectError(self._explain(error, address), address=str(address)) from _cause(error)
+        except socket.gaierror as error:
+            raise ConnectError(self._explain(error, address), address=str(address)) from error
+        except AllFailedError as failed:
+            first = failed.errors[0]
+            raise ConnectError(str(first), address=str(address)) from first.__cause__
         self._open.add(raw)
         return Connection(raw, address)
+
+    async def _connect(self, host: str, address: Address, options: dict[str, Any]) -> Any:
+        """Connect to one of the addresses of a name."""
+        try:
+            return await create_conn(
+                host,
+                address.port,
+                client_id=self._client_id,
+                request_timeout_ms=HARD_CAP_MS,
+                security_protocol=self.security.protocol,
+                on_close=self._on_close,
+                **options,
+            )
+        except aiokafka.errors.BrokerResponseError as error:
+            # The broker has answered: a wrong password is not tried at the next address too.
+            raise ConnectError(self._explain(error, address), address=str(address)) from error
+        except _REFUSALS as error:
+            raise _NotThereError(self._explain(error, address), address=str(address)) from _cause(error)
 
     async def close(self) -> None:
         """Close every socket and wait until they are gone."""
@@ -200,11 +219,12 @@ class Transport:
         if self._closing:
             await asyncio.wait(list(self._closing), timeout=CLOSING_TIMEOUT)
 
-    async def _login_options(self) -> dict[str, Any]:
+    async def _login_options(self, name: str) -> dict[str, Any]:
         options: dict[str, Any] = {}
         if self.security.tls is not None:
-            self._tls = self._tls or await asyncio.to_thread(self.security.tls.context)
-            options["ssl_context"] = self._tls
+            if name not in self._contexts:
+                self._contexts[name] = await asyncio.to_thread(self.security.tls.context, name)
+            options["ssl_context"] = self._contexts[name]
         if self.security.mechanism is not None:
             options["sasl_mechanism"] = self.security.mechanism
             options["sasl_plain_username"] = self.security.username
@@ -230,6 +250,17 @@ class Transport:
             case aiokafka.errors.BrokerResponseError():
                 return f"{address} refused the login with {type(error).__name__} ({error.errno})"
         return reasons.of_dial(address, _cause(error), self.security)
+
+
+class _NotThereError(ConnectError):
+    """One address of a name is no way in; another may be."""
+
+
+async def _hosts(address: Address) -> list[str]:
+    """The IP addresses of a name, in the order in which the system prefers them."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 _REFUSALS = (

@@ -36,7 +36,7 @@ def _quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def server(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+async def server(talk: Talk, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
     """A server that says something of its own; the address."""
     writers: set[asyncio.StreamWriter] = set()
     tasks: set[asyncio.Task[None]] = set()
@@ -53,9 +53,9 @@ async def server(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator
         finally:
             writer.transport.abort()
 
-    listening = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=tls)
+    listening = await asyncio.start_server(accept, host, port)
     try:
-        yield f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        yield f"{host}:{listening.sockets[0].getsockname()[1]}"
     finally:
         listening.close()
         for task in tasks:
@@ -214,6 +214,47 @@ async def test_plain_text_on_the_other_side() -> None:
         address = fake[1].address
         said = await reason(address, TLS)
         assert said.startswith(f"{address} speaks plain text, not TLS; set security.protocol=PLAINTEXT")
+
+
+@pytest.fixture
+def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`other.example` has two addresses."""
+    real = socket.getaddrinfo
+
+    def resolve(host: str | bytes | None, port: int, *args: int, **more: int) -> list[object]:
+        names = ["127.0.0.2", "127.0.0.1"] if host == "other.example" else [host]
+        return [row for name in names for row in real(name, port, *args, **more)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+
+
+@pytest.mark.usefixtures("many_addresses")
+async def test_all_addresses_of_a_name_are_tried(certificate: Path, tls_server: ssl.SSLContext) -> None:
+    """The first address is a black hole; the certificate is checked for the name, not for the address."""
+    security = Security("SSL", tls=Tls(trust_file=str(certificate)))
+    async with (
+        cluster(1, tls=tls_server) as fake,
+        server(silent, "127.0.0.2", fake[1].port),
+        Pool([f"other.example:{fake[1].port}"], security, options=PoolOptions(connect_timeout=60)) as pool,
+    ):
+        assert (await pool.metadata(timeout=10)).cluster_id == "fake"
+
+
+@pytest.mark.usefixtures("many_addresses")
+async def test_a_wrong_password_is_not_tried_at_the_next_address() -> None:
+    tries: list[int] = []
+
+    async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tries.append(1)
+        await sasl(login_code=58)(reader, writer)
+
+    async with server(counted) as address:
+        port = int(address.rpartition(":")[2])
+
+        async with server(counted, "127.0.0.2", port):
+            said = await reason(f"other.example:{port}", LOGIN)
+    assert said.startswith(f"other.example:{port} refused the login as 'alice'")
+    assert len(tries) == 1
 
 
 async def test_a_tls_peer_that_does_not_say_goodbye_does_not_hold_up_the_end(

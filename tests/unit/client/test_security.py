@@ -232,7 +232,7 @@ def test_a_context_is_built_from_files_and_from_texts(pem: Path) -> None:
     for properties in (from_files, from_texts):
         tls = from_properties(properties).tls
         assert tls is not None
-        context = tls.context()
+        context = tls.context("x")
         assert len(context.get_ca_certs()) == 1
         assert context.verify_mode is ssl.CERT_REQUIRED
         assert context.check_hostname is (properties is from_texts)
@@ -244,7 +244,7 @@ def test_a_context_is_built_from_files_and_from_texts(pem: Path) -> None:
 def test_without_a_trust_store_the_systems_own_certificates_count() -> None:
     system = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     system.load_default_certs()
-    assert Tls().context().cert_store_stats() == system.cert_store_stats()
+    assert Tls().context("x").cert_store_stats() == system.cert_store_stats()
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_without_a_trust_store_the_systems_own_certificates_count() -> None:
 )
 def test_files_and_texts_that_are_not_pem_are_named(tls: Tls, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        tls.context()
+        tls.context("x")
     assert str(caught.value).startswith(says)
     assert "; expected " in str(caught.value)
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
@@ -269,4 +269,4 @@ def test_a_locked_key_without_its_password_asks_nobody(pem: Path, password: str)
     """OpenSSL would ask on the terminal, under the screen of a program that draws there."""
     tls = Tls(key_file=str(pem / "locked-store.pem"), key_password=Secret(password))
     with pytest.raises(ConfigError, match=r"expected a PEM file .* and ssl\.key\.password if it is encrypted"):
-        tls.context()
+        tls.context("x")
