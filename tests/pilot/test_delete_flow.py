@@ -1,0 +1,137 @@
+"""Deleting in the whole app: from the key in the tree to the group that is gone, over a real monitor."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.widgets import Input
+
+from kgtui.actions.state_folder import StateFolder
+from kgtui.monitor import Monitor, MonitorOptions
+from kgtui.tui.app import KgtuiApp
+from kgtui.tui.dialogs.delete import DeleteDialog
+from kgtui.tui.dialogs.delete_result import DeleteResult
+from kgtui.tui.session import Session, Target
+from tests.pilot.shell import main_screen
+from tests.scripted import ScriptedAdmin, member
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+
+@pytest.fixture
+def admin() -> ScriptedAdmin:
+    """One group is Empty, its twin is not, a third one is Empty too."""
+    scripted = ScriptedAdmin()
+    scripted.add("payment", state="Empty", lag=5)
+    scripted.add("p\u0430yment", members=(member(), member("m-2")))
+    scripted.add("third", "consumer", state="Empty", coordinator=2)
+    return scripted
+
+
+async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
+    """Wait for what the app does on its own; fails after 15 s."""
+    async with asyncio.timeout(15):
+        while not true():
+            await pilot.pause(0.02)
+
+
+@asynccontextmanager
+async def running(
+    admin: ScriptedAdmin, folder: Path, *, read_only: bool = False
+) -> AsyncIterator[tuple[KgtuiApp, Pilot[int]]]:
+    """The app with every group listed, none selected yet."""
+    monitor = Monitor(admin, MonitorOptions(interval=0.1))
+    session = Session(Target("test", "b:9092"), monitor, admin, read_only=read_only, state_folder=folder)
+    app = KgtuiApp(session)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await until(pilot, lambda: len(monitor.snapshot.groups) == 3)
+        yield app, pilot
+
+
+async def select(app: KgtuiApp, pilot: Pilot[int], group: str) -> None:
+    """Put the cursor on a group and wait until it has been described."""
+    screen = main_screen(app)
+    screen.groups.reveal_later(group)
+    await until(pilot, lambda: screen.group == group and group in screen.snapshot.details)
+
+
+async def test_from_the_key_to_the_gone_group(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """`d`, the name, enter, the result, escape: the group leaves the tree, its twin stays."""
+    async with running(admin, tmp_path) as (app, pilot):
+        await select(app, pilot, "payment")
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DeleteDialog) and app.screen.plan is not None)
+        await pilot.pause()
+        app.screen.query_one("#typed", Input).focus()
+        await pilot.press(*"payment", "enter")
+        await until(pilot, lambda: isinstance(app.screen, DeleteResult))
+        await pilot.pause()
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is main_screen(app))
+        await until(pilot, lambda: set(main_screen(app).snapshot.groups) == {"p\u0430yment", "third"})
+    assert StateFolder(tmp_path).audit.exists()
+
+
+async def test_a_live_group_tells_why_and_opens_nothing(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """The greyed key answers when it is pressed."""
+    async with running(admin, tmp_path) as (app, pilot):
+        await select(app, pilot, "p\u0430yment")
+        assert main_screen(app).reason("delete") == "Stable with 2 members: stop them first"
+        await pilot.press("d")
+        await until(pilot, lambda: any("stop them first" in str(toast.render()) for toast in app.screen.query("Toast")))
+        assert app.screen is main_screen(app)
+
+
+async def test_what_is_selected_meanwhile_does_not_matter(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """The dialog is about the group that it was opened for, though the cursor has moved on under it."""
+    async with running(admin, tmp_path) as (app, pilot):
+        await select(app, pilot, "payment")
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DeleteDialog) and app.screen.plan is not None)
+        dialog = app.screen
+        await select(app, pilot, "third")
+        await pilot.pause()
+        dialog.query_one("#typed", Input).value = "third"
+        await pilot.pause()
+        assert dialog.query_one("#delete").disabled
+        dialog.query_one("#typed", Input).value = "payment"
+        dialog.query_one("#typed").focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, DeleteResult))
+        await pilot.pause()
+    assert set(admin.groups) == {"p\u0430yment", "third"}
+
+
+async def test_read_only_has_no_delete(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """Neither key nor footer nor palette; nothing opens and nothing is sent."""
+    async with running(admin, tmp_path, read_only=True) as (app, pilot):
+        await select(app, pilot, "payment")
+        assert "delete" not in {active.binding.id for active in app.screen.active_bindings.values() if active.enabled}
+        await pilot.press("d")
+        await pilot.pause()
+        assert app.screen is main_screen(app)
+    assert "delete_groups" not in {call for call, _ in admin.calls}
+
+
+async def test_a_delete_without_outcome_is_told_at_the_start(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """What an earlier session left open is looked into by the next."""
+    from kgtui.actions.audit import read_entries
+    from kgtui.actions.execute import execute
+    from kgtui.actions.plan import plan
+    from kgtui.model.answer import Fault, Outcome
+
+    folder = StateFolder(tmp_path)
+    admin.add("old", state="Empty")
+    admin.delete_outcomes["old"] = Outcome("old", Fault("NO_ANSWER", "lost", group="old"), uncertain=True)
+    await execute(admin, await plan(admin, ["old"]), folder)
+    del admin.groups["old"], admin.descriptions["old"]
+    async with running(admin, tmp_path) as (app, pilot):
+        await until(pilot, lambda: any("the group is gone" in str(t.render()) for t in app.screen.query("Toast")))
+    assert read_entries(folder.audit)[0][0].outcome is not None
