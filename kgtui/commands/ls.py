@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from asyncio import sleep as pause
 from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import connected, run_async, timeout_of
@@ -76,11 +77,9 @@ async def _once(args: argparse.Namespace, query: Query | None, admin: GroupAdmin
 
 
 async def _watch(args: argparse.Namespace, query: Query | None, admin: GroupAdmin) -> int:
-    import asyncio
-
     while True:
         await _once(args, query, admin, one_line=True)
-        await asyncio.sleep(args.watch)
+        await pause(args.watch)
 
 
 def _notes(query: Query | None, gathered: Gathered) -> None:

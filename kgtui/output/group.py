@@ -232,5 +232,7 @@ def _configs_text(snapshot: Snapshot, group: str, *, wide: bool) -> str:
     rows = [row for row in configs.value if wide or row.source == "DYNAMIC_GROUP_CONFIG"] if configs else []
     if not rows:
         return ""
-    cells = [(row.name, marks.FORBIDDEN if row.value is None else row.value, row.source) for row in rows]
+    cells = [
+        (row.name, marks.FORBIDDEN if row.value is None or row.sensitive else row.value, row.source) for row in rows
+    ]
     return table((Column("CONFIG"), Column("VALUE"), Column("SOURCE")), cells, indent="  ")

@@ -28,6 +28,8 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
     """
     titles = [[column.title for column in columns]] if header else []
     shown, odd = _harmless([*titles, *rows])
+    if not shown:
+        return ""
     widths = [max((odd.get(cell) or len(cell) for cell in cells), default=0) for cells in zip(*shown, strict=True)]
     if odd:
         return "".join(_line(columns, cells, widths, indent, odd) for cells in shown)

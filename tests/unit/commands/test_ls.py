@@ -1,0 +1,211 @@
+"""`kgtui ls`: what is asked of the cluster, what is printed where, and the exit code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.errors import DeadlineError
+from kgtui.model.answer import Fault
+from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+from tests.scripted import ScriptedAdmin, member
+from tests.unit.commands.runs import Ran, runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture
+def admin() -> ScriptedAdmin:
+    admin = ScriptedAdmin()
+    admin.add("pay", "consumer", members=(member("a", client_id="c-1"), member("b")), lag=1500)
+    admin.add("idle", "classic", "", "Empty", 2, lag=5)
+    admin.add("queue", "share", state="Stable", coordinator=3, lag=7)
+    admin.add("connect", "classic", "connect", members=(member("w"),))
+    return admin
+
+
+@pytest.fixture
+def run(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    return runner(admin, monkeypatch, capfd)
+
+
+def groups(ran: Ran) -> list[str]:
+    return [line.split()[0] for line in ran.out.splitlines()[1:]]
+
+
+def calls(admin: ScriptedAdmin) -> dict[str, tuple[str, ...]]:
+    return dict(admin.calls)
+
+
+def test_a_plain_list_asks_for_nothing_but_the_list(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+    ran = run("ls")
+    assert (ran.code, ran.err) == (0, "")
+    assert groups(ran) == ["connect", "idle", "pay", "queue"]
+    assert set(calls(admin)) == {"list_groups", "cluster"}
+
+
+def test_lag_asks_for_offsets_and_log_ends_in_one_go(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+    ran = run("ls", "--lag")
+    assert [line.split()[-1] for line in ran.out.splitlines()] == ["LAG", "–", "5", "1500", "7"]
+    asked = calls(admin)
+    # Connect has no offsets; share partitions need no log end.
+    assert asked["committed_offsets"] == ("idle", "pay")
+    assert asked["share_offsets"] == ("queue",)
+    assert sorted(asked["partition_bounds"]) == ["t-idle-0", "t-pay-0"]
+    assert "describe_groups" not in asked
+
+
+def test_a_filter_reads_only_of_groups_in_question(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+    ran = run("ls", "not:type:share", "members:1+", "lag:1k+")
+    assert groups(ran) == ["pay"]
+    asked = calls(admin)
+    assert sorted(asked["describe_groups"]) == ["connect", "idle", "pay"]
+    assert asked["committed_offsets"] == ("pay",)
+    assert asked["share_offsets"] == ()
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (("payx,pay",), ["pay"]),
+        (("pay queue",), []),
+        (("pay,queue", "type:share"), ["queue"]),
+        (("--filter", "type:classic"), ["connect", "idle"]),
+        (("--filter", "type:classic", "idle"), ["idle"]),
+        (("topic:t-%",), ["idle", "pay", "queue"]),
+        (("client:c-1",), ["pay"]),
+        (("sort:lag-",), ["pay", "queue", "idle", "connect"]),
+        (("sort:members-", "members:1+"), ["pay", "connect"]),
+        (("coordinator:2",), ["idle"]),
+        (("lag:0",), []),
+    ],
+)
+def test_filters(run: Callable[..., Ran], expression: tuple[str, ...], expected: list[str]) -> None:
+    ran = run("ls", *expression)
+    assert (ran.code, groups(ran)) == (0, expected)
+
+
+def test_options_may_stand_before_or_behind_the_command(run: Callable[..., Ran]) -> None:
+    assert groups(run("--filter", "pay", "ls")) == ["pay"]
+    assert groups(run("--timeout", "5", "ls", "pay", "--timeout", "6")) == ["pay"]
+
+
+def test_json_and_csv(run: Callable[..., Ran]) -> None:
+    found = json.loads(run("ls", "--format", "json", "--lag", "--members", "pay").out)
+    assert found["coverage"] == {"brokers": [3, 3], "groups": [1, 1]}
+    assert [(row["group"], row["members"], row["lag"]) for row in found["groups"]] == [("pay", 2, 1500)]
+    rows = list(csv.DictReader(io.StringIO(run("ls", "--format", "csv", "pay").out)))
+    assert [(row["group"], row["members"], row["lag"]) for row in rows] == [("pay", "", "")]
+
+
+def test_a_wide_table_reads_members(run: Callable[..., Ran]) -> None:
+    ran = run("ls", "--format", "wide", "pay")
+    assert ran.out.splitlines()[0].split()[:2] == ["GROUP", "KIND"]
+    assert "127.0.0.1:9092 (1)" in ran.out
+
+
+def test_a_broker_that_does_not_answer_leaves_the_rest(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+    admin.broken[2] = DeadlineError("no answer within 30 s", broker=2)
+    ran = run("ls")
+    assert ran.code == 1
+    assert groups(ran) == ["connect", "pay", "queue"]
+    assert "kgtui: partial: 2 of 3 brokers answered\n" in ran.err
+    assert "broker 2: no answer within 30 s" in ran.err
+    found = json.loads(run("ls", "--format", "json").out)
+    assert found["coverage"]["brokers"] == [2, 3]
+    assert found["faults"][0]["broker"] == 2
+
+
+def test_a_group_whose_offsets_are_forbidden_is_not_zero(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+    admin.broken["pay"] = Fault(
+        "GROUP_AUTHORIZATION_FAILED", "may not be described", 30, group="pay", advice="ask for DESCRIBE on the group"
+    )
+    ran = run("ls", "--lag", "pay")
+    assert ran.code == 1
+    assert ran.out.splitlines()[1].split()[-1] == "x"
+    assert "group pay: may not be described [GROUP_AUTHORIZATION_FAILED] (ask for DESCRIBE on the group)" in ran.err
+    row = json.loads(run("ls", "--lag", "--format", "json", "pay").out)["groups"][0]
+    assert (row["lag"], row["lag_unknown"]) == (None, None)
+    # Whether it lags is not known: a filter on it must not choose the group, and says that it could not look.
+    for expression in ("lag:0", "not:lag:0", "lag:1+"):
+        ran = run("ls", "pay", expression)
+        assert (ran.code, groups(ran)) == (1, [])
+
+
+def test_partitions_that_cannot_be_counted_make_it_at_least(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+    admin.commits["idle"] += (CommittedOffset("gone", 0, 3), CommittedOffset("t-idle", 1, None))
+    admin.shares["queue"] += (ShareOffset("t-queue", 1, 5), ShareOffset("t-queue", 2, None))
+    admin.bounds["t-idle", 1] = PartitionBounds(0, 50)
+    ran = run("ls", "--lag", "idle,queue")
+    assert [line.split()[-2:] for line in ran.out.splitlines()[1:]] == [["≥", "5"], ["≥", "7"]]
+    rows = json.loads(run("ls", "--lag", "--format", "json", "idle").out)["groups"]
+    assert [(row["lag"], row["lag_unknown"]) for row in rows] == [(5, 1)]
+    assert groups(run("ls", "lag:5+")) == ["idle", "pay", "queue"]
+    assert groups(run("ls", "lag:..5")) == []
+
+
+def test_many_faults_of_one_kind_are_one_line(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+    for group in ("pay", "idle"):
+        admin.broken[group] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group=group)
+    ran = run("ls", "--lag")
+    assert ran.err.count("GROUP_AUTHORIZATION_FAILED") == 1
+    assert "and 1 more group" in ran.err
+
+
+def test_what_needs_watching_is_said(run: Callable[..., Ran]) -> None:
+    ran = run("ls", "empty:1h+")
+    assert (ran.code, groups(ran)) == (0, [])
+    assert "the filter could look at 3 of 4 groups" in ran.err
+    assert "needs a screen that watches" in ran.err
+
+
+def test_hostile_ids_do_not_act_on_the_terminal(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+    admin.add("\x1b[2Jx\n", state="Empty")
+    ran = run("ls")
+    assert r"\x1b[2Jx\n" in ran.out
+    assert "\x1b" not in ran.out
+    assert "\x1b[2Jx\n" in [row["group"] for row in json.loads(run("ls", "--format", "json").out)["groups"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("ls", "stat:x"), "filter, at character 1: there is no term stat: (did you mean state?)"),
+        (("ls", "a", "lag:x"), "filter, at character 7: 'x' is not a number"),
+        (("ls", "verdict:warn+"), "not available yet"),
+        (("ls", "--format", "xml"), "invalid choice: 'xml'"),
+        (("ls", "--watch", "0"), "--watch takes a number of seconds above 0"),
+        (("ls", "--timeout", "0"), "--timeout takes a number of seconds above 0"),
+        (("ls", "--timeout", "nan"), "--timeout takes a number of seconds above 0"),
+        (("ls", "--lags"), "--lags"),
+    ],
+)
+def test_mistakes_exit_with_2_and_one_line(run: Callable[..., Ran], words: tuple[str, ...], says: str) -> None:
+    ran = run(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("kgtui: ")
+    assert ran.err.count("\n") == 1
+    assert says in ran.err
+
+
+def test_watch_prints_again_until_interrupted(
+    run: Callable[..., Ran], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In JSON, one document a line; Ctrl-C is its usual end."""
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("kgtui.commands.ls.pause", sleep)
+    ran = run("ls", "--watch", "0.5", "--format", "json")
+    assert ran.code == 130
+    assert [len(json.loads(line)["groups"]) for line in ran.out.splitlines()] == [4, 4, 4]
+    assert slept == [0.5] * 3
