@@ -224,7 +224,7 @@ def of_fault(fault: Fault) -> Explanation:
     words = _FAULTS.get(fault.name, _Words(_OTHERS))
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
     step = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""
-    both = " ".join(part if part.endswith(".") else f"{part}." for part in (step, words.step) if part)
+    both = " ".join(part if part.endswith((".", "…")) else f"{part}." for part in (step, words.step) if part)
     return Explanation(title, fault.message, words.meaning, words.behind, both)
 
 

@@ -109,16 +109,16 @@ def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
     roles = {one.item.role for one in assignment.placements}
     title = _TITLES.get(min(roles, default=""), "CONNECTOR")
     columns: list[Column[PlacementRow]] = [
-        Column("name", title, lambda row: row.placement.item.name, least=12, most=44, cut="middle"),
+        Column("name", title, lambda row: row.placement.item.name, least=10, most=44, cut="middle"),
         Column("number", "P" if roles <= {""} else "TASK", lambda row: row.placement.item.number, _number, right=True),
     ]
     if roles - {""}:
         columns.append(Column("role", "ROLE", lambda row: row.placement.item.role, _role, rank=1, least=7))
     columns += [
         Column(
-            "owner", "OWNER", lambda row: row.owners or None, _owner, least=10, most=30, cut="middle", whole=_owner_ids
+            "owner", "OWNER", lambda row: row.owners or None, _owner, least=8, most=30, cut="middle", whole=_owner_ids
         ),
-        Column("status", "STATUS", lambda row: status_word(row.placement), _status, rank=1, least=10),
+        Column("status", "STATUS", lambda row: status_word(row.placement), _status, least=10),
     ]
     if assignment.targeted:
         columns += [

@@ -117,7 +117,8 @@ class AssignmentsPane(Pane):
             skew = next(skew for skew in assignment.skews if skew.by == self._view)
             self.table.set_rows(load_rows(assignment, skew, self._names), columns=load_columns(skew), fresh=fresh)
             parts.insert(0, (Cell(f"by {self._view}", ACCENT),))
-        self.query_one(SummaryLine).say(joined(parts or [(Cell("nothing is assigned", MUTED),)]))
+        said = joined(parts or [(Cell("nothing is assigned", MUTED),)])
+        self.query_one(SummaryLine).say(said, hint="v view  l unsettled" if assignment.placements else "")
 
     def action_view(self) -> None:
         """Partitions, then loads by member, host and rack."""

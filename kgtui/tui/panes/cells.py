@@ -112,26 +112,57 @@ def lag(row: PartitionLag) -> Cell:
 
 
 def wrap(cells: Iterable[Cell], width: int) -> list[tuple[Cell, ...]]:
-    """Cells as lines of at most `width` cells, broken at blanks; a word longer than a line is broken anywhere."""
+    """Cells as lines of at most `width` cells.
+
+    A cell that fits on a line of its own is kept together, and with the label before it: one that ends, but does not
+    begin, with a blank. A longer one is broken at blanks, a word longer than a line anywhere.
+    """
     lines: list[list[Cell]] = [[]]
     used = 0
-    for cell in cells:
-        for word in _words(shown(cell.text)):
-            if used and used + cell_len(word.rstrip()) > width:
-                lines.append([])
-                used = 0
-            for piece in chop_cells(word, width) if cell_len(word.rstrip()) > width else [word]:
-                if used and used + cell_len(piece.rstrip()) > width:
+    for unit in _units(cells):
+        if used and used + _length(unit) > width >= _length(unit):
+            lines.append([])
+            used = 0
+        for cell in unit:
+            for piece in _pieces(cell.text, width):
+                said = piece
+                if used and used + cell_len(said.rstrip()) > width:
                     lines.append([])
                     used = 0
-                if lines[-1] and lines[-1][-1].role == cell.role:
-                    lines[-1][-1] = Cell(Shown(lines[-1][-1].text + piece), cell.role)
-                else:
-                    lines[-1].append(Cell(Shown(piece), cell.role))
-                used += cell_len(piece)
+                if not used:
+                    said = said.lstrip()
+                _add(lines[-1], said, cell.role)
+                used += cell_len(said)
     return [tuple(line) for line in lines]
 
 
-def _words(line: str) -> list[str]:
-    """Words, each with the blanks that follow it."""
-    return re.findall(r"\S+\s*|\s+", line)
+def _units(cells: Iterable[Cell]) -> list[list[Cell]]:
+    units: list[list[Cell]] = []
+    glued = False
+    for cell in cells:
+        said = Cell(shown(cell.text), cell.role)
+        if glued:
+            units[-1].append(said)
+        else:
+            units.append([said])
+        glued = said.text.endswith(" ") and not said.text.startswith(" ")
+    return units
+
+
+def _length(unit: list[Cell]) -> int:
+    return cell_len("".join(cell.text for cell in unit).strip())
+
+
+def _pieces(said: str, width: int) -> Iterable[str]:
+    for word in re.findall(r"\S+\s*|\s+", said):
+        if cell_len(word.rstrip()) > width:
+            yield from chop_cells(word, width)
+        else:
+            yield word
+
+
+def _add(line: list[Cell], said: str, role: str) -> None:
+    if line and line[-1].role == role:
+        line[-1] = Cell(Shown(line[-1].text + said), role)
+    elif said:
+        line.append(Cell(Shown(said), role))

@@ -40,7 +40,7 @@ def columns_for(description: GroupDescription) -> Columns:
 
 
 def _client() -> Column[MemberRow]:
-    return Column("client", "CLIENT", lambda row: row.member.client_id, least=12, most=32, cut="middle")
+    return Column("client", "CLIENT", lambda row: row.member.client_id, least=14, most=32, cut="middle")
 
 
 def _id(rank: int) -> Column[MemberRow]:
@@ -122,7 +122,7 @@ def _optional(members: tuple[Member, ...]) -> Columns:
             Column("instance", "INSTANCE", lambda row: row.member.instance_id, rank=3, least=8, most=28, cut="middle")
         )
     if any(member.rack for member in members):
-        columns.append(Column("rack", "RACK", lambda row: row.member.rack or None, rank=3, least=4, most=14))
+        columns.append(Column("rack", "RACK", lambda row: row.member.rack or None, rank=3, least=10, most=14))
     return columns
 
 

@@ -141,13 +141,13 @@ def columns_for(*, share: bool) -> list[Column[OffsetRow]]:
     """The columns; of share groups the position is the share-partition start offset, and nothing has metadata."""
     key = _KEYS
     columns: list[Column[OffsetRow]] = [
-        Column("topic", "TOPIC", lambda row: row.topic, _topic, least=12, most=48, cut="middle"),
+        Column("topic", "TOPIC", lambda row: row.topic, _topic, least=18, most=48, cut="middle"),
         Column("partition", "P", lambda row: _partition(row).text, _partition, right=True),
         Column("lag", "LAG", _widest_lag, _lag, right=True),
         Column("committed", "START" if share else "COMMITTED", key["committed"], _position, rank=2, right=True),
         Column("end", "LOG END", key["end"], lambda row: _bound(row, row.lag.log_end if row.lag else None),
                rank=3, right=True),
-        Column("note", "NOTE", key["note"], _note, rank=1, least=15, most=28),
+        Column("note", "NOTE", lambda row: _note(row).text, _note, rank=1, least=15, most=28),
         Column("lead", "LEAD", key["lead"], _lead, rank=5, right=True),
         Column("start", "LOG START", key["start"], lambda row: _bound(row, row.lag.log_start if row.lag else None),
                rank=6, right=True),
@@ -241,18 +241,18 @@ def _note(row: OffsetRow) -> Cell:
 def summary(rows: Sequence[OffsetRow]) -> list[tuple[Cell, ...]]:
     """What the rows amount to: lag, partitions, and how many could not be counted for which reason."""
     summed = total(row.lag for row in rows if row.lag is not None)
-    parts: list[tuple[Cell, ...]] = [
-        (Cell("lag ", MUTED), Cell(text.lag(summed.lag, summed.unknown), ACCENT)),
-        (Cell(f"{some(len(rows), 'partition')} of {some(len({row.topic for row in rows}), 'topic')}", MUTED),),
-    ]
+    parts: list[tuple[Cell, ...]] = [(Cell("lag ", MUTED), Cell(text.lag(summed.lag, summed.unknown), ACCENT))]
+    lost = sum(row.lost for row in rows)
+    if lost:
+        parts.append((Cell(f"{text.marks().fault} {text.exact(lost)} records lost", ERROR),))
     counted: dict[str, int] = {}
     for row in rows:
         if row.lag is not None and row.lag.reason:
             counted[row.lag.reason] = counted.get(row.lag.reason, 0) + 1
-    parts += [
-        (Cell(f"{count} {reason}", MUTED if reason == "no commit" else WARN),) for reason, count in counted.items()
-    ]
-    lost = sum(row.lost for row in rows)
-    if lost:
-        parts.append((Cell(f"{text.marks().fault} {text.exact(lost)} records lost", ERROR),))
+    quiet = counted.pop("no commit", 0)
+    parts += [(Cell(f"{text.exact(count)} {reason}", WARN),) for reason, count in counted.items()]
+    whole = f"{some(len(rows), 'partition')} of {some(len({row.topic for row in rows}), 'topic')}"
+    parts.append((Cell(whole, MUTED),))
+    if quiet:
+        parts.append((Cell(f"{text.exact(quiet)} no commit", MUTED),))
     return parts

@@ -112,7 +112,10 @@ class OffsetsPane(Pane):
             count = sum(1 for row in shown if row.lag is not None)
             what = " only lagging" if self._lagging else " matching"
             parts.insert(0, (Cell(f"{count}{what}", WARN),))
-        self.query_one(SummaryLine).say(joined(parts))
+        if self._order != Order.TOPIC.value and self._rows:
+            parts.append((Cell(f"by {self._order}, {'largest' if self._descending else 'smallest'} first", MUTED),))
+        hint = "s sort  l lagging  / filter" if self._rows else ""
+        self.query_one(SummaryLine).say(joined(parts), hint=hint)
 
     def action_sort(self) -> None:
         """Sort by the next of topic, lag, lead and owner."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.widgets import Static
 
 from kgtui.tui import text
 from kgtui.tui.panes.base import ink
-from kgtui.tui.panes.cells import MUTED, Cell, wrap
+from kgtui.tui.panes.cells import MUTED, Cell, Shown, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +26,7 @@ def joined(parts: Iterable[Cell | Sequence[Cell]]) -> tuple[Cell, ...]:
 
 
 class SummaryLine(Static):
-    """Says its cells, wrapped; repaints only when they differ."""
+    """Says its cells, wrapped, with a hint at the end where there is room; repaints only when they differ."""
 
     DEFAULT_CSS = """
     SummaryLine { height: auto; max-height: 3; color: $foreground; display: none; }
@@ -35,11 +36,12 @@ class SummaryLine(Static):
     def __init__(self) -> None:
         super().__init__()
         self._cells: tuple[Cell, ...] = ()
+        self._hint = ""
 
-    def say(self, cells: tuple[Cell, ...]) -> None:
-        """Show these cells; nothing hides the line."""
-        if cells != self._cells:
-            self._cells = cells
+    def say(self, cells: tuple[Cell, ...], *, hint: str = "") -> None:
+        """Show these cells, and the keys that help where there is room; nothing hides the line."""
+        if (cells, hint) != (self._cells, self._hint):
+            self._cells, self._hint = cells, hint
             self._write()
 
     def on_resize(self) -> None:
@@ -48,4 +50,15 @@ class SummaryLine(Static):
 
     def _write(self) -> None:
         self.set_class(bool(self._cells), "-said")
-        self.update(ink(wrap(self._cells, max(16, (self.size.width or 80)))))
+        width = max(16, self.size.width or 80)
+        self.update(ink(hinted(wrap(self._cells, width), self._hint, width)))
+
+
+def hinted(lines: list[tuple[Cell, ...]], hint: str, width: int) -> list[tuple[Cell, ...]]:
+    """Lines with a hint flush right on the last, if three cells stay free before it."""
+    if not hint or not lines:
+        return lines
+    free = width - sum(cell_len(cell.text) for cell in lines[-1]) - cell_len(hint)
+    if free < 3:
+        return lines
+    return [*lines[:-1], (*lines[-1], Cell(Shown(" " * free + hint), MUTED))]
