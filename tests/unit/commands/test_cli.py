@@ -1,0 +1,212 @@
+"""The edge of the program: exit codes, one line a mistake, no traceback, nothing loaded that is not needed."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import kgtui
+from kgtui import cli
+from kgtui.commands import crash, parser
+from kgtui.errors import ConnectError, RefusedError, UnreachableError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
+    for name in ("KGTUI_CLUSTER", "KGTUI_BOOTSTRAP_SERVER", "KGTUI_COMMAND_CONFIG", "KGTUI_READ_ONLY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def loaded_by(*words: str) -> set[str]:
+    """Which heavy modules a command line loads."""
+    code = (
+        "import sys; from kgtui.cli import main\n"
+        f"try: main({list(words)!r})\n"
+        "except SystemExit: pass\n"
+        "print(*sorted(m for m in sys.modules if '.' not in m), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stderr.splitlines()[-1].split())
+
+
+HEAVY = {"textual", "aiokafka", "asyncio", "re2", "rich", "rich_argparse", "shtab", "msgspec"}
+
+
+def test_version_and_help_load_next_to_nothing() -> None:
+    assert not loaded_by("--version") & (HEAVY | {"argparse"})
+    assert not loaded_by("--help") & HEAVY
+    assert not loaded_by("groups", "--help") & (HEAVY | {"argparse"})
+    assert not loaded_by("ls", "--help") & (HEAVY - {"asyncio"})
+
+
+def test_a_plain_list_loads_no_screen_and_no_filter_language() -> None:
+    loaded = loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
+    assert "aiokafka" in loaded
+    assert not loaded & {"textual", "rich", "re2", "shtab", "csv", "msgspec"}
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"kgtui {kgtui.__version__}\n"
+
+
+def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--help"])
+    assert ended.value.code == 0
+    out = capsys.readouterr().out
+    for name, (_, summary) in parser.COMMANDS.items():
+        assert name in out
+        assert summary.split(",")[0] in re.sub(r"\s+", " ", out)
+        with pytest.raises(SystemExit) as ended:
+            cli.main([name, "--help"])
+        assert ended.value.code == 0
+        assert f"usage: kgtui {name}" in capsys.readouterr().out
+
+
+def test_the_filter_language_is_in_the_help_of_ls(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["ls", "--help"])
+    out = capsys.readouterr().out
+    for term in ("lag:1k+", "type:consumer", "sort:lag-", "fault:yes", "topic:"):
+        assert term in out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_knows_every_command_and_its_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--print-completion", shell]) == 0
+    out = capsys.readouterr().out
+    for word in ("ls", "show", "delete", "doctor", "groups", "bootstrap-server"):
+        assert word in out
+    # shtab's tcsh script knows the options of the program only.
+    for option in ("--lag", "--scenario"):
+        assert shell == "tcsh" or option in out
+
+
+def test_bash_takes_the_completion_script(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["--print-completion", "bash"])
+    script = capsys.readouterr().out
+    done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_nothing_reachable_is_3_and_says_what_was_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["ls", "--bootstrap-server", "127.0.0.1:1"]) == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("kgtui: ")
+    assert err.count("\n") == 1
+    assert "127.0.0.1:1" in err
+    assert "kgtui demo" in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (RefusedError("pay has 3 members: stop them first"), 4, "kgtui: pay has 3 members: stop them first\n"),
+        (UnreachableError("nobody answers", (("a:1", "refused"),)), 3, "kgtui: nobody answers; a:1: refused; "),
+        (ConnectError("a\nb \x1b[31m", broker=1), 1, r"kgtui: a\nb \x1b[31m"),
+    ],
+)
+def test_an_error_is_one_harmless_line(
+    error: Exception, code: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_args: object) -> int:
+        raise error
+
+    monkeypatch.setattr(parser, "run_command", fail)
+    assert cli.main(["ls"]) == code
+    err = capsys.readouterr().err
+    assert err.startswith(line)
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_a_defect_is_reported_without_secrets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def fail(_args: object) -> int:
+        password = "hunter2"
+        raise ValueError(f"cannot use sasl.password={password} here")
+
+    monkeypatch.setattr(parser, "run_command", fail)
+    assert cli.main(["ls", "--command-config", "/secret/place"]) == crash.CRASHED
+    err = capsys.readouterr().err
+    (report,) = (tmp_path / "state").iterdir()
+    assert str(report) in err
+    assert err.count("\n") == 1
+    assert report.stat().st_mode & 0o777 == 0o600
+    text = report.read_text()
+    assert "ValueError" in text
+    assert "kgtui ls --command-config" in text
+    assert "in fail" in text
+    for shown in (text, err):
+        assert "hunter2" not in shown
+        assert "/secret/place" not in shown
+        assert "sasl.password=****" in shown
+
+
+def test_a_defect_is_told_even_when_no_report_can_be_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "state").write_text("in the way")
+    monkeypatch.setattr(parser, "run_command", lambda _args: 1 // 0)
+    assert cli.main(["ls"]) == crash.CRASHED
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(_args: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(parser, "run_command", interrupted)
+    assert cli.main(["ls"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    """`kgtui … | head`: no message, no traceback, and the status of a program that SIGPIPE ended."""
+    code = "import sys, kgtui.cli as c; sys.exit(c.main(['--print-completion', 'bash']))"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (128 + signal.SIGPIPE, b"")
+
+
+def test_an_ascii_terminal_gets_ascii() -> None:
+    env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    code = "from kgtui.commands.printing import put_text, say; put_text('≥ 5 – é\\n'); say('– 東')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, check=True)
+    assert done.stdout == b">= 5 - \\xe9\n"
+    assert done.stderr == b"kgtui: - \\u6771\n"
+
+
+def test_an_unknown_command_and_an_unknown_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["lst"]) == 2
+    assert "invalid choice: 'lst'" in capsys.readouterr().err
+    assert cli.main(["--bootstrap", "x"]) == 2
+    assert cli.main(["--bootstrap-server", "a:1", "--cluster", "b", "ls"]) == 2
+    assert "not allowed with argument" in capsys.readouterr().err
+
+
+def test_a_filter_for_the_screen_is_checked_before_the_screen_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--filter", "stat:x"]) == 2
+    assert "did you mean state?" in capsys.readouterr().err
+    assert cli.main(["--interval", "-1"]) == 2
+
+
+def test_redact() -> None:
+    text = "sasl.jaas.config=x ssl.key.password: 'a b' token=abc, plain=1"
+    assert crash.redact(text) == "sasl.jaas.config=**** ssl.key.password: **** token=**** plain=1"
