@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.group import GroupDescription
 
+_OPERATIONS_BEFORE_CONFIGS = frozenset({"READ", "DELETE", "DESCRIBE"})
+_EVERY_OPERATION = _OPERATIONS_BEFORE_CONFIGS | {"DESCRIBE_CONFIGS", "ALTER_CONFIGS"}
+_MAYBE_BEFORE_CONFIGS = frozenset(f"DescribeGroups v{version}" for version in range(6)) | {"ConsumerGroupDescribe v0"}
+
 
 class Undo(StrEnum):
     """How far the backup can bring back what a delete takes."""
@@ -162,9 +166,11 @@ def loss_of(held: Holdings, last_commit: float | None = None) -> Loss:
 
 
 def _gaps(held: Holdings, gone: list[str]) -> list[str]:
+    gaps = ["offsets in topics that you may not describe, if there are any"] if _may_hide(held.description) else []
     if not held.positions:
-        return []
-    gaps = [f"offsets of deleted topics ({len(gone):,})"] if gone else []
+        return gaps
+    if gone:
+        gaps.insert(0, f"offsets of deleted topics ({len(gone):,})")
     kind = held.description.type
     if kind == SHARE:
         return [*gaps, "records in flight and delivery counts"]
@@ -172,3 +178,15 @@ def _gaps(held: Holdings, gone: list[str]) -> list[str]:
     if kind in (CONSUMER, STREAMS):
         gaps.append(f"its type: it is a simple classic group until its {kind} application joins again")
     return gaps
+
+
+def _may_hide(description: GroupDescription) -> bool:
+    """Whether the broker may be leaving offsets out: OffsetFetch omits topics without DESCRIBE, and does not say so.
+
+    Who may do everything with the group is taken for one who sees every topic; before 3.8 there were fewer operations.
+    """
+    operations = description.operations
+    if operations is None or operations >= _EVERY_OPERATION or "ALL" in operations:
+        return False
+    old = description.source in _MAYBE_BEFORE_CONFIGS and operations >= _OPERATIONS_BEFORE_CONFIGS
+    return not old

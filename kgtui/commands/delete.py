@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     _check_expected(args, matching)
     if made.allowed:
         _confirm(args, made)
-    results = run_async(_execute(args, made, folder))
+    results = _carry_out(args, made, folder)
     _show(args, report.results_table(results, folder), made, results)
     if not made.lines:
         say("no group matches")
@@ -156,6 +156,14 @@ async def _look_into_unfinished(admin: GroupAdmin, folder: StateFolder, timeout:
         raise RefusedError(f"the audit log {folder.audit} cannot be used: {error.strerror or error}") from error
     for result in found:
         say(f"an earlier delete of {result.group} had no outcome; {result.reason}")
+
+
+def _carry_out(args: argparse.Namespace, made: Plan, folder: StateFolder) -> Results:
+    try:
+        return run_async(_execute(args, made, folder))
+    except KeyboardInterrupt:
+        say("interrupted: what was under way may have been carried out, and is looked into by the next kgtui delete")
+        raise
 
 
 async def _execute(args: argparse.Namespace, made: Plan, folder: StateFolder) -> Results:

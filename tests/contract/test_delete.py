@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pty
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from kgtui.actions.results import Status
 from kgtui.actions.state_folder import StateFolder
 from kgtui.actions.unfinished import unfinished
 from kgtui.admin.kafka import connect
+from tests.contract import mirror
 from tests.contract.subject import PARAMS
 from tests.contract.victims import COMMITTED, Ground, grounds
 
@@ -139,6 +142,50 @@ async def test_a_delete_cut_short_is_found_out_later(ground: Ground, folder: Sta
     assert (result.group, result.status, result.verified) == ("interrupted", Status.DELETED, True)
 
 
+async def test_the_broker_goes_silent_as_it_is_sent(folder: StateFolder) -> None:
+    """Nobody knows what became of it: told so, sent once, and found out when the broker is back."""
+    async with mirror.simulator("4.4") as cluster:
+        mirror.empty_group(cluster, "silenced")
+        async with connect(cluster.bootstrap.split(",")) as admin:
+            made = await plan(admin, ["silenced"])
+            delete, sent = admin.delete_groups, 0
+
+            async def silenced(groups: Any, *, timeout: float = 30.0) -> Any:
+                nonlocal sent
+                sent += 1
+                cluster.faults.black_hole(cluster.world.coordinator("silenced"))
+                return await delete(groups, timeout=timeout)
+
+            admin.delete_groups = silenced  # type: ignore[method-assign]
+            result = (await execute(admin, made, folder, timeout=1)).by_group["silenced"]
+            assert (result.status, sent) == (Status.UNCERTAIN, 1)
+            assert await unfinished(admin, folder, timeout=1) == ()
+            cluster.faults.clear()
+        async with connect(cluster.bootstrap.split(",")) as admin:
+            (found,) = await unfinished(admin, folder)
+            assert found.status is (Status.DELETED if cluster.world.find("silenced") is None else Status.FAILED)
+
+
+async def test_the_coordinator_moves_before_it_is_sent(folder: StateFolder) -> None:
+    """The old coordinator refuses; the new one is found and does it."""
+    async with mirror.simulator("4.4") as cluster:
+        mirror.empty_group(cluster, "moved")
+        async with connect(cluster.bootstrap.split(",")) as admin:
+            made = await plan(admin, ["moved"])
+            cluster.world.move_coordinator("moved", cluster.world.coordinator("moved") % 3 + 1)
+            assert (await execute(admin, made, folder)).by_group["moved"].status is Status.DELETED
+            mirror.empty_group(cluster, "moved")
+            made = await plan(admin, ["moved"])
+            delete = admin.delete_groups
+
+            async def moving(groups: Any, *, timeout: float = 30.0) -> Any:
+                cluster.world.move_coordinator("moved", cluster.world.coordinator("moved") % 3 + 1)
+                return await delete(groups, timeout=timeout)
+
+            admin.delete_groups = moving  # type: ignore[method-assign]
+            assert (await execute(admin, made, folder)).by_group["moved"].status is Status.DELETED
+
+
 @pytest.fixture(params=NEWEST)
 async def newest(request: pytest.FixtureRequest) -> AsyncIterator[Ground]:
     """The newest of each kind of cluster."""
@@ -146,15 +193,20 @@ async def newest(request: pytest.FixtureRequest) -> AsyncIterator[Ground]:
         yield ground
 
 
-async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int, str, str]:
-    """Run the program in a process of its own: exit code, stdout, stderr."""
-    environment = os.environ | {
+def environment(folder: StateFolder) -> dict[str, str]:
+    """With folders of the test's own."""
+    return os.environ | {
         "KGTUI_STATE_DIR": str(folder.path),
         "KGTUI_CONFIG_DIR": str(folder.path.parent / "config"),
     }
+
+
+async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int, str, str]:
+    """Run the program in a process of its own: exit code, stdout, stderr."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "kgtui", *words,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        env=environment(folder),
     )  # fmt: skip
     out, errors = await asyncio.wait_for(process.communicate(typed.encode()), 60)
     assert process.returncode is not None
@@ -184,6 +236,35 @@ async def test_the_command_deletes_what_matches(newest: Ground, folder: StateFol
     code, out, _ = await kgtui(folder, "audit")
     assert code == 0
     assert out.count("deleted") == 2
+
+
+async def test_the_name_is_typed_on_a_terminal(newest: Ground, folder: StateFolder) -> None:
+    """With a real terminal: the wrong name is refused, the right one deletes."""
+    newest.make_simple("typed-by-hand")
+    words = ("delete", "--group", "typed-by-hand", "--bootstrap-server", newest.bootstrap)
+    code, shown = await asyncio.to_thread(on_terminal, folder, "typed-by-hant\n", *words)
+    assert (code, "that is something else" in shown) == (4, True)
+    code, shown = await asyncio.to_thread(on_terminal, folder, "typed-by-hand\n", *words)
+    assert "Type its name to go on, typed-by-hand :" in shown
+    assert code == 0
+
+
+def on_terminal(folder: StateFolder, typed: str, *words: str) -> tuple[int, str]:
+    """Run the program on a terminal of its own: exit code, and all that it showed."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kgtui", *words], stdin=theirs, stdout=theirs, stderr=theirs, env=environment(folder)
+    )
+    os.close(theirs)
+    os.write(ours, typed.encode())
+    shown = b""
+    try:
+        while part := os.read(ours, 65536):
+            shown += part
+    except OSError:  # the terminal's other end is closed
+        pass
+    os.close(ours)
+    return process.wait(60), shown.decode()
 
 
 async def test_the_command_refuses_live_groups(newest: Ground, folder: StateFolder) -> None:
@@ -220,6 +301,15 @@ async def test_what_one_may_delete(secure_broker: Secure, folder: StateFolder) -
         results = await execute(admin, made, folder)
         assert results.by_group["team-a-old"].status is Status.DELETED
         assert results.by_group["team-b-app"].status is Status.REFUSED
+
+
+async def test_offsets_that_one_may_not_see_are_named(secure_broker: Secure) -> None:
+    """The broker leaves out another team's topic without a word; the plan says that this may be so."""
+    properties = _properties(secure_broker.command_config("team"))
+    async with connect([secure_broker.sasl], properties) as admin:
+        (line,) = (await plan(admin, ["team-a-and-b"])).allowed
+        assert line.loss.partitions == 1
+        assert "offsets in topics that you may not describe, if there are any" in line.loss.not_restored
 
 
 def _properties(path: Path) -> dict[str, str]:

@@ -119,6 +119,30 @@ async def test_a_missing_permission_is_named(admin: ScriptedAdmin) -> None:
     assert "ACL operation DESCRIBE" in reasons[1]
 
 
+ALL = frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"})
+
+
+@pytest.mark.parametrize(
+    ("operations", "source", "said"),
+    [
+        (ALL, "DescribeGroups v6", False),
+        (None, "DescribeGroups v2", False),
+        (ALL - {"ALTER_CONFIGS"}, "DescribeGroups v6", True),
+        (frozenset({"READ", "DELETE", "DESCRIBE"}), "DescribeGroups v5", False),
+        (frozenset({"READ", "DELETE", "DESCRIBE"}), "DescribeGroups v6", True),
+        (frozenset({"DELETE", "DESCRIBE"}), "DescribeGroups v5", True),
+    ],
+)
+async def test_offsets_that_may_be_hidden_are_named(
+    admin: ScriptedAdmin, operations: frozenset[str] | None, source: str, said: bool
+) -> None:
+    """OffsetFetch leaves out topics that one may not describe, without a word: who is restricted is told so."""
+    admin.add("g", state="Empty", operations=operations, source=source)
+    (line,) = (await plan(admin, ["g"])).allowed
+    assert any("may not describe" in gap for gap in line.loss.not_restored) == said
+    assert line.loss.undo is (Undo.PARTLY if said else Undo.RESTORABLE)
+
+
 async def test_look_alikes_are_two_groups(admin: ScriptedAdmin) -> None:
     """Ids are compared exactly: a Latin and a Cyrillic letter, an accent composed and decomposed."""
     pairs = ["payment", "p\u0430yment", "caf\u00e9", "cafe\u0301"]
