@@ -1,0 +1,262 @@
+"""A terminal of known size with a shell in it, seen and typed into through tmux.
+
+::
+
+    with Terminal(tmp_path, size=(80, 24)) as terminal:
+        terminal.start("demo", "--seed=1")
+        terminal.wait_for("LIVE")
+        terminal.keys("Down", "Enter")
+        terminal.keys("q")
+        assert terminal.status() == 0
+        terminal.check_clean()
+
+Each terminal has a tmux server, a home, a configuration and a state folder of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
+
+PROGRAM = str(Path(sys.executable).with_name("kgtui"))
+"""The installed program, as its users start it."""
+
+TIMEOUT = 20.0
+"""Seconds for something to appear on the screen, on a machine busy with other tests."""
+
+_PAUSE = 0.03
+"""Seconds between two looks at the screen."""
+
+_TMUX = """
+set -g status off
+set -g default-terminal tmux-256color
+set -g history-limit 5000
+set -g remain-on-exit off
+set -s set-clipboard on
+set -s escape-time 0
+"""
+_PROMPT = re.compile(r"^<(\d+)>\s*$")
+
+
+def clean_environment(folder: Path) -> dict[str, str]:
+    """The environment of a program under test: nothing of the person's who runs the tests."""
+    return {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
+        "HOME": str(folder),
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "KGTUI_CONFIG_DIR": str(folder / "config"),
+        "KGTUI_STATE_DIR": str(folder / "state"),
+    }
+
+
+class Terminal:
+    """A shell in a terminal.
+
+    Attributes:
+        folder: home of the programs in it; `state` is where they keep audit log and backups.
+    """
+
+    def __init__(
+        self, folder: Path, *, size: tuple[int, int] = (120, 40), environment: Mapping[str, str] | None = None
+    ) -> None:
+        """A terminal of `size` columns and rows; `environment` is added to `clean_environment`."""
+        self.folder = folder
+        self._size = size
+        self._environment = clean_environment(folder) | dict(environment or {})
+        self._name = f"kgtui-{uuid.uuid4().hex[:12]}"
+
+    @property
+    def state(self) -> Path:
+        """The state folder."""
+        return self.folder / "state"
+
+    @property
+    def config(self) -> Path:
+        """The configuration folder."""
+        return self.folder / "config"
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        conf = self.folder / "tmux.conf"
+        conf.write_text(_TMUX, encoding="utf-8")
+        width, height = self._size
+        variables = [f"{name}={value}" for name, value in self._environment.items()]
+        shell = ["env", "-i", "TERM=tmux-256color", "PS1=<$?> ", *variables, "bash", "--norc", "--noprofile", "-i"]
+        self._tmux("-f", str(conf), "new-session", "-d", "-x", str(width), "-y", str(height), shlex.join(shell))
+        self.wait_for(lambda _: self.at_prompt())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Its programs get SIGHUP, as when a person closes the window.
+        subprocess.run(["tmux", "-L", self._name, "kill-server"], check=False, capture_output=True)
+
+    # Typing
+
+    def start(self, *arguments: str) -> None:
+        """Start the program; returns at once."""
+        self.enter(shlex.join([PROGRAM, *arguments]))
+
+    def enter(self, line: str) -> None:
+        """Type a line for the shell, on an empty screen."""
+        self._tmux("clear-history")
+        self.type(f"clear; {line}")
+        self.keys("Enter")
+
+    def type(self, text: str) -> None:
+        """Type a text."""
+        self._tmux("send-keys", "-l", "--", text)
+
+    def keys(self, *names: str) -> None:
+        """Press keys, by tmux's names: `Enter`, `Escape`, `Down`, `PPage`, `C-c`, `d`."""
+        for name in names:
+            self._tmux("send-keys", "--", name)
+
+    def paste(self, text: str) -> None:
+        """Paste a text as a terminal does, bracketed."""
+        self._tmux("set-buffer", "-b", "pasted", "--", text)
+        self._tmux("paste-buffer", "-b", "pasted", "-p", "-d")
+
+    def click(self, column: int, row: int) -> None:
+        """Press and release the left button on a cell, counted from 0."""
+        for end in "Mm":
+            self._tmux("send-keys", "-l", "--", f"\x1b[<0;{column + 1};{row + 1}{end}")
+
+    def resize(self, width: int, height: int) -> None:
+        """Change the size of the terminal."""
+        self._tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    # Seeing
+
+    def screen(self) -> str:
+        """What is on the screen, a line for each row."""
+        return self._tmux("capture-pane", "-p")
+
+    def everything(self) -> str:
+        """What is on the screen and what has scrolled out of it."""
+        return self._tmux("capture-pane", "-p", "-S", "-")
+
+    def copied(self) -> str:
+        """What was copied last, by the terminal's clipboard sequence; empty if nothing was."""
+        shown = subprocess.run(
+            ["tmux", "-L", self._name, "show-buffer"], check=False, capture_output=True, timeout=TIMEOUT
+        )
+        return shown.stdout.decode("utf-8", "surrogateescape")
+
+    def wait_for(self, wanted: str | Callable[[str], object], timeout: float = TIMEOUT) -> str:
+        """Wait until a text is on the screen, or something is true of the screen; the screen.
+
+        Raises:
+            AssertionError: it did not come; carries the screen.
+        """
+        seen = self._until(lambda screen: _holds(wanted, screen), timeout)
+        if seen is None:
+            what = repr(wanted) if isinstance(wanted, str) else "what was waited for"
+            raise AssertionError(f"{what} did not come within {timeout:g} s. The screen:\n{self._framed()}")
+        return seen
+
+    def wait_until_gone(self, text: str, timeout: float = TIMEOUT) -> str:
+        """Wait until a text is on the screen no more; the screen."""
+        seen = self._until(lambda screen: text not in screen, timeout)
+        if seen is None:
+            raise AssertionError(f"{text!r} stayed for {timeout:g} s. The screen:\n{self._framed()}")
+        return seen
+
+    def row_of(self, text: str) -> int:
+        """The row with a text, from 0."""
+        return next(row for row, line in enumerate(self.screen().split("\n")) if text in line)
+
+    # The program's end
+
+    def pid(self) -> int:
+        """Process id of the program that was started."""
+        shell = self._asked("pane_pid")
+        children = subprocess.run(["pgrep", "-P", shell], check=False, capture_output=True, text=True).stdout.split()
+        if not children:
+            raise AssertionError(f"nothing runs. The screen:\n{self._framed()}")
+        return int(children[0])
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the program."""
+        os.kill(self.pid(), number)
+
+    def at_prompt(self) -> bool:
+        """Whether the shell waits for a command."""
+        return self._prompt() is not None
+
+    def status(self, timeout: float = TIMEOUT) -> int:
+        """Wait until the program has ended; its exit code."""
+        self.wait_for(lambda _: self.at_prompt(), timeout)
+        return int(self._prompt() or -1)
+
+    def check_clean(self, said: Iterable[str] = ()) -> None:
+        """Check that the program that ended left the terminal as it found it.
+
+        Args:
+            said: lines that it may have left behind; by default none.
+
+        Raises:
+            AssertionError: with what is not as it was.
+        """
+        assert self._asked("alternate_on") == "0", "still on the alternate screen"
+        assert self._asked("cursor_flag") == "1", "the cursor is hidden"
+        assert self._asked("mouse_any_flag") == "0", "the mouse is still taken"
+        left = [line for line in self.everything().splitlines() if line.strip() and not _PROMPT.match(line)]
+        assert left == list(said), f"left behind on the terminal: {left}"
+        self.enter("stty -a")
+        modes = set(self.wait_for(lambda screen: "echoke" in screen and self.at_prompt()).replace(";", " ").split())
+        wanted = {"echo", "icanon", "isig", "icrnl", "opost", "ixon"}
+        assert wanted <= modes, f"modes of the terminal that are off: {wanted - modes}"
+
+    # tmux
+
+    def _prompt(self) -> str | None:
+        lines = self.screen().rstrip("\n").split("\n")
+        match = _PROMPT.match(lines[-1])
+        return match[1] if match else None
+
+    def _until(self, true: Callable[[str], object], timeout: float) -> str | None:
+        deadline = time.monotonic() + timeout
+        while True:
+            screen = self.screen()
+            if true(screen):
+                return screen
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(_PAUSE)
+
+    def _framed(self) -> str:
+        return "\n".join(f"  | {line}" for line in self.screen().rstrip("\n").split("\n"))
+
+    def _asked(self, variable: str) -> str:
+        return self._tmux("display-message", "-p", f"#{{{variable}}}").strip()
+
+    def _tmux(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-u", "-L", self._name, *arguments],
+            check=False,
+            capture_output=True,
+            timeout=TIMEOUT,
+            env={**os.environ, "LANG": "C.UTF-8"},
+        )
+        if done.returncode:
+            raise AssertionError(f"tmux {arguments[0]}: {done.stderr.decode(errors='replace').strip()}")
+        return done.stdout.decode("utf-8", "replace")
+
+
+def _holds(wanted: str | Callable[[str], object], screen: str) -> object:
+    return wanted in screen if isinstance(wanted, str) else wanted(screen)
