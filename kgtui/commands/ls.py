@@ -25,9 +25,6 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    from kgtui.model.query import help_text
-
-    parser.epilog = f"filter terms, each with an example that needs no quotes in a shell:\n{help_text()}"
     parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND")
     parser.add_argument("--format", choices=FORMATS, default="table", help="table, json, csv, or a wide table")
     parser.add_argument("--lag", action="store_true", help="add the lag, summed over each group's partitions")
@@ -36,6 +33,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--watch", nargs="?", type=float, const=WATCH_SECONDS, metavar="SECONDS", help="again and again, every 2 s"
     )
     parser.add_argument("--filter", metavar="EXPR", default=argparse.SUPPRESS, help="the same as EXPR")
+
+
+def epilog() -> str:
+    """The filter language."""
+    from kgtui.model.query import help_text
+
+    return f"filter terms, each with an example that needs no quotes in a shell:\n{help_text()}"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -108,6 +112,6 @@ def summed_up(gathered: Gathered) -> list[str]:
         advice = f" ({fault.advice})" if fault.advice else ""
         sentences.setdefault(key, f"{where}: {fault.message} [{fault.name}]{advice}")
     return [
-        sentences[key] + (f", and {len(groups) - 1} more groups" if len(groups) > 1 else "")
+        sentences[key] + (f", and {len(groups) - 1} more of this kind" if len(groups) > 1 else "")
         for key, groups in kinds.items()
     ]

@@ -11,7 +11,7 @@ import kgtui
 from kgtui.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import ModuleType
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -37,6 +37,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def __init__(self, *, module: str | None = None, add_help: bool = True, **texts: Any) -> None:
         self._module = module
+        self._epilog: Callable[[], str] | None = None
         super().__init__(formatter_class=_formatter, allow_abbrev=False, add_help=add_help, **texts)
 
     def load(self) -> ModuleType | None:
@@ -47,7 +48,14 @@ class CommandParser(argparse.ArgumentParser):
         self._module = None
         add_cluster_options(self, again=True)
         module.configure(self)
+        self._epilog = getattr(module, "epilog", None)
         return module
+
+    def format_help(self) -> str:
+        """As argparse; a command whose epilog takes something to make has it as a function."""
+        if self._epilog is not None:
+            self.epilog = self._epilog()
+        return super().format_help()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse, after `load`."""

@@ -154,7 +154,7 @@ def test_many_faults_of_one_kind_are_one_line(run: Callable[..., Ran], admin: Sc
         admin.broken[group] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group=group)
     ran = run("ls", "--lag")
     assert ran.err.count("GROUP_AUTHORIZATION_FAILED") == 1
-    assert "and 1 more group" in ran.err
+    assert "and 1 more of this kind" in ran.err
 
 
 def test_what_needs_watching_is_said(run: Callable[..., Ran]) -> None:
