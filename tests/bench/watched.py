@@ -1,0 +1,149 @@
+"""The program itself with instruments in it: `python -m tests.bench.watched ARGUMENTS OF kgtui`.
+
+The row under the cursor ends in a count of the keys that the tree has taken and the filters it has shown, so that
+a poll's frame is not taken for a key's.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.segment import Segment
+from textual.strip import Strip
+
+from kgtui.cli import main
+from kgtui.tui.app import KgtuiApp
+from kgtui.tui.screens.main import MainScreen
+from kgtui.tui.tree.widget import GroupTree
+from tests.bench.instruments import Callbacks, listen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kgtui.model.snapshot import Snapshot
+
+MARK = 8  # cells of the count
+
+
+def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
+    setattr(owner, name, function)
+
+
+class Watched:
+    """Wraps a few methods of the app and its tree."""
+
+    def __init__(self) -> None:
+        self.callbacks = Callbacks()
+        self.count = 0
+        self.snapshots = 0
+        self._chosen = False
+        self._app: KgtuiApp | None = None
+
+    def install(self) -> None:
+        """Before the app starts."""
+        self.callbacks.install()
+        self._count_keys()
+        self._draw_count()
+        mount = KgtuiApp.on_mount
+        shown = MainScreen.show
+
+        def on_mount(app: KgtuiApp) -> Any:
+            self._app = app
+            listen(self.answer)
+            return mount(app)
+
+        def show(screen: MainScreen, snapshot: Snapshot) -> None:
+            self.snapshots += 1
+            shown(screen, snapshot)
+
+        _replace(KgtuiApp, "on_mount", on_mount)
+        _replace(MainScreen, "show", show)
+
+    def _count_keys(self) -> None:
+        move, opened, choice, laid_out = (
+            GroupTree.move_to, GroupTree._open_node, GroupTree._choice_made, GroupTree.laid_out,
+        )  # fmt: skip
+
+        def move_to(tree: GroupTree, row: int) -> None:
+            self.count += 1
+            move(tree, row)
+            tree.refresh_line(tree.view.row)
+
+        def open_node(tree: GroupTree, *args: Any, **named: Any) -> None:
+            self.count += 1
+            opened(tree, *args, **named)
+            tree.refresh_line(tree.view.row)
+
+        def choice_made(tree: GroupTree) -> None:
+            self._chosen = True
+            choice(tree)
+
+        def laid(tree: GroupTree, hold: Any) -> None:
+            if self._chosen:
+                self._chosen = False
+                self.count += 1
+                tree.refresh_line(tree.view.row)
+            laid_out(tree, hold)
+
+        _replace(GroupTree, "move_to", move_to)
+        _replace(GroupTree, "_open_node", open_node)
+        _replace(GroupTree, "_choice_made", choice_made)
+        _replace(GroupTree, "laid_out", laid)
+
+    def _draw_count(self) -> None:
+        render = GroupTree.render_line
+
+        def render_line(tree: GroupTree, y: int) -> Strip:
+            strip = render(tree, y)
+            if tree.scroll_offset.y + y != tree.view.row:
+                return strip
+            room = max(strip.cell_length - MARK, 0)
+            return Strip([*strip.crop(0, room), Segment(f"<{self.count:06}>")])
+
+        _replace(GroupTree, "render_line", render_line)
+
+    def answer(self, question: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        """What the measuring side wants to know or have done."""
+        assert self._app is not None
+        screen = self._app.screen
+        assert isinstance(screen, MainScreen)
+        tree = screen.groups
+        if question == "reset":
+            self.callbacks.reset()
+            self.snapshots = 0
+        elif question == "largest":
+            # The cursor to the node with the most groups, closed; the keys do the rest.
+            node = max(tree.view.forest.nodes.values(), key=lambda node: len(node.parts) and node.count)
+            tree.move_to(tree.view.layout.header(node.path) or 0)
+            return {"groups": node.count, "count": self.count}
+        elif question == "collect":
+            return {"freed": gc.collect()}
+        snapshot = screen.snapshot
+        return {
+            "count": self.count,
+            "snapshots": self.snapshots,
+            "groups": len(snapshot.groups),
+            "swept": snapshot.swept,
+            "rows": tree.view.layout.rows,
+            "worst": self.callbacks.worst,
+            "worst_name": self.callbacks.worst_name,
+            "long": dict(self.callbacks.long),
+            "callbacks": self.callbacks.count,
+        }
+
+
+if __name__ == "__main__":
+    Watched().install()
+    if profile := os.environ.get("KGTUI_BENCH_PROFILE"):
+        import cProfile
+
+        profiler = cProfile.Profile()
+        try:
+            profiler.runcall(main, sys.argv[1:])
+        finally:
+            profiler.dump_stats(profile)
+        sys.exit(0)
+    sys.exit(main(sys.argv[1:]))
