@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from kgtui.admin.reading import read_offsets
 from kgtui.model import facts
-from kgtui.model.group import SHARE
 from kgtui.model.query import Need
 from kgtui.model.snapshot import Summary
 
@@ -80,26 +79,16 @@ async def _describe(admin: GroupAdmin, read: _Read, ids: Sequence[str], *, timeo
 
 async def _measure(admin: GroupAdmin, read: _Read, groups: Mapping[str, Listing], end: float) -> None:
     """Offsets of all groups in as few requests as they fit in, then each log's ends once."""
-    share = [group for group, listing in groups.items() if listing.type == SHARE]
-    others = [group for group, listing in groups.items() if listing.type != SHARE and _commits(listing)]
-    commits, shares = await asyncio.gather(
-        admin.committed_offsets(others, timeout=_left(end)), admin.share_offsets(share, timeout=_left(end))
-    )
-    read.committed.update(commits.rows)
-    read.share.update(shares.rows)
-    read.blame(commits.faults)
-    read.blame(shares.faults)
+    found = await read_offsets(admin, groups, timeout=_left(end))
+    read.committed.update(found.committed)
+    read.share.update(found.share)
+    read.blame(found.faults)
     # The broker tells the lag of a share partition itself: only commits need the log's end.
-    wanted = {(row.topic, row.partition) for rows in commits.rows.values() for row in rows if row.offset is not None}
+    wanted = {(row.topic, row.partition) for rows in found.committed.values() for row in rows if row.offset is not None}
     if wanted:
         answer = await admin.partition_bounds(wanted, timeout=_left(end))
         read.bounds = answer.rows
         read.blame(answer.faults)
-
-
-def _commits(listing: Listing) -> bool:
-    """Whether groups listed so commit offsets: members of Connect and of registries do not."""
-    return listing.protocol not in ("connect", "sr")
 
 
 def _enriched(snapshot: Snapshot, read: _Read, ids: Sequence[str], now: float) -> Snapshot:

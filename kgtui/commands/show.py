@@ -6,11 +6,11 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from kgtui.admin.reading import read_offsets, with_logs
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.model.answer import Answer, Coverage, Fault
-from kgtui.model.group import SHARE, Listing, listing_of
-from kgtui.model.offsets import GroupOffsets
+from kgtui.model.group import Listing, listing_of
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 from kgtui.output import group as full
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupConfig, GroupDescription
-    from kgtui.model.offsets import PartitionBounds, TopicPartition
+    from kgtui.model.offsets import GroupOffsets
 
 FORMATS = ("table", "json", "csv", "wide")
 
@@ -68,7 +68,10 @@ async def look(admin: GroupAdmin, groups: Sequence[str], *, timeout: float) -> t
     )
     faults = list(described.faults)
     found = described.rows
-    offsets = await _offsets(admin, found, faults, end)
+    listed = {group: listing_of(row) for group, row in found.items()}
+    read = await read_offsets(admin, listed, timeout=_left(end))
+    offsets, of_logs = await with_logs(admin, read, found, timeout=_left(end))
+    faults += [*read.faults, *of_logs]
     # A cluster that has no configs of groups is none the worse for it.
     faults += [fault for fault in configs.faults if fault.name != "NOT_SUPPORTED" and fault.group in found]
     snapshot = _snapshot(cluster, found, offsets, configs.rows, faults)
@@ -83,26 +86,6 @@ async def _configs(
     admin: GroupAdmin, groups: Sequence[str], end: float
 ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
     return await admin.group_configs(groups, timeout=_left(end))
-
-
-async def _offsets(
-    admin: GroupAdmin, found: Mapping[str, GroupDescription], faults: list[Fault], end: float
-) -> dict[str, GroupOffsets]:
-    share = [group for group, row in found.items() if row.type == SHARE]
-    others = [group for group, row in found.items() if row.type != SHARE]
-    commits, shares = await asyncio.gather(
-        admin.committed_offsets(others, timeout=_left(end)), admin.share_offsets(share, timeout=_left(end))
-    )
-    faults += [*commits.faults, *shares.faults]
-    wanted = {(row.topic, row.partition) for rows in commits.rows.values() for row in rows}
-    wanted |= {(row.topic, row.partition) for rows in shares.rows.values() for row in rows}
-    bounds: Mapping[TopicPartition, PartitionBounds] = {}
-    if wanted:
-        answer = await admin.partition_bounds(wanted, timeout=_left(end))
-        bounds = answer.rows
-        faults += answer.faults
-    offsets = {group: GroupOffsets(committed=rows, bounds=bounds) for group, rows in commits.rows.items()}
-    return offsets | {group: GroupOffsets(share=rows, bounds=bounds) for group, rows in shares.rows.items()}
 
 
 def _snapshot(

@@ -164,6 +164,20 @@ def partitions_of(assignment: TopicPartitions | None) -> frozenset[tuple[str, in
     return frozenset((topic, part) for topic, parts in assignment or () for part in parts)
 
 
+def partitions_read(members: tuple[Member, ...] | None, topology: Topology | None = None) -> frozenset[tuple[str, int]]:
+    """Every `(topic, partition)` that some member owns; of streams members, what their active tasks read."""
+    owned = {tp for member in members or () for tp in partitions_of(member.assignment)}
+    if topology is not None and topology.subtopologies is not None:
+        sources = {
+            part.subtopology: (*part.source_topics, *(info.name for info in part.repartition_source_topics))
+            for part in topology.subtopologies
+        }
+        for member in members or ():
+            for subtopology, tasks in member.streams.assignment.active if member.streams else ():
+                owned.update((topic, task) for topic in sources.get(subtopology, ()) for task in tasks)
+    return frozenset(owned)
+
+
 def owners_of(members: tuple[Member, ...] | None) -> dict[tuple[str, int], Member]:
     """`(topic, partition)` → the member that owns it now (the last one where several do, as in share groups)."""
     return {tp: member for member in members or () for tp in partitions_of(member.assignment)}

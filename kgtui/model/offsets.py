@@ -66,7 +66,8 @@ class GroupOffsets:
     Attributes:
         committed: for classic, consumer and streams groups.
         share: for share groups.
-        bounds: for every partition above of which something is known.
+        bounds: for every partition above of which something is known, and for partitions that members own without
+            a commit.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -182,10 +183,16 @@ def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> Partitio
 
 
 def lags(offsets: GroupOffsets) -> list[PartitionLag]:
-    """Every partition of a group with its lag, sorted by topic and partition."""
+    """Every partition of a group with its lag, those that are owned without a commit too, by topic and partition."""
     bounds = offsets.bounds or {}
     rows = [lag_of_commit(row, bounds.get((row.topic, row.partition))) for row in offsets.committed]
     rows += [lag_of_share(row, bounds.get((row.topic, row.partition))) for row in offsets.share]
+    seen = set(offsets.partitions)
+    rows += [
+        lag_of_commit(CommittedOffset(topic, partition, None), found)
+        for (topic, partition), found in bounds.items()
+        if (topic, partition) not in seen
+    ]
     rows.sort(key=lambda row: (row.topic, row.partition))
     return rows
 

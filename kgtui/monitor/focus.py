@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from kgtui.admin.reading import read_groups
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
-from kgtui.monitor.reading import read_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.admin.reading import GroupsRead
     from kgtui.model.series import SeriesStore
     from kgtui.monitor.clockwork import Clockwork
     from kgtui.monitor.options import MonitorOptions
-    from kgtui.monitor.reading import GroupsRead, Summariser
     from kgtui.monitor.store import Store
+    from kgtui.monitor.summarising import Summariser
 
 
 class FocusTier:

@@ -12,8 +12,8 @@ from kgtui.monitor.collector import Collector
 from kgtui.monitor.focus import FocusTier
 from kgtui.monitor.listing import ListingTier
 from kgtui.monitor.options import MonitorOptions
-from kgtui.monitor.reading import Summariser
 from kgtui.monitor.store import Store
+from kgtui.monitor.summarising import Summariser
 from kgtui.monitor.sweep import SweepTier
 
 if TYPE_CHECKING:

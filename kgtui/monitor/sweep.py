@@ -6,20 +6,21 @@ import asyncio
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from kgtui.admin.reading import read_groups
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
 from kgtui.model.group import DEAD, EMPTY
 from kgtui.monitor.options import PAUSE
-from kgtui.monitor.reading import read_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.admin.reading import GroupsRead
     from kgtui.monitor.clockwork import Clockwork
     from kgtui.monitor.options import MonitorOptions
-    from kgtui.monitor.reading import GroupsRead, Summariser
     from kgtui.monitor.store import Store
+    from kgtui.monitor.summarising import Summariser
 
 _SOME = 20  # summaries made before other work may run
 

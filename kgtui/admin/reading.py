@@ -1,0 +1,134 @@
+"""Reads groups in full over the interface: descriptions, offsets and log bounds, in as few requests as they fit in."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kgtui.admin.faults import Deadline
+from kgtui.model.group import CONSUMER, SHARE, STREAMS
+from kgtui.model.members import partitions_read
+from kgtui.model.offsets import GroupOffsets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.model.answer import Fault
+    from kgtui.model.group import GroupDescription, Listing
+    from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+
+# Protocols of classic groups that commit offsets through their group: Connect's and the registry's members do not.
+_COMMITTING = frozenset({"consumer", ""})
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsRead:
+    """Positions of some groups, without their logs.
+
+    Attributes:
+        faults: of groups, and of brokers where they concern no one group.
+    """
+
+    committed: Mapping[str, tuple[CommittedOffset, ...]]
+    share: Mapping[str, tuple[ShareOffset, ...]]
+    faults: tuple[Fault, ...] = ()
+
+    def partitions(self) -> set[TopicPartition]:
+        """Every partition that some group has a position in."""
+        found = {(row.topic, row.partition) for rows in self.committed.values() for row in rows}
+        return found | {(row.topic, row.partition) for rows in self.share.values() for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsRead:
+    """What was learned of some groups.
+
+    Attributes:
+        describe_faults: group id → why it could not be described.
+        offset_faults: group id → why its offsets could not be read.
+        faults: those that concern no one group.
+    """
+
+    descriptions: Mapping[str, GroupDescription]
+    offsets: Mapping[str, GroupOffsets]
+    describe_faults: Mapping[str, Fault] = field(default_factory=dict)
+    offset_faults: Mapping[str, Fault] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+
+    def fault(self, group: str) -> Fault | None:
+        """The fault that matters most for a group."""
+        return self.describe_faults.get(group) or self.offset_faults.get(group)
+
+
+def has_offsets(listing: Listing) -> bool:
+    """Whether groups listed so may have offsets that say something; when the type is not told, ask."""
+    return listing.type in (CONSUMER, SHARE, STREAMS) or listing.protocol in _COMMITTING
+
+
+async def read_offsets(admin: GroupAdmin, groups: Mapping[str, Listing], *, timeout: float) -> OffsetsRead:
+    """Committed offsets and share offsets, each of the groups that have such.
+
+    Args:
+        groups: id → newest listing, which tells where its offsets are.
+        timeout: seconds for the whole.
+    """
+    share = [group for group, row in groups.items() if row.type == SHARE]
+    committed = [group for group, row in groups.items() if row.type != SHARE and has_offsets(row)]
+    commits, shares = await asyncio.gather(
+        admin.committed_offsets(committed, timeout=timeout), admin.share_offsets(share, timeout=timeout)
+    )
+    return OffsetsRead(commits.rows, shares.rows, (*commits.faults, *shares.faults))
+
+
+async def with_logs(
+    admin: GroupAdmin, read: OffsetsRead, described: Mapping[str, GroupDescription], *, timeout: float
+) -> tuple[dict[str, GroupOffsets], tuple[Fault, ...]]:
+    """Offsets by group with the bounds of every log that the group has a position in, or that its members own.
+
+    Returns:
+        The offsets, and what could not be learned of the logs.
+    """
+    owned = {group: partitions_read(row.members, row.topology) for group, row in described.items()}
+    wanted = read.partitions().union(*(owned.get(group, ()) for group in read.committed))
+    known: Mapping[TopicPartition, PartitionBounds] = {}
+    faults: tuple[Fault, ...] = ()
+    if wanted:
+        answer = await admin.partition_bounds(wanted, timeout=timeout)
+        known, faults = answer.rows, answer.faults
+    offsets: dict[str, GroupOffsets] = {}
+    for group, commits in read.committed.items():
+        bounds = _bounds(((row.topic, row.partition) for row in commits), known)
+        # A partition that is owned without a commit has a log all the same.
+        bounds |= {tp: known[tp] for tp in owned.get(group, ()) if tp in known and not known[tp].error}
+        offsets[group] = GroupOffsets(commits, (), bounds)
+    for group, shares in read.share.items():
+        offsets[group] = GroupOffsets((), shares, _bounds(((row.topic, row.partition) for row in shares), known))
+    return offsets, faults
+
+
+async def read_groups(admin: GroupAdmin, groups: Mapping[str, Listing], *, timeout: float) -> GroupsRead:
+    """Describe groups and read their offsets and logs. Never raises for a group that fails.
+
+    Args:
+        groups: id → newest listing.
+        timeout: seconds for the whole.
+    """
+    deadline = Deadline(timeout)
+    described, read = await asyncio.gather(
+        admin.describe_groups(list(groups), timeout=timeout), read_offsets(admin, groups, timeout=timeout)
+    )
+    offsets, faults = await with_logs(admin, read, described.rows, timeout=deadline.left())
+    others = tuple(fault for fault in (*described.faults, *read.faults, *faults) if fault.group is None)
+    return GroupsRead(described.rows, offsets, _by_group(described.faults), _by_group(read.faults), others)
+
+
+def _by_group(faults: Iterable[Fault]) -> dict[str, Fault]:
+    return {fault.group: fault for fault in faults if fault.group is not None}
+
+
+def _bounds(
+    partitions: Iterable[TopicPartition], known: Mapping[TopicPartition, PartitionBounds]
+) -> dict[TopicPartition, PartitionBounds]:
+    return {tp: known[tp] for tp in partitions if tp in known}

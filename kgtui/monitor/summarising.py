@@ -1,0 +1,49 @@
+"""What the sweep keeps of a group that nobody looks at."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from kgtui.model.offsets import lags, total
+from kgtui.model.snapshot import Summary
+
+if TYPE_CHECKING:
+    from kgtui.model.answer import Fault
+    from kgtui.model.group import GroupDescription
+    from kgtui.model.offsets import GroupOffsets
+
+
+class Summariser:
+    """Makes `Summary`s whose texts are shared between groups: 100,000 of them have few topics and hosts."""
+
+    def __init__(self) -> None:
+        self._shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def _share(self, texts: set[str]) -> tuple[str, ...]:
+        row = tuple(sorted(map(sys.intern, texts)))
+        return self._shared.setdefault(row, row)
+
+    def summary(
+        self, description: GroupDescription | None, offsets: GroupOffsets | None, fault: Fault | None, at: float
+    ) -> Summary:
+        """What is kept of a group that nobody looks at; a part that was not learned is None or empty."""
+        members = description.members if description else None
+        sums = total(lags(offsets)) if offsets else None
+        topics = {topic for topic, _ in offsets.partitions} if offsets else set()
+        for member in members or ():
+            topics.update(member.topics or ())
+        return Summary(
+            members=description.member_count if description else None,
+            lag=sums.lag if sums else None,
+            lag_unknown=sums.unknown if sums else 0,
+            partitions=sums.partitions if sums else 0,
+            topics=self._share(topics),
+            clients=self._share({member.client_id for member in members or ()}),
+            hosts=self._share({member.host for member in members or ()}),
+            member_ids=tuple(member.member_id for member in members or ()),
+            at=at,
+            state=description.state if description else None,
+            type=description.type if description else None,
+            fault=fault,
+        )
