@@ -18,7 +18,7 @@ from kgtui.protocol.messages import LIST_OFFSETS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kgtui.admin.faults import Deadline
+    from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Pool, Reply
     from kgtui.protocol.fast import ListOffsetsAnswer
 

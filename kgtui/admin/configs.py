@@ -13,7 +13,7 @@ from kgtui.protocol.messages import DESCRIBE_CONFIGS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgtui.admin.faults import Deadline
+    from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Pool, Reply
 
 GROUP_RESOURCE = 32

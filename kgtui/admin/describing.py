@@ -26,7 +26,7 @@ from kgtui.protocol.messages import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from kgtui.admin.faults import Deadline
+    from kgtui.admin.deadline import Deadline
     from kgtui.admin.listing import Lister
     from kgtui.client.pool import Lane, Pool, Reply
     from kgtui.model.answer import Fault

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta, ListingFeed
 from kgtui.admin.bounds import BoundsReader
 from kgtui.admin.configs import read_configs
+from kgtui.admin.deadline import Deadline
 from kgtui.admin.describing import BATCH, Describer
-from kgtui.admin.faults import Deadline
 from kgtui.admin.listing import KafkaListingFeed, Lister
 from kgtui.admin.offsets import GROUPS, OffsetReader
 from kgtui.admin.routing import PAUSE_FIRST, Batch, Router

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.admin.base import ListingDelta
-from kgtui.admin.faults import Deadline
+from kgtui.admin.deadline import Deadline
 from kgtui.client.pool import Lane
 from kgtui.errors import BrokerError, UnsupportedError
 from kgtui.model.group import CLASSIC, Listing, canonical_state, canonical_type

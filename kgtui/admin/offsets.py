@@ -15,7 +15,7 @@ from kgtui.protocol.messages import DESCRIBE_SHARE_GROUP_OFFSETS, OFFSET_FETCH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgtui.admin.faults import Deadline
+    from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Lane, Pool, Reply
     from kgtui.protocol.fast import OffsetFetchAnswer
     from kgtui.protocol.fast.offset_fetch import OffsetFetchGroup

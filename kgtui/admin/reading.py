@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kgtui.admin.faults import Deadline
+from kgtui.admin.deadline import Deadline
 from kgtui.model.group import CONSUMER, SHARE, STREAMS
 from kgtui.model.members import partitions_read
 from kgtui.model.offsets import GroupOffsets

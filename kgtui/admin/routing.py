@@ -12,7 +12,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from kgtui.admin.faults import Deadline, fault_of_code
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.faults import fault_of_code
 from kgtui.errors import ClientError, ConnectError, DeadlineError, DisconnectedError, ProtocolError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.protocol.codes import Reaction, lookup
