@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Session
 
-_ABOUT_A_GROUP = frozenset({"copy", "copy-command", "delete", "explain"})
+_ABOUT_A_GROUP = frozenset({"copy", "copy-command", "delete", "explain", "export"})
 _CLUSTER_WIDE = frozenset({"refresh", "pause", "faster", "slower"})
 
 

@@ -75,6 +75,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("pane-3", "3", "3", "Assignments", "Which member has which partition, and what must still move.", "Look"),
     Action("pane-4", "4", "4", "Offsets", "Committed offsets and lag by topic and partition.", "Look"),
     Action("pane-6", "6", "6", "Config", "The group's configuration with its sources.", "Look"),
+    Action("only", "l", "l", "Only open points", "In Offsets only what lags, in Assignments only what must move or is "
+           "nobody's; and all again.", "Look"),
+    Action("view", "v", "v", "Next view", "Assignments by partition, member, host or rack.", "Look"),
     Action("full", "f", "f", "Full screen", "The pane alone, and back.", "Look"),
     Action("utc", "U", "U", "UTC", "Times in UTC, and back to local time.", "Look"),
     Action("refresh", "r", "r", "Refresh", "Ask every broker now.", "Look", footer=8),
@@ -85,6 +88,7 @@ ACTIONS: tuple[Action, ...] = (
            writes=True),
     Action("copy", "y", "y", "Copy id", "Copy the group's id.", "Act", footer=6),
     Action("copy-command", "Y", "Y", "Copy command", "Copy the Kafka command that shows the same.", "Act"),
+    Action("export", "x", "x", "Export", "Write the group and its surroundings to a file, as Markdown or JSON.", "Act"),
     Action("explain", "e", "e", "Explain", "What the group's fault or state means, and what to do.", "Act", footer=9),
     Action("palette", "ctrl+p", "ctrl+p", "Palette", "Every command and every group by name.", "Program", footer=10,
            palette=False),

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.text import Look
 
@@ -28,6 +29,11 @@ class Watch(Protocol):
     @property
     def interval(self) -> float:
         """Seconds between two polls of a broker."""
+        ...
+
+    @property
+    def series(self) -> SeriesStore:
+        """Samples of the groups that were looked at."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...

@@ -11,6 +11,7 @@ from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
+from kgtui.model.series import SeriesStore
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot, Summary
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ class HandWatch:
         self.snapshot = snapshot
         self.paused = False
         self.interval = 2.0
+        self.series = SeriesStore()
         self.looked_at: list[tuple[str | None, tuple[str, ...]]] = []
         self.configs_wanted: list[str | None] = []
         self.refreshed = 0

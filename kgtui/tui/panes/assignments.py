@@ -34,7 +34,7 @@ class AssignmentsPane(Pane):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "view", "View", id="view", tooltip="Show partitions, or loads by member, host or rack."),
-        Binding("l", "only_unsettled", "Unsettled", id="lagging", tooltip="Show only what is not settled."),
+        Binding("l", "only", "Unsettled", id="only", tooltip="Show only what is not settled."),
     ]
     """
     | key | does |
@@ -126,7 +126,7 @@ class AssignmentsPane(Pane):
         self._view = views[(views.index(self._view) + 1) % len(views)]
         self._arrange(fresh=True)
 
-    def action_only_unsettled(self) -> None:
+    def action_only(self) -> None:
         """Only what must move or is nobody's, and all again."""
         self._unsettled = not self._unsettled
         self._view = "partition"

@@ -111,6 +111,12 @@ class Pane(Vertical):
         """What gets the focus when the pane is entered."""
         return self
 
+    def action_only(self) -> None:
+        """Show only what needs a look, and all again; most panes have nothing to leave out."""
+
+    def action_view(self) -> None:
+        """Go to the next view; most panes have one."""
+
     def _update(self, *, fresh: bool) -> None:
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True

@@ -31,7 +31,7 @@ class OffsetsPane(Pane):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "sort", "Sort", id="sort", tooltip="Sort partitions by topic, lag, lead or owner."),
-        Binding("l", "only_lagging", "Lagging", id="lagging", tooltip="Show only partitions that lag."),
+        Binding("l", "only", "Lagging", id="only", tooltip="Show only partitions that lag."),
         Binding("slash", "filter", "Filter", id="filter", tooltip="Filter partitions by topic, owner or note."),
         Binding("escape", "drop_filter", "Drop filter", show=False),
     ]
@@ -123,7 +123,7 @@ class OffsetsPane(Pane):
         at = names.index(self._order) if self._order in names else -1
         self._sort_by(names[(at + 1) % len(names)])
 
-    def action_only_lagging(self) -> None:
+    def action_only(self) -> None:
         """Show only partitions that lag, and all again."""
         self._lagging = not self._lagging
         self._arrange()

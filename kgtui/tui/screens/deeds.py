@@ -9,6 +9,7 @@ from kgtui.model.command_line import describe, quote
 from kgtui.model.group import kind_of
 from kgtui.model.text import is_visible
 from kgtui.tui import text
+from kgtui.tui.dialogs.export import ExportDialog
 from kgtui.tui.messages import DeleteRequested, ExplainRequested
 from kgtui.tui.panes import PANES
 from kgtui.tui.screens.copied import CopiedDialog
@@ -112,7 +113,7 @@ class Deeds:
         elif screen.in_panes or screen.has_class("-pane"):
             screen.leave_panes()
         elif screen.filter_bar.drop():
-            return
+            screen.apply_filter()
         elif screen.only_faults:
             self.faults()
         elif screen.marked:
@@ -158,6 +159,14 @@ class Deeds:
     def _bring(self, key: str) -> None:
         entry = next(entry for entry in PANES if entry.key == key)
         self._screen.bring(entry.id)
+
+    def only(self) -> None:
+        """Only what lags or must move, in the pane in front; and all again."""
+        self._screen.detail.pane.action_only()
+
+    def view(self) -> None:
+        """The next view of the pane in front."""
+        self._screen.detail.pane.action_view()
 
     def full(self) -> None:
         """The pane alone, and back."""
@@ -238,6 +247,13 @@ class Deeds:
     def explain(self) -> None:
         """Ask what the group's fault or state means."""
         self._screen.post_message(ExplainRequested(self._screen.group))
+
+    def export(self) -> None:
+        """Write the group and its surroundings to a file."""
+        screen, group = self._screen, self._screen.group
+        if group is not None:
+            folder, config = screen.session.state_folder / "exports", screen.session.target.command_config
+            screen.app.push_screen(ExportDialog(screen.snapshot, group, folder, command_config=config))
 
     # The program
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes import Pane
 
@@ -113,11 +114,14 @@ class GroupDetail(Vertical):
     }
     """
 
-    def __init__(self, snapshot: Snapshot, command_config: str | None = None) -> None:
+    def __init__(
+        self, snapshot: Snapshot, command_config: str | None = None, series: SeriesStore | None = None
+    ) -> None:
         super().__init__(classes="-nothing")
         self._snapshot = snapshot
         self._group: str | None = None
         self._command_config = command_config
+        self._series = series
 
     def compose(self) -> ComposeResult:
         """The title, and one tab per pane."""
@@ -127,6 +131,7 @@ class GroupDetail(Vertical):
                 with TabPane(f"{entry.key} {entry.title}", id=entry.id):
                     pane = entry.widget(id=f"pane-{entry.id}")
                     pane.command_config = self._command_config
+                    pane.series = self._series
                     yield pane
         yield Static(NOTHING, id="nothing", markup=False)
 
