@@ -12,7 +12,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from kgtui.admin.deadline import Deadline
 from kgtui.admin.faults import fault_of_code
 from kgtui.errors import ClientError, ConnectError, DeadlineError, DisconnectedError, ProtocolError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
@@ -21,6 +20,7 @@ from kgtui.protocol.codes import Reaction, lookup
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+    from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Pool
 
 T = TypeVar("T")
