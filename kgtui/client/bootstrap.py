@@ -96,13 +96,13 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
             discard=lambda entry: entry.session.connection.close(),
         )
     except AllFailedError:
-        raise unreachable(log) from None
+        raise unreachable(list(log.items())) from None
 
 
-def unreachable(log: Attempts) -> UnreachableError:
+def unreachable(attempts: Sequence[tuple[str, str]]) -> UnreachableError:
     """Say that no broker could be reached, and why each try failed."""
-    reasons = "; ".join(dict.fromkeys(log.values()))
-    return UnreachableError(f"no broker could be reached: {reasons}", tuple(log.items()))
+    reasons = "; ".join(dict.fromkeys(reason for _, reason in attempts))
+    return UnreachableError(f"no broker could be reached: {reasons}", tuple(attempts))
 
 
 async def _ask(transport: Transport, seed: Address, timeout: float, log: Attempts) -> Entry:

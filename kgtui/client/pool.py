@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from kgtui.client.bootstrap import (
     Attempts,
     BrokerAddress,
     ClusterView,
-    Entry,
     bootstrap,
     brokers_only,
     read_view,
@@ -25,7 +23,7 @@ from kgtui.client.bootstrap import (
 )
 from kgtui.client.coordinators import Coordinators, Found
 from kgtui.client.leaders import LeaderCache, Leaders
-from kgtui.client.link import Link
+from kgtui.client.links import Links
 from kgtui.client.options import Lane, PoolOptions
 from kgtui.client.race import AllFailedError, first_good
 from kgtui.client.security import PLAINTEXT, Security
@@ -33,16 +31,18 @@ from kgtui.errors import ClientError, ConfigError, ConnectError, DecodeError, Un
 from kgtui.protocol.messages import METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
     from types import TracebackType
 
-    from kgtui.client.link import Fields
+    from kgtui.client.link import Fields, Link
     from kgtui.client.transport import Transport
     from kgtui.protocol.schema import Api
 
 __all__ = ["BrokerAddress", "ClusterView", "Found", "Lane", "Leaders", "Pool", "PoolOptions", "Reply"]
 
 T = TypeVar("T")
+
+_CLOSED = "the connections to this cluster were closed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,8 @@ class Pool:
     Use as an async context manager, or call `close`. All times are seconds. Nothing here looks into an answer for
     error codes, except where it looks for coordinators and leaders.
 
+    A `client.id` in the properties stands before `client_id`, `request.timeout.ms` limits each call.
+
     Raises ConfigError for a seed that is not `host:port`.
     """
 
@@ -74,24 +76,23 @@ class Pool:
         seeds: Sequence[str],
         security: Security = PLAINTEXT,
         *,
-        client_id: str | None = None,
+        client_id: str = "kgtui",
         options: PoolOptions = PoolOptions(),  # noqa: B008 - a frozen value
     ) -> None:
-        self.seeds = tuple(seeds)
+        self.seeds = tuple(dict.fromkeys(seeds))
         self.options = options
         self.security = security
         self._addresses = [split_address(seed) for seed in self.seeds]
         if not self._addresses:
             raise ConfigError("no bootstrap server is given: write host:port")
-        self._client_id = client_id or security.client_id or "kgtui"
+        self._client_id = security.client_id or client_id
         self._transport: Transport | None = None
         self._view: ClusterView | None = None
         self._viewed_at = 0.0
         self._start_over = False
         self._refreshing: asyncio.Task[ClusterView] | None = None
         self._attempts: Attempts = {}
-        self._links: dict[tuple[int, Lane], Link] = {}
-        self._retired: list[Link] = []
+        self._links = Links(options)
         self._decoders: ThreadPoolExecutor | None = None
         self._coordinators = Coordinators(self)
         self._leaders = LeaderCache(self)
@@ -111,9 +112,7 @@ class Pool:
         if self._refreshing is not None:
             self._refreshing.cancel()
             await asyncio.wait([self._refreshing])
-        await asyncio.gather(*(link.close() for link in [*self._links.values(), *self._retired]))
-        self._links.clear()
-        self._retired.clear()
+        await self._links.close()
         if self._transport is not None:
             await self._transport.close()
         if self._decoders is not None:
@@ -129,7 +128,7 @@ class Pool:
         if self._view is not None and not refresh and not self._start_over:
             return self._view
         if self._closed:
-            raise UnreachableError("the connections to this cluster were closed")
+            raise UnreachableError(_CLOSED)
         if self._refreshing is None:
             self._refreshing = asyncio.create_task(self._refresh())
             self._refreshing.add_done_callback(self._refreshed)
@@ -138,8 +137,14 @@ class Pool:
                 return await asyncio.shield(self._refreshing)
         except TimeoutError:
             late = f"has not answered within {timeout:.3g} s"
-            told = {seed: f"{seed} {late}" if why == PENDING else why for seed, why in self._attempts.items()}
-            raise unreachable(told or {seed: f"{seed} {late}" for seed in self.seeds}) from None
+            tried = self._attempts or dict.fromkeys(self.seeds, PENDING)
+            told = [(seed, f"{seed} {late}" if why == PENDING else why) for seed, why in tried.items()]
+            raise unreachable(told) from None
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._closed and task is not None and not task.cancelling():
+                raise UnreachableError(_CLOSED) from None
+            raise
 
     def rebootstrap(self) -> None:
         """Ask the seeds next time, and forget what was learned (KIP-899, KIP-1102)."""
@@ -242,16 +247,15 @@ class Pool:
 
     def live_lane(self, node: int) -> Lane:
         """The lane for a small question: the interactive one if it is open."""
-        link = self._links.get((node, Lane.UI))
-        return Lane.UI if link is not None and link.live else Lane.BULK
+        return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
         """Ask one broker after the other until one answers; a silent one costs `options.head_start`.
 
         Raises UnreachableError when none does.
         """
-        nodes = self._ranked()
-        attempts = {self._name(node): f"{self._name(node)}: no answer within {timeout:.3g} s" for node in nodes}
+        nodes = self._links.ranked(self._view.brokers if self._view is not None else ())
+        names = [self._name(node) for node in nodes]
         try:
             async with asyncio.timeout(timeout):
                 return await first_good(
@@ -260,9 +264,9 @@ class Pool:
                     losing=(ClientError, DecodeError),
                 )
         except AllFailedError as failed:
-            raise unreachable(dict(zip(attempts, map(str, failed.errors), strict=True))) from None
+            raise unreachable(list(zip(names, map(str, failed.errors), strict=True))) from None
         except TimeoutError:
-            raise unreachable(attempts) from None
+            raise unreachable([(name, f"{name} has not answered within {timeout:.3g} s") for name in names]) from None
 
     async def _refresh(self) -> ClusterView:
         if self._view is not None and not self._start_over:
@@ -270,17 +274,16 @@ class Pool:
                 return self._take(await self.ask_any(self._ask_metadata, timeout=self.options.connect_timeout))
             except UnreachableError:
                 pass
-        entry = await bootstrap(
-            await self._open_transport(), self._addresses, timeout=self.options.connect_timeout, log=self._attempts
-        )
+        transport = await self._open_transport()
+        entry = await bootstrap(transport, self._addresses, timeout=self.options.connect_timeout, log=self._attempts)
         self._start_over = False
         view = self._take(entry.view)
-        self._adopt(entry)
+        self._links.adopt(entry, transport)
         return view
 
     async def _ask_metadata(self, node: int) -> ClusterView:
         reply = await self.call(node, METADATA, brokers_only, timeout=self.options.connect_timeout)
-        view = read_view(reply.value, self._features())
+        view = read_view(reply.value, self._links.features(self._view.features if self._view else None))
         if not view.brokers:
             raise ConnectError(f"{self._name(node)} knows of no broker", broker=node)
         return view
@@ -298,30 +301,11 @@ class Pool:
             self._leaders.clear()
         self._view = view
         self._viewed_at = time.monotonic()
-        for key, link in list(self._links.items()):
-            broker = view.brokers.get(key[0])
-            if broker is None or link.address != Address(broker.host, broker.port):
-                link.shut()
-                self._retired.append(self._links.pop(key))
+        self._links.keep_only(view.brokers)
         return view
 
-    def _adopt(self, entry: Entry) -> None:
-        """Keep the connection to the seed as the bulk lane of the broker that advertises that address."""
-        for node, broker in entry.view.brokers.items():
-            if Address(broker.host, broker.port) == entry.seed:
-                self._at(node, Lane.BULK, broker).adopt(entry.session)
-                return
-        entry.session.connection.close()
-
-    def _features(self) -> Mapping[str, int] | None:
-        """The newest finalized features that any open connection was told of."""
-        told = [link.negotiated for link in self._links.values() if link.negotiated is not None]
-        if not told:
-            return self._view.features if self._view else None
-        return max(told, key=lambda negotiated: negotiated.epoch).features
-
     async def _link(self, node: int, lane: Lane, timeout: float) -> Link:
-        link = self._links.get((node, lane))
+        link = self._links.get(node, lane)
         if link is not None:
             return link
         view = self._view or await self.metadata(timeout=timeout)
@@ -330,31 +314,10 @@ class Pool:
         broker = view.brokers.get(node)
         if broker is None:
             raise ConnectError(f"broker {node} is not in the cluster now", broker=node)
+        transport = await self._open_transport()
         if self._closed:
-            raise ConnectError("the connections to this cluster were closed", broker=node)
-        await self._open_transport()
-        return self._at(node, lane, broker)
-
-    def _at(self, node: int, lane: Lane, broker: BrokerAddress) -> Link:
-        link = self._links.get((node, lane))
-        if link is None:
-            assert self._transport is not None  # noqa: S101
-            link = Link(node, Address(broker.host, broker.port), lane, self._transport, self.options)
-            self._links[node, lane] = link
-        return link
-
-    def _ranked(self) -> list[int]:
-        """Known brokers: open connections first, the least busy before others; those that failed lately last."""
-        nodes = list(self._view.brokers) if self._view is not None else []
-        random.shuffle(nodes)
-
-        def rank(node: int) -> tuple[int, int]:
-            links = [link for lane in Lane if (link := self._links.get((node, lane))) is not None]
-            if any(link.live for link in links):
-                return 0, min(link.in_flight for link in links)
-            return (2 if any(link.left_alone for link in links) else 1), 0
-
-        return sorted(nodes, key=rank)
+            raise ConnectError(_CLOSED, broker=node)
+        return self._links.at(broker, lane, transport)
 
     def _name(self, node: int) -> str:
         broker = self._view.brokers.get(node) if self._view is not None else None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import random
+from contextlib import suppress
 
 import pytest
 
 from kgtui.client.pool import Lane, Pool, PoolOptions
-from kgtui.errors import ClientError
+from kgtui.errors import ClientError, UnreachableError
 from kgtui.protocol.messages import LIST_GROUPS
 from tests.faults import FaultyLink
 from tests.unit.client.server import cluster
@@ -50,3 +52,61 @@ async def test_calls_to_healthy_brokers_never_wait_for_the_dead_one(met_before: 
             assert not any(task.done() for task in dead)
         ended = await asyncio.gather(*dead, return_exceptions=True)
         assert all(isinstance(error, ClientError) for error in ended), "closing the pool ends them"
+
+
+async def trouble(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
+    """Stall, break, refuse, tear and slow down links at random, each for a moment."""
+    for _ in range(12):
+        link = chance.choice(links)
+        match chance.randrange(5):
+            case 0:
+                link.stall()
+            case 1:
+                link.cut()
+            case 2:
+                await link.refuse()
+            case 3:
+                link.cut_after(chance.randrange(200))
+            case 4:
+                link.slow(0.01)
+        await asyncio.sleep(chance.random() * 0.02)
+        await link.resume()
+
+
+async def call_at_random(pool: Pool, chance: random.Random) -> None:
+    """Call either broker on either lane; an answer is the right one, and an error one of those that are announced."""
+    for _ in range(25):
+        node, lane = chance.choice((1, 2)), chance.choice(list(Lane))
+        with suppress(ClientError, UnreachableError):
+            reply = await pool.call(node, LIST_GROUPS, {}, timeout=0.05, lane=lane)
+            assert [row["GroupId"] for row in reply.value["Groups"]] == [f"group-of-{node}"]
+
+
+async def heal(pool: Pool, node: int, lane: Lane) -> None:
+    """Call until there is an answer."""
+    async with asyncio.timeout(10):
+        while True:
+            with suppress(ClientError):
+                await pool.call(node, LIST_GROUPS, {}, timeout=5, lane=lane)
+                return
+            await asyncio.sleep(0.002)
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_any_mixture_of_faults_heals(seed: int) -> None:
+    """While links fail at random, calls only fail in the ways they may; afterwards all is well, and nothing is left."""
+    chance = random.Random(seed)
+    options = PoolOptions(connect_timeout=0.2, backoff=0.001, backoff_max=0.01, head_start=0.01, stall=0.02)
+    async with (
+        cluster(2) as fake,
+        FaultyLink("127.0.0.1", fake[1].port) as first,
+        FaultyLink("127.0.0.1", fake[2].port) as second,
+    ):
+        fake.hosts = {1: ("127.0.0.1", first.port), 2: ("127.0.0.1", second.port)}
+        async with Pool([first.address, second.address], options=options) as pool:
+            await pool.metadata(timeout=5)
+            await asyncio.gather(*(call_at_random(pool, chance) for _ in range(8)), trouble((first, second), chance))
+            for node in (1, 2):
+                for lane in Lane:
+                    await heal(pool, node, lane)
+    assert asyncio.all_tasks() == {asyncio.current_task()}

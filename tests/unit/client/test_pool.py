@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.client.pool import Lane, Pool, PoolOptions
+from kgtui.client.security import Security
 from kgtui.errors import (
     ClientError,
     ConfigError,
@@ -345,6 +346,38 @@ async def test_a_broker_that_is_not_there_is_named() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         with pytest.raises(ConnectError, match="broker 9 is not in the cluster now"):
             await pool.call(9, LIST_GROUPS, {}, timeout=5)
+
+
+async def test_name_and_time_limit_of_the_properties_are_kept() -> None:
+    security = Security(client_id="ops", request_timeout=0.02)
+    async with cluster(1) as fake, Pool(fake.seeds, security, options=QUICK) as pool:
+        await pool.metadata(timeout=5)
+        await pool.version(1, LIST_GROUPS, timeout=5)
+        fake[1].on[LIST_GROUPS.key] = always(None)
+        with pytest.raises(DeadlineError, match=r"within 0\.02 s"):
+            await pool.call(1, LIST_GROUPS, {}, timeout=600)
+        assert {request.client_id for request in fake[1].received} == {"ops"}
+
+
+async def test_two_brokers_that_advertise_one_address() -> None:
+    """A mistake in advertised.listeners, or a port forward: told as it is, and no reason to fall over."""
+    async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
+        fake.hosts[2] = ("127.0.0.1", fake[1].port)
+        assert len((await pool.metadata(timeout=5)).brokers) == 2
+        fake[1].on[METADATA.key] = always({"Brokers": []})
+        with pytest.raises(UnreachableError, match="knows of no broker"):
+            await pool.metadata(timeout=5, refresh=True)
+
+
+async def test_closing_while_the_cluster_is_looked_for() -> None:
+    async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
+        link.black_hole()
+        pool = Pool([link.address], options=PoolOptions(connect_timeout=60))
+        looking = asyncio.create_task(pool.metadata(timeout=60))
+        await link.connected()
+        await pool.close()
+        with pytest.raises(UnreachableError, match="were closed"):
+            await looking
 
 
 async def test_everything_is_closed_on_exit() -> None:
