@@ -17,6 +17,7 @@ from kgtui.tui.messages import DeleteRequested, ExplainRequested, SnapshotArrive
 from kgtui.tui.palette import ActionCommands, GroupCommands
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.screens.start import StartScreen
+from kgtui.tui.unfinished import look_into_unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,8 @@ class KgtuiApp(App[int]):
     ENABLE_COMMAND_PALETTE = True
     CSS = """
     Toast { width: 70; max-width: 90%; }
-    CommandPalette > Vertical { width: 90; max-width: 96%; }
+    CommandPalette > Vertical { width: 90; max-width: 96%; margin-top: 1; }
+    CommandPalette SearchIcon { display: none; }
     """
 
     def __init__(self, session: Session) -> None:
@@ -90,6 +92,7 @@ class KgtuiApp(App[int]):
         screen = MainScreen(session, session.monitor)
         self.switch_screen(screen) if len(self.screen_stack) > 1 else self.push_screen(screen)
         self._watch(session.monitor, screen)
+        self.run_worker(look_into_unfinished(self, session), name="unfinished", group="unfinished", exclusive=True)
 
     def _watch(self, monitor: Watch, screen: MainScreen) -> None:
         if self._unsubscribe is not None:

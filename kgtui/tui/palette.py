@@ -40,7 +40,7 @@ class ActionCommands(Provider):
             return
         matcher = self.matcher(query)
         for action in self._actions():
-            score = max(matcher.match(action.name), 0.9 * matcher.match(action.does))
+            score = max(matcher.match(action.name), 0.4 if query.lower() in action.does.lower() else 0.0)
             if score > 0:
                 title = matcher.highlight(action.name)
                 yield Hit(score, title, partial(main.action_do, action.id), text=action.name, help=_help(main, action))
@@ -67,7 +67,7 @@ class GroupCommands(Provider):
         for rank, group in enumerate(found[:MOST_GROUPS]):
             state = text.plain(main.snapshot.state_of(group) or "state not told")
             yield Hit(
-                0.5 - rank / 1000, text.cell(group, 80, cut="middle"), partial(main.go_to, group),
+                0.9 - rank / 1000, text.cell(group, 80, cut="middle"), partial(main.go_to, group),
                 text=text.plain(group, 80), help=f"group {text.marks().dot} {state}",
             )  # fmt: skip
 

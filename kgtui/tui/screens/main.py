@@ -56,7 +56,7 @@ class MainScreen(Screen[None]):
         &.-full #left { display: none; }
         &.-full GroupDetail { display: block; border-left: none; }
         &.-bare #left { width: 1fr; max-width: 100%; }
-        &.-bare GroupDetail, &.-bare GroupTree, &.-bare TreeHeading { display: none; }
+        &.-bare GroupDetail, &.-bare GroupTree, &.-bare TreeHeading, &.-bare BrokerFaults { display: none; }
     }
     """
 
@@ -82,7 +82,7 @@ class MainScreen(Screen[None]):
                 yield TreeHeading()
                 yield Situation()
                 yield GroupTree(self.snapshot)
-            yield GroupDetail(self.snapshot, session.target.command_config)
+            yield GroupDetail(self.snapshot, session.target.command_config, self.watched.series)
         yield BrokerFaults()
         yield ActionFooter(self.reason, read_only=session.read_only, keymap=session.keymap)
 
@@ -182,6 +182,7 @@ class MainScreen(Screen[None]):
         if not self.groups.reveal(group):
             self.only_faults = False
             self.filter_bar.drop()
+            self.apply_filter()
             self.groups.reveal_later(group)
         self.leave_panes()
 

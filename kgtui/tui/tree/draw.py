@@ -77,8 +77,7 @@ def heading(width: int, grouping: str, sort: str, descending: bool) -> Line:
     shown = {key: f"{name}{sign}" if key == sort else name for key, name in names.items()}
     left = f" by {grouping}" + (f", {shown['name']}" if sort == "name" and descending else "")
     roles = {key: "sorted" if key == sort else "heading" for key in names}
-    age = "age" if wide.age else ""
-    right = _right(wide, shown["members"], roles["members"], shown["lag"], roles["lag"], age)
+    right = _right(wide, shown["members"], roles["members"], shown["lag"], roles["lag"], "")
     return _joined([(text.pad(left, wide.name + 1), "heading"), *right], cursor=False)
 
 

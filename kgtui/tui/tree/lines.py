@@ -24,7 +24,7 @@ ROLES = (
 )  # fmt: skip
 
 
-class TreeLines(ScrollView, can_focus=True):
+class TreeLines(ScrollView, can_focus=True, inherit_bindings=False):
     """Draws the rows of a `TreeView` line by line, and redraws only lines whose text differs."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {

@@ -28,7 +28,7 @@ TOTALLED_A_SECOND = 20_000
 """Groups a second whose lag is summed up at most: 100,000 every five seconds."""
 
 
-class GroupTree(TreeLines):
+class GroupTree(TreeLines, inherit_bindings=False):
     """Every group as a tree. A refresh moves neither cursor nor scroll, and opens and closes nothing."""
 
     class Arranged(Message):
@@ -51,6 +51,8 @@ class GroupTree(TreeLines):
         super().__init__(snapshot, id=id)
         self._query: Query = parse("")
         self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._turn = 0
         self._chosen_anew = True
         self._sought: str | None = None
@@ -100,14 +102,23 @@ class GroupTree(TreeLines):
 
     # Arranging
 
+    async def arranged(self) -> None:
+        """Wait until the newest snapshot and choice are arranged."""
+        while self._wake.is_set() or not self._idle.is_set():
+            await asyncio.sleep(0)
+            await self._idle.wait()
+
     async def _arrange_forever(self) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
+            self._idle.clear()
             try:
                 await self._arrange_once()
             except Superseded:
                 self._wake.set()
+            finally:
+                self._idle.set()
 
     async def _arrange_once(self) -> None:
         turn, view = self._turn, self.view

@@ -87,10 +87,13 @@ class FilterBar(Vertical):
         self.input.focus()
 
     def drop(self) -> bool:
-        """Take the filter away; False if there was none."""
+        """Take the filter away without a message; False if there was none."""
         if not self.input.value:
             return False
-        self.input.value = ""
+        with self.prevent(Input.Changed):
+            self.input.value = ""
+        self._show_mistake(None)
+        self.in_force = ""
         return True
 
     def note_searched(self, searched: tuple[int, int] | None, *, only_faults: bool) -> None:

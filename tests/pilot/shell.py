@@ -1,0 +1,92 @@
+"""The app over a hand-made cluster, for tests that press keys."""
+
+from __future__ import annotations
+
+from datetime import timedelta, timezone
+from typing import TYPE_CHECKING
+
+from kgtui.tui.app import KgtuiApp
+from kgtui.tui.screens.main import MainScreen
+from kgtui.tui.session import Session, Target
+from kgtui.tui.text import Look
+from tests.pilot.watching import NOW, HandWatch, Row, described, snapshot_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from textual.pilot import Pilot
+
+    from kgtui.model.snapshot import Snapshot
+
+ROWS: list[Row] = [
+    ("payments.settle", "consumer", "consumer", "Stable", 3),
+    ("orders.enrich", "consumer", "consumer", "Stable", 1),
+    ("orders.export", "consumer", "consumer", "Reconciling", 2),
+    ("fraud-scoring", "classic", "consumer", "PreparingRebalance", 1),
+    ("connect-s3-sink", "classic", "connect", "Stable", 2),
+    ("schema-registry", "classic", "sr", "Stable", 3),
+    ("old-batch", "classic", "", "Empty", 1),
+    ("legacy-mirror", "classic", "consumer", "Empty", 1),
+    ("share-mailer", "share", "share", "Stable", 2),
+    ("streams-app", "streams", "streams", "NotReady", 2),
+]
+LAGS = {
+    "payments.settle": 2_700,
+    "orders.enrich": 312,
+    "orders.export": 1_200_000,
+    "share-mailer": 4_100,
+    "old-batch": 0,
+}
+
+HOSTILE = (
+    "[/red]", "[bold]x", "evil\x1b[31m", "two\nlines", "bidi\u202egnirts", "zero\u200bwidth", "smile\U0001f600",
+    "\u65e5\u672c\u8a9e", "a" * 249, "b" * 32_000, "[@click=app.quit]quit[/]", "\\[escaped", "%s{0}", "",
+)  # fmt: skip
+"""Group ids that have broken terminal programs."""
+
+
+def company(**fields: Any) -> Snapshot:
+    """Ten groups of every type; one read in full."""
+    snapshot = snapshot_of(ROWS, lags=LAGS, **fields)
+    return described(snapshot, "payments.settle", 3, 900, group_epoch=41, assignment_epoch=41)
+
+
+def session_of(watch: HandWatch | None, **fields: Any) -> Session:
+    """A session on a hand-made cluster, with a fixed clock and time zone."""
+    fields.setdefault("look", Look(now=lambda: NOW, zone=timezone(timedelta(hours=1))))
+    return Session(Target("prod-eu", "broker-1:9092"), watch, **fields)
+
+
+def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp, HandWatch]:
+    """The app on this snapshot, and the watch that gives it newer ones."""
+    watch = HandWatch(snapshot)
+    return KgtuiApp(session_of(watch, state_folder=tmp_path, **fields)), watch
+
+
+def main_screen(app: KgtuiApp) -> MainScreen:
+    """The main screen, whatever stands over it."""
+    return next(screen for screen in app.screen_stack if isinstance(screen, MainScreen))
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Wait until the tree has arranged what it was last given, and everything is drawn."""
+    await pilot.pause()
+    app = pilot.app
+    assert isinstance(app, KgtuiApp)
+    screen = next((screen for screen in app.screen_stack if isinstance(screen, MainScreen)), None)
+    if screen is not None:
+        await screen.groups.arranged()
+    await pilot.pause()
+
+
+def rows(app: KgtuiApp) -> list[str]:
+    """The lines of the tree's window as text."""
+    tree = main_screen(app).groups
+    return [tree.render_line(y).text.rstrip() for y in range(tree.size.height)]
+
+
+def screen_text(app: KgtuiApp) -> str:
+    """The whole screen as text."""
+    strips = app.screen._compositor.render_strips(app.size)
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)

@@ -1,0 +1,279 @@
+"""The shell around the tree: header, footer, panes, fault lines, focus, sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.model.answer import Fault
+from kgtui.tui import keys
+from kgtui.tui.dialogs.explain import ExplainDialog
+from kgtui.tui.screens.copied import CopiedDialog
+from kgtui.tui.screens.help import HelpScreen
+from kgtui.tui.widgets.footer import ActionFooter
+from tests.pilot.shell import app_on, company, main_screen, screen_text, settled
+from tests.pilot.watching import NOW, snapshot_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+SILENT = Fault("NO_ANSWER", "no answer to ListGroups within 10 s", broker=2)
+
+
+async def test_header_and_fault_line(tmp_path: Path) -> None:
+    app, _ = app_on(company(faults={2: SILENT}), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        shown = screen_text(app)
+    assert "prod-eu" in shown
+    assert "LIVE" in shown
+    assert "brokers 2/3" in shown
+    assert "10 groups" in shown
+    assert "polled 09:53:19 +01:00 in 23 ms · swept 50%" in shown
+    assert "! broker 2: no answer for 12 s (its 4 groups are as of 09:53:08)" in shown
+
+
+async def test_panes_by_number_enter_and_escape(tmp_path: Path) -> None:
+    app, watch = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        screen = main_screen(app)
+        await pilot.press("n", "n", "4")
+        await settled(pilot)
+        assert screen.detail.active == "offsets"
+        assert screen.focused is screen.groups
+        await pilot.press("enter")
+        assert screen.in_panes
+        await pilot.press("6")
+        await settled(pilot)
+        assert watch.configs_wanted[-1] == "payments.settle"
+        await pilot.press("escape")
+        assert screen.focused is screen.groups
+        await pilot.press("tab")
+        assert screen.in_panes
+        await pilot.press("tab")
+        assert screen.focused is screen.groups
+        await pilot.press("f")
+        assert screen.has_class("-full")
+        assert not screen.query_one("#left").display
+        await pilot.press("escape")
+        assert not screen.has_class("-full")
+
+
+async def test_every_key_of_the_table_does_something(tmp_path: Path) -> None:
+    """No action is dead: each has a deed, and none of them breaks the app."""
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("n", "n")
+        main = main_screen(app)
+        for action in keys.ACTIONS:
+            if action.id in ("quit", "quit-or-copy", "suspend", "delete"):
+                continue
+            main.action_do(action.id)
+            await pilot.pause()
+            while app.screen is not main:
+                app.pop_screen()
+            main.leave_panes()
+        assert app.is_running
+
+
+async def test_a_greyed_key_tells_its_reason(tmp_path: Path) -> None:
+    """Pressed or clicked, and the app does not do it."""
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(160, 30), notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("n", "n", "d")
+        await settled(pilot)
+        assert app.screen is main_screen(app)
+        assert "Stable with 3 members: stop them first" in screen_text(app)
+        footer = main_screen(app).query_one(ActionFooter)
+        await pilot.press("g")
+        x = next(x for x in range(footer.size.width) if footer.action_at(x) == "copy")
+        await pilot.click(footer, offset=(x, 0))
+        await settled(pilot)
+        assert "put the cursor on a group first" in screen_text(app)
+
+
+async def test_read_only_has_no_key_that_writes(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path, read_only=True)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        assert "delete" not in screen_text(app)
+        assert "read-only" in screen_text(app)
+        assert "delete" not in {binding.binding.id for binding in app.screen.active_bindings.values()}
+
+
+async def test_pause_interval_refresh(tmp_path: Path) -> None:
+    app, watch = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("p", "minus", "r")
+        assert watch.paused
+        assert watch.interval == 5.0
+        assert watch.refreshed == 1
+        assert "PAUSED" in screen_text(app)
+        await pilot.press("p", "plus", "plus")
+        assert not watch.paused
+        assert watch.interval == 1.0
+
+
+async def test_utc(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("U")
+        await settled(pilot)
+        assert "polled 08:53:19 UTC" in screen_text(app)
+
+
+async def test_copy(tmp_path: Path) -> None:
+    """The id by OSC 52; a command is also shown in full, to be selected by hand."""
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("n", "n", "y")
+        assert app.clipboard == "payments.settle"
+        await pilot.press("Y")
+        assert any(isinstance(screen, CopiedDialog) for screen in app.screen_stack)
+        assert app.clipboard.startswith("kafka-consumer-groups.sh --bootstrap-server broker-1:9092 --describe --group")
+        await settled(pilot)
+        assert "--group payments.settle" in screen_text(app)
+        await pilot.press("escape")
+        assert app.screen is main_screen(app)
+
+
+async def test_an_id_that_would_act_when_pasted_is_copied_quoted(tmp_path: Path) -> None:
+    app, _ = app_on(snapshot_of([("x\nrm -rf ~\n", "classic", "consumer", "Stable", 1)]), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("n", "y")
+        assert "\n" not in app.clipboard
+        assert app.clipboard == "$'x\\x0arm -rf ~\\x0a'"
+
+
+async def test_help_and_explain(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 60)) as pilot:
+        await settled(pilot)
+        await pilot.press("question_mark")
+        await settled(pilot)
+        assert isinstance(app.screen, HelpScreen)
+        assert "One row up." in screen_text(app)
+        await pilot.press("escape", "n", "e")
+        await settled(pilot)
+        assert isinstance(app.screen, ExplainDialog)
+
+
+async def test_palette_goes_to_a_group_that_the_filter_hides(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path, filter="orders")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        main_screen(app).go_to("share-mailer")
+        await settled(pilot)
+        assert main_screen(app).groups.group == "share-mailer"
+        assert main_screen(app).filter_bar.in_force == ""
+
+
+async def test_narrow_shows_tree_or_panes_and_follows_a_resize(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        screen = main_screen(app)
+        assert not screen.detail.display
+        await pilot.press("n", "enter")
+        await settled(pilot)
+        assert screen.detail.display
+        assert not screen.query_one("#left").display
+        await pilot.resize_terminal(60, 20)
+        await settled(pilot)
+        assert screen.detail.display
+        await pilot.press("escape")
+        assert screen.query_one("#left").display
+        await pilot.resize_terminal(140, 40)
+        await settled(pilot)
+        assert screen.detail.display
+        assert screen.query_one("#left").display
+
+
+async def test_watching_follows_the_eye(tmp_path: Path) -> None:
+    """The monitor is told which group is selected and which rows are in view."""
+    app, watch = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("n")
+        await settled(pilot)
+    selected, visible = watch.looked_at[-1]
+    assert selected == "orders.enrich"
+    assert {"orders.enrich", "payments.settle", "streams-app"} <= set(visible)
+
+
+async def test_nothing_reachable_says_what_was_tried_and_recovers(tmp_path: Path) -> None:
+    refused = Fault("NOT_CONNECTED", "broker-1:9092 refused the connection", advice="check the port")
+    app, watch = app_on(snapshot_of([], brokers=0), tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        assert "Connecting to broker-1:9092" in screen_text(app)
+        empty = snapshot_of([], brokers=0)
+        watch.publish(type(empty)(2, NOW, empty.cluster, faults=(refused,)))
+        await settled(pilot)
+        shown = screen_text(app)
+        assert "No broker of prod-eu answers." in shown
+        assert "broker-1:9092 refused the connection" in shown
+        assert "check the port" in shown
+        assert "Trying again" in shown
+        watch.publish(company())
+        await settled(pilot)
+        assert "payments.settle" in screen_text(app)
+        assert "No broker" not in screen_text(app)
+
+
+async def test_no_groups_and_no_permission(tmp_path: Path) -> None:
+    app, watch = app_on(snapshot_of([]), tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        assert "there is no group that this user may see" in screen_text(app)
+        forbidden = Fault("CLUSTER_AUTHORIZATION_FAILED", "Cluster authorization failed.", 31, broker=1)
+        watch.publish(snapshot_of([], faults=dict.fromkeys((1, 2, 3), forbidden)))
+        await settled(pilot)
+        assert "DESCRIBE on Cluster" in screen_text(app)
+
+
+async def test_remapped_keys(tmp_path: Path) -> None:
+    """A key is moved by the action's id; an id that no action has is named."""
+    app, watch = app_on(company(), tmp_path, keymap={"pause": "x", "no-such": "y"})
+    async with app.run_test(size=(120, 30), notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("x")
+        assert watch.paused
+        await settled(pilot)
+        assert "no-such" in screen_text(app)
+        assert " x pause" in screen_text(app)
+
+
+async def test_a_defect_leaves_a_report_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kgtui.tui.crash import CrashedError
+
+    app, watch = app_on(company(), tmp_path)
+    caught: CrashedError | None = None
+    try:
+        async with app.run_test(size=(120, 30)) as pilot:
+            await settled(pilot)
+
+            def fail() -> None:
+                password = "hunter2"  # a local variable, as Textual's own traceback would print it
+                raise RuntimeError(f"sasl.jaas.config password={password!r}")
+
+            monkeypatch.setattr(watch, "refresh", fail)
+            await pilot.press("r")
+            await pilot.pause()
+    except CrashedError as error:
+        caught = error
+    assert caught is not None
+    assert app.return_code == 1
+    assert caught.report is not None
+    written = caught.report.read_text(encoding="utf-8")
+    assert "RuntimeError" in written
+    assert "hunter2" not in written
+    assert caught.report.stat().st_mode & 0o077 == 0

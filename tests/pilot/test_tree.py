@@ -1,0 +1,262 @@
+"""The tree under keys, clicks and snapshots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.widgets import Input
+
+from kgtui.tui.tree.layout import Place
+from tests.pilot.shell import HOSTILE, LAGS, ROWS, app_on, company, main_screen, rows, settled
+from tests.pilot.watching import many, snapshot_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kgtui.tui.app import KgtuiApp
+    from kgtui.tui.tree.widget import GroupTree
+
+
+def tree_of(app: KgtuiApp) -> GroupTree:
+    return main_screen(app).groups
+
+
+async def test_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
+    """Few groups: every node starts open, with counts and lag on each."""
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        shown = rows(app)
+    assert shown[0].split() == ["▾", "consumer", "3", "1.2M"]
+    assert [row.split()[1] for row in shown if row and row.startswith("     ")][:3] == [
+        "orders.enrich", "payments.settle", "orders.export",
+    ]  # fmt: skip
+    assert any(row.split() == ["▾", "classic", "·", "simple", "1", "0"] for row in shown)
+    assert any(row.split() == ["▾", "classic", "·", "connect", "1", "?"] for row in shown)
+
+
+async def test_keys_move_open_and_close(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        tree = tree_of(app)
+        await pilot.press("down", "down", "j")
+        assert tree.group == "payments.settle"
+        await pilot.press("k")
+        assert tree.group == "orders.enrich"
+        await pilot.press("left")
+        assert tree.view.anchor == Place(("consumer", "Stable"))
+        await pilot.press("left")
+        assert "orders.enrich" not in "\n".join(rows(app))
+        await pilot.press("right", "right")
+        assert tree.group == "orders.enrich"
+        await pilot.press("G")
+        assert tree.group == "streams-app"
+        await pilot.press("g")
+        assert tree.view.row == 0
+
+
+async def test_next_opens_nodes_and_wraps(tmp_path: Path) -> None:
+    app, _ = app_on(snapshot_of(many(1_000)), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        tree = tree_of(app)
+        assert not any(tree.view.layout.groups(0, tree.view.layout.rows))
+        await pilot.press("n")
+        assert tree.group == "team-000.service-000097"
+        tree.move_to(tree.view.layout.rows)
+        await pilot.press("n")
+        assert tree.group is not None
+
+
+async def test_a_refresh_moves_nothing(tmp_path: Path) -> None:
+    """Groups come and go above and below; cursor, scroll line, expansion and focus stay with their group."""
+    before = many(3_000)
+    app, watch = app_on(snapshot_of(before), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        tree = tree_of(app)
+        await pilot.press("n", *["pagedown"] * 5, "up", "up", "up")
+        group, line = tree.group, tree.view.row - tree.scroll_offset.y
+        opened = set(tree.view.layout.opened)
+        assert group is not None
+        assert tree.scroll_offset.y > 0
+        after = [row for row in before if row[0] > group or int(row[0][-3:]) % 2] + [
+            (group, *before[1][1:]), ("aaa-new-one", "consumer", "consumer", "Stable", 1),
+        ]  # fmt: skip
+        watch.publish(snapshot_of(dict.fromkeys(after)))
+        await settled(pilot)
+        assert tree.group == group
+        assert tree.view.row - tree.scroll_offset.y == line
+        assert tree.view.layout.opened == opened
+        assert app.focused is tree
+
+
+async def test_a_group_that_is_gone_stays_selected_until_the_cursor_moves(tmp_path: Path) -> None:
+    """Otherwise a key pressed at that moment would be about its neighbour."""
+    app, watch = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("n", "n")
+        assert main_screen(app).group == "payments.settle"
+        watch.publish(snapshot_of([row for row in ROWS if row[0] != "payments.settle"], lags=LAGS))
+        await settled(pilot)
+        assert main_screen(app).group == "payments.settle"
+        assert main_screen(app).reason("delete") == "it is not listed any more"
+        await pilot.press("n")
+        assert main_screen(app).group not in ("payments.settle", None)
+
+
+async def test_the_cursor_follows_a_group_to_its_new_state(tmp_path: Path) -> None:
+    app, watch = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("n")
+        assert tree_of(app).group == "orders.enrich"
+        moved = [row if row[0] != "orders.enrich" else (*row[:3], "Empty", 1) for row in ROWS]
+        watch.publish(snapshot_of(moved, lags=LAGS))
+        await settled(pilot)
+        assert tree_of(app).view.anchor == Place(("consumer", "Empty"), "orders.enrich")
+        assert "orders.enrich" in rows(app)[tree_of(app).view.row]
+
+
+async def test_nothing_is_drawn_when_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An equal snapshot costs the terminal not a byte."""
+    app, watch = app_on(snapshot_of(many(500)), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("n")
+        await settled(pilot)
+        drawn: list[int] = []
+        tree = tree_of(app)
+        monkeypatch.setattr(tree, "refresh_line", drawn.append)
+        monkeypatch.setattr(tree, "refresh", lambda *regions, **options: drawn.append(-1))
+        watch.publish(snapshot_of(many(500), serial=2))
+        await settled(pilot)
+        assert drawn == []
+        changed = many(500)
+        changed[97] = (*changed[97][:3], "Stable", 4)
+        watch.publish(snapshot_of(changed, serial=3, lags={"team-000.service-000097": 7}))
+        await settled(pilot)
+        assert len(drawn) >= 1
+        assert -1 not in drawn
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+async def test_hostile_ids_keep_the_columns(tmp_path: Path, width: int) -> None:
+    """Markup, escapes, bidi, wide characters: every row is as wide as the tree, and says what the id is."""
+    snapshot = snapshot_of([(group, "classic", "consumer", "Stable", 1) for group in HOSTILE])
+    app, _ = app_on(snapshot, tmp_path)
+    async with app.run_test(size=(width, 40)) as pilot:
+        await settled(pilot)
+        tree = tree_of(app)
+        for y in range(tree.size.height):
+            assert tree.render_line(y).cell_length == tree.columns
+        shown = "\n".join(rows(app))
+        assert "[/red]" in shown
+        assert "\\x1b[31m" in shown
+        assert "\x1b" not in shown
+        assert "\\u202e" in shown
+        if width == 120:
+            await pilot.press(*["n"] * len(HOSTILE))
+            assert tree.group in HOSTILE
+
+
+async def test_marks(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("n", "space", "space")
+        assert main_screen(app).marked == {"orders.enrich", "payments.settle"}
+        await pilot.press("asterisk")
+        assert len(main_screen(app).marked) == len(ROWS)
+        await pilot.press("asterisk")
+        assert not main_screen(app).marked
+
+
+@pytest.mark.parametrize(
+    ("presses", "first"),
+    [(1, "▾ ✓ Stable"), (2, "▾ broker 1"), (3, "▾ no topic"), (4, "▾ orders.*"), (5, "  connect-s3-sink")],
+)
+async def test_groupings(tmp_path: Path, presses: int, first: str) -> None:
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press(*["b"] * presses)
+        await settled(pilot)
+        text = rows(app)[0].replace("✓ connect", "connect") if presses == 5 else rows(app)[0]
+        assert text.strip().startswith(first.strip())
+
+
+async def test_sorting_by_lag_puts_the_unknown_last(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press(*["b"] * 5, "s")
+        await settled(pilot)
+        names = [row.split()[1] for row in rows(app) if row]
+    assert names[:5] == ["orders.export", "share-mailer", "payments.settle", "orders.enrich", "old-batch"]
+
+
+async def test_filter_narrows_and_a_mistake_keeps_the_last_good_one(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"orders")
+        await settled(pilot)
+        assert [row.split()[1] for row in rows(app) if row.startswith("     ")] == ["orders.enrich", "orders.export"]
+        await pilot.press("space", *"lag:x")
+        await settled(pilot)
+        screen = main_screen(app)
+        assert screen.filter_bar.has_class("-mistaken")
+        assert screen.filter_bar.in_force == "orders lag"
+        await pilot.press("escape")
+        await settled(pilot)
+        assert screen.query_one(Input).value == ""
+        assert app.focused is screen.groups
+        assert len([row for row in rows(app) if row.startswith("     ")]) == len(ROWS)
+
+
+async def test_only_faults(tmp_path: Path) -> None:
+    from kgtui.model.answer import Fault
+
+    fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="old-batch")
+    app, _ = app_on(company(group_faults={"old-batch": fault}), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("z")
+        await settled(pilot)
+        assert [row.split()[-3] for row in rows(app) if "old-batch" in row] == ["old-batch"]
+        assert not any("orders" in row for row in rows(app))
+        await pilot.press("escape")
+        await settled(pilot)
+        assert any("orders" in row for row in rows(app))
+
+
+async def test_mouse(tmp_path: Path) -> None:
+    """A click moves the cursor, on a node it opens or closes; the wheel scrolls; a double click opens the panes."""
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        tree = tree_of(app)
+        await pilot.click(tree, offset=(10, 3))
+        assert tree.group == "payments.settle"
+        await pilot.click(tree, offset=(10, 0))
+        assert ("consumer",) not in tree.view.layout.opened
+        await pilot.click(tree, offset=(10, 0))
+        await pilot.click(tree, offset=(10, 2), times=2)
+        await settled(pilot)
+        assert main_screen(app).in_panes
+
+
+async def test_a_large_cluster_starts_closed_and_opens_at_once(tmp_path: Path) -> None:
+    app, _ = app_on(snapshot_of(many(20_000), brokers=5), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        tree = tree_of(app)
+        assert tree.view.layout.rows == 6
+        await pilot.press("down", "right")
+        assert tree.view.layout.rows > 17_000
+        first = next(iter(tree.view.layout.groups(2, 3)))
+        assert first == min(row[0] for row in many(20_000) if row[1] == "consumer" and row[3] == "Stable")
