@@ -55,21 +55,16 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
 
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
     """Topics subscribed to, assigned, or with an offset; None when nothing was read."""
-    found: set[str] = set()
-    known = False
     summary = snapshot.summaries.get(group)
-    if summary is not None:
-        found.update(summary.topics)
-        known = True
-    reading = snapshot.details.get(group)
+    reading, offsets = snapshot.details.get(group), snapshot.offsets.get(group)
+    if reading is None and offsets is None:
+        return summary.topics if summary is not None else None
+    found = set(summary.topics) if summary is not None else set()
     if reading is not None:
-        found.update(topics_of(reading.value))
-        known = True
-    offsets = snapshot.offsets.get(group)
+        found |= topics_of(reading.value)
     if offsets is not None:
         found.update(topic for topic, _ in offsets.value.partitions)
-        known = True
-    return tuple(sorted(found)) if known else None
+    return tuple(sorted(found))
 
 
 def topics_of(description: GroupDescription) -> set[str]:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, NoReturn
 
 from kgtui.errors import QueryError
 from kgtui.model.group import KINDS, STATES, TYPES
+from kgtui.model.query.group_terms import FlagTerm, NameTerm, NumberTerm
 from kgtui.model.query.order import SORT_KEYS, SortKey
 from kgtui.model.query.patterns import Glob, PatternError, regex_matcher
 from kgtui.model.query.quantity import COUNT_EXPECTED, COUNT_UNITS, TIME_EXPECTED, TIME_UNITS, RangeError, read_range
 from kgtui.model.query.query import Query
-from kgtui.model.query.terms import FlagTerm, IdMatch, IdTerm, ListingTerm, NameTerm, NumberTerm
+from kgtui.model.query.terms import IdMatch, IdTerm, ListingTerm
 from kgtui.model.query.words import Cutter
 
 if TYPE_CHECKING:
-    from kgtui.model.query.terms import Term
+    from kgtui.model.query.group_terms import Term
     from kgtui.model.query.words import RawTerm, Value
 
 KEYS = (

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from kgtui.model.query.group_terms import FlagTerm, GroupTerm, NameTerm, NumberTerm, Term
 from kgtui.model.query.order import SortKey, ordered
-from kgtui.model.query.terms import FlagTerm, GroupTerm, IdTerm, ListingTerm, NameTerm, Need, NumberTerm, Term
+from kgtui.model.query.terms import IdTerm, ListingTerm, Need
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Sequence
+    from collections.abc import Collection, Generator, Sequence
 
     from kgtui.model.group import Listing
     from kgtui.model.snapshot import Snapshot
@@ -62,15 +63,17 @@ class Query:
     ) -> Generator[None, None, list[str]]:
         """`select` in slices of `size` groups: yields between them, and returns the ids at the end."""
         found: list[str] = []
+        id_terms = self._id_terms
+        testers = [term.tester(snapshot, marked) for term in self._group_terms]
         for ids, undecided in self._candidates(snapshot):
             for start in range(0, len(ids), size):
-                part: Iterable[str] = ids[start : start + size] if len(ids) > size else ids
-                for term in self._id_terms:
-                    part = term.filter(part)  # type: ignore[arg-type]
+                part: Sequence[str] = ids[start : start + size] if len(ids) > size else ids
+                for term in id_terms:
+                    part = term.filter(part)
                 for listing_term in undecided:
                     part = [group for group in part if listing_term.of_group(group, snapshot)]
-                for group_term in self._group_terms:
-                    part = [group for group in part if group_term.of_group(group, snapshot, marked)]
+                for holds in testers:
+                    part = [group for group in part if holds(group)]
                 found.extend(part)
                 yield
         return ordered(found, self.order, snapshot)

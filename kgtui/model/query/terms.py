@@ -10,15 +10,15 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.group import EMPTY, STATES, TYPES
-from kgtui.model.query.patterns import Glob, fuzzy_matcher, regex_matcher
-from kgtui.model.query.quantity import COUNT_UNITS, TIME_UNITS, Range
+from kgtui.model.group import STATES, TYPES
+from kgtui.model.query.patterns import fuzzy_matcher, regex_matcher
 from kgtui.model.query.words import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kgtui.model.group import Listing
+    from kgtui.model.query.patterns import Glob
     from kgtui.model.snapshot import Snapshot
 
 
@@ -30,7 +30,8 @@ class Need(Enum):
     WATCHING = "watching for a while"
 
 
-def _negation(negated: bool) -> str:
+def negation(negated: bool) -> str:
+    """What stands before a negated term."""
     return "not:" if negated else ""
 
 
@@ -99,7 +100,7 @@ class IdTerm:
         """The term as the filter language writes it."""
         key = "fuzzy:" if self.any_of[0].kind == "fuzzy" else ""
         values = [one.spelled(first=index == 0) for index, one in enumerate(self.any_of)]
-        return _negation(self.negated) + key + ",".join(values)
+        return negation(self.negated) + key + ",".join(values)
 
 
 def _tolerant(match: Callable[[str], object]) -> Callable[[str], object]:
@@ -144,7 +145,7 @@ class ListingTerm:
     def spelled(self) -> str:
         """The term as the filter language writes it."""
         values = [f'"{glob.spelled()}"' if self._unheard_of(glob) else glob.spelled() for glob in self.any_of]
-        return f"{_negation(self.negated)}{self.key}:{','.join(values)}"
+        return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _unheard_of(self, glob: Glob) -> bool:
         # A plain unknown name is taken for a mistake; quotes say that it is meant.
@@ -155,133 +156,3 @@ class ListingTerm:
 def _names_of_broker(snapshot: Snapshot, node: int) -> tuple[str, ...]:
     broker = snapshot.cluster.brokers.get(node)
     return (str(node),) if broker is None else (str(node), broker.host, broker.address)
-
-
-@dataclass(frozen=True, slots=True)
-class NameTerm:
-    """A term about names that only a describe or the offsets tell: `topic`, `client`, `host`, `member`."""
-
-    key: str
-    any_of: tuple[Glob, ...]
-    negated: bool = False
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """What must have been read."""
-        return frozenset({Need.DESCRIPTION, Need.OFFSETS} if self.key == "topic" else {Need.DESCRIPTION})
-
-    def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
-        """Whether it holds; None when the names are not known."""
-        names = self._names(group, snapshot)
-        if names is None:
-            return None
-        matchers = [glob.matcher() for glob in self.any_of]
-        return any(match(name) for name in names for match in matchers) is not self.negated
-
-    def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Whether the group has been searched."""
-        return self._names(group, snapshot) is not None
-
-    def _names(self, group: str, snapshot: Snapshot) -> tuple[str, ...] | None:
-        if self.key == "topic":
-            return facts.topics(snapshot, group)
-        if self.key == "client":
-            return facts.clients(snapshot, group)
-        if self.key == "member":
-            return facts.member_ids(snapshot, group)
-        hosts = facts.hosts(snapshot, group)
-        # Brokers write `/10.0.0.7`; nobody types the slash.
-        return None if hosts is None else hosts + tuple(host[1:] for host in hosts if host.startswith("/"))
-
-    def spelled(self) -> str:
-        """The term as the filter language writes it."""
-        return f"{_negation(self.negated)}{self.key}:{','.join(glob.spelled() for glob in self.any_of)}"
-
-
-@dataclass(frozen=True, slots=True)
-class NumberTerm:
-    """A term about a number: `members`, `lag` (records), `empty`, `age` (seconds)."""
-
-    key: str
-    any_of: tuple[Range, ...]
-    negated: bool = False
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """What must have been read."""
-        needs = {"members": {Need.DESCRIPTION}, "lag": {Need.OFFSETS}, "empty": {Need.WATCHING}}
-        return frozenset(needs.get(self.key, set()))
-
-    def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
-        """Whether it holds; None when the number is not known, or only in part."""
-        applies, value, at_least = self._value(group, snapshot)
-        if applies is not True:
-            answer: bool | None = applies
-        else:
-            answer = self._holds(value, at_least)
-        return None if answer is None else answer is not self.negated
-
-    def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Whether the group has been searched."""
-        applies, value, _ = self._value(group, snapshot)
-        return applies is False or (applies is True and (self.key != "empty" or value is not None))
-
-    def _holds(self, value: float | None, at_least: bool) -> bool | None:
-        if value is None:
-            return True if any(one.unknown for one in self.any_of) else None
-        answers = [one.holds(value, at_least) for one in self.any_of]
-        if True in answers:
-            return True
-        return None if None in answers else False
-
-    def _value(self, group: str, snapshot: Snapshot) -> tuple[bool | None, float | None, bool]:
-        """Whether there is such a number (None: not read yet), the number, whether it is a lower bound."""
-        if self.key == "members":
-            read = group in snapshot.summaries or group in snapshot.details
-            return (True if read else None), facts.member_count(snapshot, group), False
-        if self.key == "lag":
-            lag = facts.lag_total(snapshot, group)
-            return (None, None, False) if lag is None else (True, lag.lag, lag.unknown > 0)
-        if self.key == "age":
-            at = facts.read_at(snapshot, group)
-            return True, None if at is None else max(snapshot.taken_at - at, 0.0), False
-        state = snapshot.state_of(group)
-        since = snapshot.state_since.get(group)
-        applies = None if state is None else state == EMPTY
-        return applies, None if since is None else max(snapshot.taken_at - since, 0.0), False
-
-    def spelled(self) -> str:
-        """The term as the filter language writes it."""
-        units = TIME_UNITS if self.key in ("empty", "age") else COUNT_UNITS
-        return f"{_negation(self.negated)}{self.key}:{','.join(one.spelled(units) for one in self.any_of)}"
-
-
-@dataclass(frozen=True, slots=True)
-class FlagTerm:
-    """A term that is yes or no: `fault`, `marked`."""
-
-    key: str
-    value: bool
-    negated: bool = False
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """Nothing."""
-        return frozenset()
-
-    def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool:
-        """Whether it holds."""
-        fact = group in marked if self.key == "marked" else facts.has_fault(snapshot, group)
-        return (fact is self.value) is not self.negated
-
-    def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Always."""
-        return True
-
-    def spelled(self) -> str:
-        """The term as the filter language writes it."""
-        return f"{_negation(self.negated)}{self.key}:{'yes' if self.value else 'no'}"
-
-
-GroupTerm = NameTerm | NumberTerm | FlagTerm
-Term = IdTerm | ListingTerm | GroupTerm

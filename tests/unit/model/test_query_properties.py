@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from kgtui.errors import QueryError
 from kgtui.model.query import Query, parse
+from kgtui.model.query.group_terms import FlagTerm, NameTerm, NumberTerm
 from kgtui.model.query.patterns import Glob
 from kgtui.model.query.quantity import COUNT_UNITS, TIME_UNITS, Range, read_range
-from kgtui.model.query.terms import FlagTerm, IdMatch, IdTerm, ListingTerm, NameTerm, NumberTerm
+from kgtui.model.query.terms import IdMatch, IdTerm, ListingTerm
 from tests.unit.model.query_cases import company
 
 anything = st.text(max_size=30)
