@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgtui import __version__
-from kgtui.actions.files import rfc3339, write_new
+from kgtui.actions.files import rfc3339, sync_folder, write_new
 from kgtui.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,9 +75,10 @@ def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
 
 def write_backup(path: Path, held: Holdings, cluster: ClusterInfo, entry: str, at: float) -> None:
     """Write both files, on the disk before this returns. Raises OSError; then neither is there."""
-    write_new(path.with_suffix(".csv"), _csv(held).encode())
+    write_new(path, _lines(held, cluster, entry, at).encode())
     try:
-        write_new(path, _lines(held, cluster, entry, at).encode())
+        write_new(path.with_suffix(".csv"), _csv(held).encode())
+        sync_folder(path.parent)
     except OSError:
         discard_backup(path)
         raise

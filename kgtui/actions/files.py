@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 from datetime import UTC, datetime
@@ -28,18 +29,22 @@ def private_folder(path: Path) -> Path:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a new file, 0600: under its name it is whole and on the disk, or not there. Raises OSError."""
+    """Write a new file, 0600: under its name it is whole and on the disk, or not there. Raises OSError.
+
+    The name itself is on the disk after `sync_folder`, which serves several files at once.
+    """
     private_folder(path.parent)
+    if path.exists():
+        raise FileExistsError(errno.EEXIST, "there is a file of this name", str(path))
     draft = path.with_name(f".{path.name}.part")
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.link(draft, path)
+        draft.rename(path)
     finally:
         draft.unlink(missing_ok=True)
-    sync_folder(path.parent)
 
 
 def sync_folder(path: Path) -> None:

@@ -124,6 +124,8 @@ async def plan(
         UnreachableError: no broker answers.
     """
     ids = tuple(dict.fromkeys(groups))
+    if not ids:
+        return Plan((), time.time())
     answer = await admin.describe_groups(ids, timeout=timeout)
     refused: dict[str, Refused] = {}
     for group in ids:

@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.actions.files import private_folder
+from kgtui.actions.files import private_folder, sync_folder
 from kgtui.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class StateFolder:
                 probe.write(b"\0" * 4096)
                 probe.flush()
                 os.fsync(probe.fileno())
+            sync_folder(self.path)
         except OSError as error:
             why = error.strerror or error
             raise RefusedError(f"backups and audit log cannot be written to {self.path}: {why}") from error
