@@ -6,9 +6,8 @@ import asyncio
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from kgtui.admin.routing import PAUSE_FIRST
+from kgtui.admin.routing import EXCHANGE_ERRORS, PAUSE_FIRST
 from kgtui.client.pool import Lane
-from kgtui.errors import ClientError, ProtocolError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.offsets import PartitionBounds, TopicPartition
 from kgtui.protocol.codes import Reaction, lookup
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Pool, Reply
+    from kgtui.errors import KgtuiError
     from kgtui.protocol.fast import ListOffsetsAnswer
 
 EARLIEST, LATEST = -2, -1
@@ -97,13 +97,13 @@ class BoundsReader:
 
     async def _both(
         self, node: int, rows: Sequence[TopicPartition], deadline: Deadline, lane: Lane
-    ) -> tuple[_Offsets, _Offsets] | ClientError | ProtocolError:
+    ) -> tuple[_Offsets, _Offsets] | KgtuiError:
         """Log starts and log ends; a request may name a partition only once, so they are two."""
         try:
             starts, ends = await asyncio.gather(
                 self._one(node, rows, EARLIEST, deadline, lane), self._one(node, rows, LATEST, deadline, lane)
             )
-        except (ClientError, ProtocolError) as error:
+        except EXCHANGE_ERRORS as error:
             return error
         return starts, ends
 

@@ -13,9 +13,9 @@ from kgtui.admin.deadline import Deadline
 from kgtui.admin.describing import BATCH, Describer
 from kgtui.admin.listing import KafkaListingFeed, Lister
 from kgtui.admin.offsets import GROUPS, OffsetReader
-from kgtui.admin.routing import PAUSE_FIRST, Batch, Router
+from kgtui.admin.routing import EXCHANGE_ERRORS, PAUSE_FIRST, Batch, Router
 from kgtui.client.pool import Lane, Pool
-from kgtui.errors import BrokerError, ClientError, ProtocolError, UnreachableError
+from kgtui.errors import BrokerError, UnreachableError
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome, fault_of
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import GroupListing, Listing
@@ -64,6 +64,16 @@ class KafkaGroupAdmin:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence for each property that neither we nor Kafka's clients know: most likely a typing mistake."""
+        return self._pool.security.warnings
+
+    @property
+    def api_timeout(self) -> float | None:
+        """Seconds for a whole call, as the properties say (`default.api.timeout.ms`); None if they do not."""
+        return self._pool.security.api_timeout
 
     @property
     def pool(self) -> Pool:
@@ -122,7 +132,7 @@ class KafkaGroupAdmin:
                     return fault_of(error, broker=node)
                 await asyncio.sleep(pause)
                 pause *= 2
-            except (ClientError, ProtocolError) as error:
+            except EXCHANGE_ERRORS as error:
                 return fault_of(error, broker=node)
 
     async def _complete(
@@ -202,7 +212,7 @@ class KafkaGroupAdmin:
         for node in sorted(view.brokers, key=lambda node: node != view.controller):
             try:
                 return await read_configs(self._pool, node, names, deadline)
-            except (ClientError, ProtocolError) as error:
+            except EXCHANGE_ERRORS as error:
                 faults = tuple(fault_of(error, broker=node, group=group) for group in names)
                 failed = Answer({}, faults, Coverage(groups=(0, len(names))))
         return failed or Answer({}, (), Coverage(groups=(0, len(names))))
@@ -263,6 +273,7 @@ def connect(
     Args:
         seeds: bootstrap addresses, `host:port`.
         properties: Java client properties for security, as in a `--command-config` file.
+        client_id: what brokers log and count quotas for; `client.id` of the properties goes before it.
 
     Raises:
         ConfigError: a property that matters is not supported, or is wrong.

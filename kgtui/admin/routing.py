@@ -13,7 +13,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kgtui.admin.faults import fault_of_code
-from kgtui.errors import ClientError, ConnectError, DeadlineError, DisconnectedError, ProtocolError
+from kgtui.errors import (
+    ClientError,
+    ConnectError,
+    DeadlineError,
+    DisconnectedError,
+    KgtuiError,
+    ProtocolError,
+    UnreachableError,
+)
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.protocol.codes import Reaction, lookup
 
@@ -27,6 +35,7 @@ T = TypeVar("T")
 
 PAUSE_FIRST = 0.05  # seconds before the first resubmission; doubles, with jitter
 PAUSE_MOST = 1.0
+EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)  # what one exchange with one broker may raise
 RECONNECTS = 2  # lost connections to the same coordinator before its groups are reported as failed
 
 
@@ -146,10 +155,10 @@ class Router:
         node: int,
         names: Sequence[str],
         deadline: Deadline,
-    ) -> Batch[T] | ClientError | ProtocolError:
+    ) -> Batch[T] | KgtuiError:
         try:
             return await send(node, names, deadline)
-        except (ClientError, ProtocolError) as error:
+        except EXCHANGE_ERRORS as error:
             return error
 
     def _sort_code(self, todo: _Pending, group: str, code: int, fault: Fault) -> None:
@@ -162,9 +171,7 @@ class Router:
         else:
             todo.faults[group] = fault
 
-    def _sort_error(
-        self, todo: _Pending, node: int, names: Sequence[str], error: ClientError | ProtocolError, repeat: bool
-    ) -> None:
+    def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
         """Decide for a batch that got no answer. A connection that never came up has carried nothing out."""
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kgtui.commands.printing import say
 from kgtui.errors import UnreachableError, UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def timeout_of(args: argparse.Namespace) -> float:
 
 @asynccontextmanager
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
-    """The cluster that the options mean, closed at the end.
+    """The cluster that the options mean, closed at the end; a `--timeout` not given is that of the properties.
 
     Raises:
         ConfigError: options or configuration are wrong.
@@ -40,6 +41,10 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 
     target = resolve(load(), args)
     async with connect(target.seeds, target.properties) as admin:
+        for warning in admin.warnings:
+            say(warning)
+        if args.timeout is None and admin.api_timeout is not None:
+            args.timeout = admin.api_timeout
         try:
             yield admin
         except UnreachableError as error:

@@ -131,8 +131,8 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 
 async def _plan(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> tuple[Plan, int]:
     """The plan, and how many groups match."""
-    timeout = timeout_of(args)
     async with connected(args) as admin:
+        timeout = timeout_of(args)
         await _look_into_unfinished(admin, folder, timeout)
         groups = list(dict.fromkeys(args.group)) if query is None else await _matching(admin, query, timeout)
         return await plan(admin, groups, timeout=timeout), len(groups)
