@@ -6,6 +6,7 @@ Where that tool gives up because one broker fails, the rest is printed, the erro
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from kgtui.commands.kafka_options import (
@@ -23,13 +24,19 @@ from kgtui.errors import KgtuiError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kgtui.admin.base import GroupAdmin
+    from kgtui.admin.base import GroupAdmin, ListingDelta
     from kgtui.model.answer import Fault
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupListing
 
 TIMEOUT = 30.0
 """Seconds, as fixed in GroupsCommand."""
+
+LOADING = frozenset({14, 15})
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE."""
+
+PAUSE = 0.1
+"""Seconds before a broker that loads is asked again."""
 
 LEAST_WIDTH = 20
 TYPE_TEXTS = {"classic": "Classic", "consumer": "Consumer", "share": "Share", "streams": "Streams"}
@@ -144,9 +151,7 @@ async def list_as_told(admin: GroupAdmin) -> tuple[ClusterInfo, list[GroupListin
 
     cluster = await admin.cluster(timeout=TIMEOUT)
     nodes = sorted(cluster.brokers)
-    deltas = await asyncio.gather(
-        *(admin.listing_feed(node).poll(timeout=TIMEOUT) for node in nodes), return_exceptions=True
-    )
+    deltas = await asyncio.gather(*(_poll(admin, node) for node in nodes), return_exceptions=True)
     rows: list[GroupListing] = []
     faults: list[Fault] = []
     for delta in deltas:
@@ -162,6 +167,23 @@ async def list_as_told(admin: GroupAdmin) -> tuple[ClusterInfo, list[GroupListin
     if nodes and len(faults) == len(nodes):
         raise next(delta for delta in deltas if isinstance(delta, ClientError))
     return cluster, sorted(rows, key=lambda row: row.group), faults
+
+
+async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
+    """One broker's list; as Kafka's client, ask again while its coordinator loads."""
+    import asyncio
+
+    from kgtui.errors import BrokerError
+
+    feed = admin.listing_feed(node)
+    end = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            return await feed.poll(timeout=max(end - time.monotonic(), 0.001))
+        except BrokerError as error:
+            if error.code not in LOADING or time.monotonic() > end:
+                raise
+        await asyncio.sleep(PAUSE)
 
 
 def keeps(row: GroupListing, options: Options) -> bool:
@@ -196,8 +218,6 @@ def _type_text(group_type: str | None) -> str:
 
 
 def _json(cluster: ClusterInfo, rows: Sequence[GroupListing], faults: Sequence[Fault]) -> bytes:
-    import time
-
     from kgtui.model.answer import Coverage
     from kgtui.output import machine
 

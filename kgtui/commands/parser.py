@@ -139,6 +139,10 @@ def run_command(args: argparse.Namespace) -> int:
     """Run what was asked for; the exit code."""
     if args.command == "print-completion":
         return _print_completion(args.print_completion)
+    if args.debug and args.command not in (None, "demo"):
+        from kgtui.commands.logs import start_log
+
+        start_log(debug=True)
     module = import_module(COMMANDS[args.command][0] if args.command else "kgtui.commands.ui")
     code: int = module.run(args)
     return code

@@ -39,6 +39,9 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
         parse(args.filter)
     if args.interval is not None and not 0 < args.interval < float("inf"):
         raise UsageError("--interval takes a number of seconds above 0")
+    from kgtui.commands.logs import start_log
+
+    start_log(debug=args.debug)
     return asyncio.run(_run(args, demo))
 
 

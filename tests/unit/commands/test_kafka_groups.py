@@ -1,0 +1,126 @@
+"""`kgtui groups` where it differs from Kafka's tool on purpose, and its rules without a Java process."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgtui.commands import kafka_groups
+from kgtui.commands.kafka_groups import keeps, list_as_told
+from kgtui.commands.kafka_options import KafkaOptionError, Option, pad, read_options, usage, utf16_length
+from kgtui.errors import BrokerError, ClientError, DeadlineError
+from kgtui.model.group import GroupListing
+from tests.scripted import ScriptedAdmin, ScriptedFeed
+
+OPTIONS = (Option("server", "where", "address", required=True), Option("list", "do"), Option("help", "?", stops=True))
+
+
+def test_options_are_read_as_jopt_simple_does() -> None:
+    found = read_options(["--server", "--list", "word", "-list=ignored", "--", "--nope"], OPTIONS)
+    assert found.given == {"server": ["--list"], "list": []}
+    assert read_options(["--help"], OPTIONS).given == {"help": []}
+    assert read_options(["--server="], OPTIONS).value("server") == ""
+    assert read_options(["--server", "x"], OPTIONS).value("other") is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "Missing required option(s) [server]"),
+        (["--server"], "Option server requires an argument"),
+        (["--serv", "x"], "serv is not a recognized option"),
+        (["-xyz"], "x is not a recognized option"),
+    ],
+)
+def test_mistakes(words: list[str], message: str) -> None:
+    with pytest.raises(KafkaOptionError) as caught:
+        read_options(words, OPTIONS)
+    assert (str(caught.value), caught.value.usage, caught.value.exit_code) == (message, True, 1)
+
+
+def test_an_option_given_twice_is_a_mistake_when_it_is_looked_at() -> None:
+    found = read_options(["--server", "a", "--server", "b"], OPTIONS)
+    with pytest.raises(KafkaOptionError, match="Found multiple arguments for option server") as caught:
+        found.value("server")
+    assert not caught.value.usage
+
+
+def test_long_descriptions_are_wrapped() -> None:
+    lines = usage((Option("server", "word " * 20, "a rather long description of what it is", required=True),)).split(
+        "\n"
+    )
+    assert {len(line) for line in lines[:-1]} == {77}
+    assert lines[2].startswith("* --server <String: a rather")
+
+
+def test_columns_are_padded_by_javas_length() -> None:
+    assert utf16_length("a🦄") == 3
+    assert pad("a🦄", 5) == "a🦄  "
+    assert pad("toolong", 3) == "toolong"
+
+
+SIMPLE = GroupListing("s", "classic", "", "Empty", 1)
+OLD = GroupListing("o", None, "consumer", None, 1)
+KIP_848 = GroupListing("k", "consumer", "consumer", "Stable", 1)
+SHARE = GroupListing("q", "share", "share", "Stable", 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ([], "sokq"),
+        (["--consumer"], "sok"),
+        (["--share"], "q"),
+        (["--streams"], ""),
+        (["--group-type", "Consumer"], "k"),
+        (["--protocol", "consumer"], "ok"),
+        (["--group-type", "classic", "--protocol", ""], "s"),
+    ],
+)
+def test_filters(words: list[str], kept: str) -> None:
+    options = read_options(["--bootstrap-server", "x:1", "--list", *words], kafka_groups.OPTIONS)
+    assert "".join(row.group for row in (SIMPLE, OLD, KIP_848, SHARE) if keeps(row, options)) == kept
+
+
+async def test_one_broker_that_fails_does_not_hide_the_rest() -> None:
+    admin = ScriptedAdmin()
+    admin.add("a", coordinator=1)
+    admin.add("b", coordinator=2)
+    admin.broken[2] = DeadlineError("no answer", broker=2)
+    _, rows, faults = await list_as_told(admin)
+    assert [row.group for row in rows] == ["a"]
+    assert [(fault.broker, fault.message) for fault in faults] == [(2, "no answer")]
+
+
+async def test_when_every_broker_fails_nothing_is_claimed() -> None:
+    admin = ScriptedAdmin()
+    for node in admin.brokers:
+        admin.broken[node] = DeadlineError("no answer", broker=node)
+    with pytest.raises(ClientError, match="no answer"):
+        await list_as_told(admin)
+
+
+async def test_a_broker_that_loads_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    admin = ScriptedAdmin()
+    admin.add("a")
+    asked: list[int] = []
+    poll = ScriptedFeed.poll
+
+    async def loading(feed: ScriptedFeed, *, timeout: float = 1.0) -> object:
+        asked.append(feed.broker)
+        if asked.count(feed.broker) < 3:
+            raise BrokerError("loading", code=14, broker=feed.broker)
+        return await poll(feed, timeout=timeout)
+
+    monkeypatch.setattr(ScriptedFeed, "poll", loading)
+    monkeypatch.setattr(kafka_groups, "PAUSE", 0)
+    _, rows, faults = await list_as_told(admin)
+    assert ([row.group for row in rows], faults) == (["a"], [])
+    assert len(asked) == 9
+
+
+def test_ids_are_escaped_on_a_terminal_and_exact_elsewhere() -> None:
+    row = GroupListing("x\x1b[2J", "quantum", "", None, 1)
+    raw = kafka_groups._text([row], harmless=False).decode().splitlines()
+    assert raw == [f"{'GROUP':<20} {'TYPE':<20} {'PROTOCOL':<20}", f"{row.group:<20} {'Unknown':<20} {'':<20} "]
+    shown = kafka_groups._text([row], harmless=True).decode().splitlines()
+    assert shown[1] == "x\\x1b[2J".ljust(20) + " " + "Unknown".ljust(20) + " " * 22
