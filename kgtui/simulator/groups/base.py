@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from kgtui.simulator.life import Life, Moment, Slot
     from kgtui.simulator.topics import Topic
 
-OPERATIONS = 3400
-"""READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, as brokers without an authorizer answer."""
-
 Pace = tuple[tuple[str, float], ...]
 Assignment = list[tuple["Topic", list[int]]]
 

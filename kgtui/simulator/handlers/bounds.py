@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgtui.simulator.handlers.call import TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION
+from kgtui.simulator.handlers.call import TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from kgtui.simulator.handlers.call import Call
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 NOT_LEADER_OR_FOLLOWER = 6
 FIRST_WITH_EPOCH = 4
+FIRST_WITH_MAX_TIMESTAMP = 7
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
 NOTHING = (-1, -1)
 """Offset and timestamp when there is no record that late."""
@@ -21,7 +22,9 @@ NOTHING = (-1, -1)
 def list_offsets(call: Call) -> dict[str, Any]:
     """One row for each partition that was asked for; only its leader tells."""
     t = call.world.time()
-    topics = [{"Name": row["Name"], "Partitions": _topic(call, row, t)} for row in call.fields["Topics"]]
+    # Brokers put what they do not know first.
+    asked = sorted(call.fields["Topics"], key=lambda row: row["Name"] in call.world.topics)
+    topics = [{"Name": row["Name"], "Partitions": _topic(call, row, t)} for row in asked]
     return {"ThrottleTimeMs": call.throttle_ms, "Topics": topics}
 
 
@@ -54,6 +57,8 @@ def _partition(call: Call, log: Log, index: int, wanted: int) -> dict[str, Any]:
     held = call.world.leadership(log.topic, index)
     if held.leader != call.node.id:
         return {"PartitionIndex": index, "ErrorCode": NOT_LEADER_OR_FOLLOWER}
+    if wanted < (MAX_TIMESTAMP if call.version >= FIRST_WITH_MAX_TIMESTAMP else EARLIEST):
+        return {"PartitionIndex": index, "ErrorCode": UNSUPPORTED_VERSION}
     if wanted == LATEST:
         offset, timestamp = log.ends[index], -1
     elif wanted == EARLIEST:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgtui.simulator.groups.base import OPERATIONS
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
 
 TOPIC_AUTHORIZATION_FAILED = 29
 GROUP_AUTHORIZATION_FAILED = 30
+UNKNOWN_SERVER_ERROR = -1
 UNKNOWN_TOPIC_OR_PARTITION = 3
 COORDINATOR_LOAD_IN_PROGRESS = 14
 COORDINATOR_NOT_AVAILABLE = 15
@@ -55,7 +54,7 @@ class Call:
     @property
     def operations(self) -> int:
         """Authorized operations to be told of a group without error."""
-        return OPERATIONS if self.fields.get("IncludeAuthorizedOperations") else NOT_ASKED
+        return self.node.release.group_operations if self.fields.get("IncludeAuthorizedOperations") else NOT_ASKED
 
     def refusal(self, group: str) -> int:
         """Why this broker will not speak about a group; 0 if it will.

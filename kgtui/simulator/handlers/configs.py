@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kgtui.protocol.codes import lookup
 from kgtui.simulator.handlers.call import (
     GROUP_AUTHORIZATION_FAILED,
     INVALID_REQUEST,
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
+from kgtui.simulator.handlers.cluster import INVALID_TOPIC, TOPIC_NAME
 
 if TYPE_CHECKING:
     from kgtui.simulator.handlers.call import Call
     from kgtui.simulator.releases import Release
 
-TOPIC, BROKER, GROUP = 2, 4, 32
+TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
 DYNAMIC_TOPIC, DEFAULT, DYNAMIC_GROUP = 1, 5, 8
 BOOLEAN, STRING, INT, LONG, LIST = 1, 2, 3, 5, 7
 FIRST_WITH_TYPE = 3
@@ -25,7 +27,6 @@ UNKNOWN_KIND = (
     "incompatible broker. See the broker logs for more details."
 )
 """What 3.9.2 says of a resource of type GROUP."""
-INVALID_CONFIG = 40
 
 
 class Default(NamedTuple):
@@ -89,35 +90,48 @@ def _result(call: Call, row: dict[str, Any]) -> dict[str, Any]:
     elif kind == TOPIC:
         defaults, own, source = TOPIC_DEFAULTS, dict(call.world.topics[name].configs), DYNAMIC_TOPIC
     else:
-        defaults, own, source = BROKER_DEFAULTS, {}, DEFAULT
+        # Without a name, the configs that were set for all brokers: none were. Nor were client metrics.
+        defaults, own, source = BROKER_DEFAULTS if kind == BROKER and name else (), {}, DEFAULT
     wanted = row["ConfigurationKeys"]
     answer["Configs"] = [
-        _config(call, default, own.get(default.name), source)
+        _config(call, default, own.get(default.name), source) | {"ReadOnly": kind == BROKER}
         for default in defaults
-        if wanted is None or default.name in wanted
+        if not wanted or default.name in wanted
     ]
     return answer
 
 
-def _refusal(call: Call, kind: int, name: str) -> tuple[int, str | None]:
-    """Error code and message; 0 and null when there is nothing against it."""
+def _refusal(call: Call, kind: int, name: str) -> tuple[int, str]:
+    """Error code and message; 0 and no text when there is nothing against it. The texts are those of 4.3.1."""
     if call.error:
-        return call.error, None
-    if kind == GROUP and call.node.release.number >= FIRST_WITH_GROUPS:
+        return call.error, lookup(call.error).message
+    if kind == GROUP and call.node.release.has_group_configs:
         if not name:
             return INVALID_REQUEST, "Group name must not be empty"
         if call.faults.group_forbidden(name):
-            return GROUP_AUTHORIZATION_FAILED, None
+            return GROUP_AUTHORIZATION_FAILED, lookup(GROUP_AUTHORIZATION_FAILED).message
     elif kind == TOPIC:
-        if call.faults.topic_forbidden(name):
-            return TOPIC_AUTHORIZATION_FAILED, None
-        if name not in call.world.topics:
-            return UNKNOWN_TOPIC_OR_PARTITION, None
-    elif kind != BROKER:
-        return INVALID_REQUEST, UNKNOWN_KIND
-    elif name not in ("", str(call.node.id)):
-        return INVALID_REQUEST, f"Unexpected broker id, expected {call.node.id}, but received {name}"
-    return 0, None
+        return _topic_refusal(call, name)
+    elif kind == BROKER:
+        if name and not name.isdigit():
+            return INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
+        if name not in ("", str(call.node.id)):
+            expected = f"{call.node.id} or empty string"
+            return INVALID_REQUEST, f"Unexpected broker id, expected {expected}, but received {name}"
+    elif kind != CLIENT_METRICS:
+        return INVALID_REQUEST, lookup(INVALID_REQUEST).message
+    return 0, ""
+
+
+def _topic_refusal(call: Call, name: str) -> tuple[int, str]:
+    if call.faults.topic_forbidden(name):
+        return TOPIC_AUTHORIZATION_FAILED, lookup(TOPIC_AUTHORIZATION_FAILED).message
+    if not name:
+        return INVALID_TOPIC, "Topic name is invalid: the empty string is not allowed"
+    if not TOPIC_NAME.fullmatch(name):
+        wrong = "contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+        return INVALID_TOPIC, f"Topic name is invalid: '{name}' {wrong}"
+    return (0, "") if name in call.world.topics else (UNKNOWN_TOPIC_OR_PARTITION, "")
 
 
 def group_defaults(release: Release) -> tuple[Default, ...]:
@@ -132,9 +146,9 @@ def _config(call: Call, default: Default, own: str | None, source: int) -> dict[
     return {
         "Name": default.name,
         "Value": default.value if own is None else own,
-        "ReadOnly": False,
         "ConfigSource": DEFAULT if own is None else source,
         "IsSensitive": False,
         "Synonyms": synonyms if call.fields.get("IncludeSynonyms") else [],
         "ConfigType": default.type,
+        "Documentation": None,
     }

@@ -22,7 +22,7 @@ from kgtui.protocol.messages import (
     SHARE_GROUP_DESCRIBE,
     STREAMS_GROUP_DESCRIBE,
 )
-from kgtui.simulator.handlers import bounds, cluster, configs, groups, offsets
+from kgtui.simulator.handlers import bounds, cluster, configs, groups, offsets, share_offsets
 from kgtui.simulator.handlers.call import UNSUPPORTED_VERSION, Call
 from kgtui.simulator.listing import Rows
 
@@ -62,7 +62,7 @@ class Dispatch:
             DELETE_GROUPS.key: groups.delete_groups,
             OFFSET_FETCH.key: offsets.offset_fetch,
             LIST_OFFSETS.key: bounds.list_offsets,
-            DESCRIBE_SHARE_GROUP_OFFSETS.key: offsets.share_offsets,
+            DESCRIBE_SHARE_GROUP_OFFSETS.key: share_offsets.share_offsets,
             DESCRIBE_CONFIGS.key: configs.describe_configs,
         }
 

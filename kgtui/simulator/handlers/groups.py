@@ -10,13 +10,14 @@ from kgtui.simulator.handlers.call import (
     INVALID_GROUP_ID,
     NOT_ASKED,
     TOPIC_AUTHORIZATION_FAILED,
+    UNKNOWN_SERVER_ERROR,
     UNSUPPORTED_VERSION,
 )
 from kgtui.simulator.listing import FIRST_WITH_STATE, FIRST_WITH_TYPE, Rows, body, tail, text
 from kgtui.simulator.population import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kgtui.simulator.handlers.call import Call
     from kgtui.simulator.population import Population
@@ -66,7 +67,7 @@ class _Filter:
         types = call.fields.get("TypesFilter", []) if call.version >= FIRST_WITH_TYPE else []
         self._fold: Callable[[str], str] = str if exact else _folded
         self._states = {self._fold(state) for state in states}
-        self._types = {_folded(name) for name in types}
+        self._types = {name.lower() for name in types}
 
     @property
     def everything(self) -> bool:
@@ -114,9 +115,17 @@ def _generated(call: Call, population: Population, wanted: _Filter) -> list[byte
     return rows
 
 
+def _by_home(call: Call, names: Iterable[str]) -> list[str]:
+    """Names in the order in which brokers answer: by partition of the offsets topic, not as they were asked for."""
+    return sorted(names, key=lambda name: (name != "", call.world.home(name), name))
+
+
 def describe_groups(call: Call) -> dict[str, Any]:
     """Classic groups. Before v6 anything else reads as Dead, without an error."""
-    return {"ThrottleTimeMs": call.throttle_ms, "Groups": [_classic(call, name) for name in call.fields["Groups"]]}
+    return {
+        "ThrottleTimeMs": call.throttle_ms,
+        "Groups": [_classic(call, name) for name in _by_home(call, call.fields["Groups"])],
+    }
 
 
 def _classic(call: Call, name: str) -> dict[str, Any]:
@@ -134,7 +143,7 @@ def _classic(call: Call, name: str) -> dict[str, Any]:
 
 def describe_typed(call: Call, group_type: str, feature: str) -> dict[str, Any]:
     """Groups of one of the newer types."""
-    names = call.fields["GroupIds"]
+    names = _by_home(call, call.fields["GroupIds"])
     return {
         "ThrottleTimeMs": call.throttle_ms,
         "Groups": [_typed(call, name, group_type, feature) for name in names],
@@ -143,19 +152,22 @@ def describe_typed(call: Call, group_type: str, feature: str) -> dict[str, Any]:
 
 def _typed(call: Call, name: str, group_type: str, feature: str) -> dict[str, Any]:
     blank: dict[str, Any] = {"GroupId": name, "AuthorizedOperations": NOT_ASKED}
+    old = call.node.release.number < (4, 0)
     # A broker that offers the API may have it switched off: it answers so for each group (seen on 4.1.2).
-    if call.node.release.number >= (4, 0) and not call.enabled(feature):
+    if not old and not call.enabled(feature):
         return {**blank, "ErrorCode": UNSUPPORTED_VERSION}
     error = call.refusal(name)
     if error:
         return {**blank, "ErrorCode": error}
+    if old and "" in call.fields["GroupIds"]:
+        # An empty id among them fails the whole request (seen on 3.9.2).
+        return {**blank, "ErrorCode": UNKNOWN_SERVER_ERROR}
     if not name:
         return {**blank, "ErrorCode": INVALID_GROUP_ID}
     group = call.world.find(name)
     if group is None or group.type != group_type:
         why = f"Group {name} not found." if group is None else f"Group {name} is not a {group_type} group."
-        silent = call.node.release.number < (4, 0)
-        return {**blank, "ErrorCode": GROUP_ID_NOT_FOUND, "ErrorMessage": None if silent else why}
+        return {**blank, "ErrorCode": GROUP_ID_NOT_FOUND, "ErrorMessage": None if old else why}
     if call.forbidden_topic(group):
         why = "The group has described topic(s) that the client is not authorized to describe."
         return {**blank, "ErrorCode": TOPIC_AUTHORIZATION_FAILED, "ErrorMessage": why}
@@ -168,7 +180,7 @@ def _typed(call: Call, name: str, group_type: str, feature: str) -> dict[str, An
 def delete_groups(call: Call) -> dict[str, Any]:
     """Delete what is Empty, of whatever type; the results come in another order than the names."""
     results = []
-    for name in sorted(set(call.fields["GroupsNames"]), key=lambda name: (call.world.home(name), name)):
+    for name in _by_home(call, set(call.fields["GroupsNames"])):
         error = call.refusal(name)
         if not error and not name:
             error = GROUP_ID_NOT_FOUND

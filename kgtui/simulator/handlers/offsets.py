@@ -1,4 +1,4 @@
-"""OffsetFetch and DescribeShareGroupOffsets: how far groups have read."""
+"""OffsetFetch: how far groups have committed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.protocol.messages import OFFSET_FETCH
 from kgtui.simulator.compact import length, text
-from kgtui.simulator.groups.share import ShareGroup
 from kgtui.simulator.handlers.call import (
     TOPIC_AUTHORIZATION_FAILED,
-    UNSUPPORTED_VERSION,
 )
 
 if TYPE_CHECKING:
@@ -112,42 +110,3 @@ def _blank(asked: list[dict[str, Any]], error: int) -> list[dict[str, Any]]:
         }
         for row in asked
     ]
-
-
-def share_offsets(call: Call) -> dict[str, Any]:
-    """Start offsets of share partitions; groups of other types have none, and that is no error."""
-    groups = [_share_group(call, row["GroupId"], row["Topics"]) for row in call.fields["Groups"]]
-    return {"ThrottleTimeMs": call.throttle_ms, "Groups": groups}
-
-
-def _share_group(call: Call, name: str, asked: list[dict[str, Any]] | None) -> dict[str, Any]:
-    if not call.enabled("share.version"):
-        return {"GroupId": name, "Topics": [], "ErrorCode": UNSUPPORTED_VERSION}
-    error = call.refusal(name)
-    group = None if error or not name else call.world.find(name)
-    if error or not isinstance(group, ShareGroup):
-        return {"GroupId": name, "Topics": [], "ErrorCode": error}
-    wanted = None if asked is None else {row["TopicName"]: set(row["Partitions"]) for row in asked}
-    topics = []
-    for read, rows in group.start_offsets(call.world.time()):
-        topic = read.topic
-        if call.faults.topic_forbidden(topic.name) or (wanted is not None and topic.name not in wanted):
-            continue
-        picked = [row for row in rows if wanted is None or row[0] in wanted[topic.name]]
-        topics.append(
-            {
-                "TopicName": topic.name,
-                "TopicId": topic.id,
-                "Partitions": [
-                    {
-                        "PartitionIndex": p,
-                        "StartOffset": start,
-                        "LeaderEpoch": 0 if start < 0 else 1,
-                        "Lag": lag,
-                        "ErrorCode": 0,
-                    }
-                    for p, start, lag in picked
-                ],
-            }
-        )
-    return {"GroupId": name, "Topics": topics, "ErrorCode": 0}
