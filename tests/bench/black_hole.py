@@ -1,4 +1,4 @@
-"""How much a black-holed broker slows calls to healthy ones: `python -m tests.bench.black_hole`.
+"""How much a black-holed broker slows calls to healthy ones: `python -m tests.bench black_hole`.
 
 Three brokers of a few lines run in a process of their own. One thousand calls go to the two healthy ones, eight at a
 time, while a third broker is healthy in one round and takes bytes without ever answering in the other, where a call to
@@ -12,17 +12,18 @@ import asyncio
 import contextlib
 import multiprocessing
 import statistics
-import sys
 import time
 from typing import TYPE_CHECKING
 
 from kgtui.client.pool import Pool, PoolOptions
 from kgtui.errors import ClientError, UnreachableError
 from kgtui.protocol.messages import LIST_GROUPS
+from tests.bench.figures import Figure, percentile
 from tests.faults import FaultyLink
 from tests.unit.client.server import always, cluster, groups
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from multiprocessing.connection import Connection
 
 CALLS = 1_000
@@ -51,13 +52,13 @@ def _brokers(pipe: Connection) -> None:
     asyncio.run(_serve(pipe))
 
 
-async def _round(seeds: list[str]) -> list[float]:
-    """One thousand calls to brokers 1 and 2, with calls to broker 3 going on beside them; milliseconds of each."""
+async def _round(seeds: list[str], calls: int) -> list[float]:
+    """So many calls to brokers 1 and 2, with calls to broker 3 going on beside them; milliseconds of each."""
     took: list[float] = []
     async with Pool(seeds, options=PoolOptions(connect_timeout=1.0)) as pool:
         await pool.metadata(timeout=10)
         other = asyncio.create_task(_keep_calling(pool, 3))
-        numbers = iter(range(CALLS))
+        numbers = iter(range(calls))
 
         async def caller() -> None:
             for number in numbers:
@@ -79,13 +80,7 @@ async def _keep_calling(pool: Pool, node: int) -> None:
         await asyncio.sleep(0.1)
 
 
-def percentile(values: list[float], share: float) -> float:
-    """The value below which `share` of all lie."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
-def measure() -> tuple[list[list[float]], list[list[float]]]:
+def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[list[float]], list[list[float]]]:
     """Milliseconds of all calls, by round: with three healthy brokers, and with one that is a black hole."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
@@ -94,31 +89,25 @@ def measure() -> tuple[list[list[float]], list[list[float]]]:
     seeds: list[str] = here.recv()
     healthy: list[list[float]] = []
     holed: list[list[float]] = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for word, took in (("healthy", healthy), ("hole", holed)):
             here.send(word)
             here.recv()
-            took.append(asyncio.run(_round(seeds)))
+            took.append(asyncio.run(_round(seeds, calls)))
     here.send("stop")
     process.join(10)
     return healthy, holed
 
 
-def main() -> int:
-    """Print the table; the exit code says nothing about time."""
-    healthy, holed = measure()
-    print(f"{f'{CALLS} calls to healthy brokers, ms':<36}{'p50':>8}{'p99':>8}{'worst':>8}")  # noqa: T201
-    for name, rounds in (("three healthy brokers", healthy), ("one of three is a black hole", holed)):
-        figures = "".join(f"{_typical(rounds, share):>8.2f}" for share in (0.5, 0.99, 1.0))
-        print(f"{name:<36}{figures}")  # noqa: T201
-    ratio = _typical(holed, 0.99) / _typical(healthy, 0.99)
-    print(f"{'ratio of the 99th percentiles':<36}{'':>8}{ratio:>8.2f}   at most {TARGET}")  # noqa: T201
-    return 0
+def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
+    """The 99th percentile with the black hole beside the one without."""
+    healthy, holed = measure(calls, rounds)
+    for share, aim in ((0.5, None), (0.99, TARGET)):
+        yield Figure(
+            f"{calls} calls, one of three brokers a black hole, p{share * 100:.0f}", _typical(holed, share), "ms",
+            "none is", _typical(healthy, share), aim, of_ratio=True,
+        )  # fmt: skip
 
 
 def _typical(rounds: list[list[float]], share: float) -> float:
     return statistics.median(percentile(took, share) for took in rounds)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

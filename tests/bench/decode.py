@@ -1,21 +1,22 @@
 """How long large answers take to decode, against aiokafka's structs with the same fields, in one process.
 
 CPU time of one thread, cyclic collector off, best of several interleaved rounds; run alone with
-`python -m tests.bench.decode`.
+`python -m tests.bench decode`.
 """
 
 from __future__ import annotations
 
 import gc
-import sys
 import time
+from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from aiokafka.protocol.types import CompactArray, CompactString, Int16, Int32, Int64, Schema, TaggedFields
 
 from kgtui.protocol import fast
 from kgtui.protocol.messages import LIST_GROUPS, LIST_OFFSETS, OFFSET_FETCH
+from tests.bench.figures import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,21 +24,6 @@ if TYPE_CHECKING:
 GROUPS = 100_000
 PARTITIONS = 25
 ROUNDS = 5
-
-
-class BenchRow(NamedTuple):
-    """One measured thing."""
-
-    name: str
-    ours_ms: float
-    theirs_ms: float
-    at_most: float | None
-    """The ratio that is aimed at; None if this is only for information."""
-
-    @property
-    def ratio(self) -> float:
-        """Our time as a share of theirs."""
-        return self.ours_ms / self.theirs_ms
 
 
 _TEXT = CompactString("utf-8")
@@ -142,62 +128,22 @@ def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[floa
     return best
 
 
-def _row(name: str, ours: Callable[[bytes], object], schema: Schema, body: bytes, at_most: float | None) -> BenchRow:
+def _figure(name: str, ours: Callable[[bytes], object], schema: Schema, body: bytes, aim: float | None) -> Figure:
     ours_ms, theirs_ms = best_ms(lambda: ours(body), lambda: schema.decode(BytesIO(body)))
-    return BenchRow(name, ours_ms, theirs_ms, at_most)
+    return Figure(f"decode {name}, CPU", ours_ms, "ms", "aiokafka's structs", theirs_ms, aim, of_ratio=True)
 
 
-def rows() -> Iterator[BenchRow]:
-    """Measure one thing after the other."""
-    listed = list_groups_body()
-    empty, nine = offset_fetch_body(""), offset_fetch_body("x" * 9)
-    ends = list_offsets_body()
-    yield _row("ListGroups v5, 100k groups", lambda b: fast.decode_list_groups(5, b), _LIST_GROUPS, listed, 1 / 3)
-    yield _row(
-        "ListGroups v5, 100k groups, split only",
-        lambda b: fast.split_list_groups(5, b),
-        _LIST_GROUPS,
-        listed,
-        None,
-    )
-    yield _row(
-        "OffsetFetch v8, 100k partitions, no metadata",
-        lambda b: fast.decode_offset_fetch(8, b),
-        _OFFSET_FETCH,
-        empty,
-        1 / 8,
-    )
-    yield _row(
-        "OffsetFetch v8, 100k partitions, 9 bytes of metadata",
-        lambda b: fast.decode_offset_fetch(8, b),
-        _OFFSET_FETCH,
-        nine,
-        1 / 3,
-    )
-    yield _row(
-        "ListOffsets v7, 100k partitions",
-        lambda b: fast.decode_list_offsets(7, b),
-        _LIST_OFFSETS,
-        ends,
-        None,
-    )
-    yield _row(
-        "OffsetFetch v8, general decoder",
-        lambda b: OFFSET_FETCH.response.decode(8, b),
-        _OFFSET_FETCH,
-        empty,
-        None,
-    )
-
-
-def table(measured: Iterator[BenchRow]) -> Iterator[str]:
-    """The lines of the table."""
-    yield f"{'what':<54}{'ours ms':>9}{'aiokafka ms':>13}{'ratio':>8}{'aim':>8}"
-    for row in measured:
-        aim = "" if row.at_most is None else f"≤{row.at_most:.3f}"
-        yield f"{row.name:<54}{row.ours_ms:>9.1f}{row.theirs_ms:>13.1f}{row.ratio:>8.3f}{aim:>8}"
-
-
-if __name__ == "__main__":
-    for line in table(rows()):
-        sys.stdout.write(line + "\n")
+def figures(groups: int = GROUPS) -> Iterator[Figure]:
+    """Measure one thing after the other; `groups` is also how many partitions there are."""
+    listed = list_groups_body(groups)
+    empty, nine = (offset_fetch_body(metadata, max(groups // PARTITIONS // 4, 1)) for metadata in ("", "x" * 9))
+    ends = list_offsets_body(max(groups // PARTITIONS, 1))
+    many = f"{groups // 1000}k"
+    list_groups, split = partial(fast.decode_list_groups, 5), partial(fast.split_list_groups, 5)
+    offset_fetch, general = partial(fast.decode_offset_fetch, 8), partial(OFFSET_FETCH.response.decode, 8)
+    yield _figure(f"ListGroups, {many} groups", list_groups, _LIST_GROUPS, listed, 1 / 3)
+    yield _figure(f"ListGroups, {many} groups, split only", split, _LIST_GROUPS, listed, None)
+    yield _figure(f"OffsetFetch, {many} partitions, no metadata", offset_fetch, _OFFSET_FETCH, empty, 1 / 8)
+    yield _figure(f"OffsetFetch, {many} partitions, 9 bytes of it", offset_fetch, _OFFSET_FETCH, nine, 1 / 3)
+    yield _figure(f"OffsetFetch, {many} partitions, general decoder", general, _OFFSET_FETCH, empty, None)
+    yield _figure(f"ListOffsets, {many} partitions", partial(fast.decode_list_offsets, 7), _LIST_OFFSETS, ends, None)

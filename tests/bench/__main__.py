@@ -1,0 +1,79 @@
+"""`python -m tests.bench [NAME…] [--quick]`: one table of one run. Nothing here judges time; the last columns do."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import chain
+from typing import TYPE_CHECKING, Literal
+
+from tests.bench.figures import table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tests.bench.figures import Figure
+
+Scale = Literal["tiny", "quick", "full"]
+"""How much is measured: `tiny` is for the tests of the benchmarks."""
+
+
+def _decode(scale: Scale) -> Iterator[Figure]:
+    from tests.bench import decode
+
+    return decode.figures(100 if scale == "tiny" else decode.GROUPS)
+
+
+def _black_hole(scale: Scale) -> Iterator[Figure]:
+    from tests.bench import black_hole
+
+    return black_hole.figures(*{"tiny": (40, 1), "quick": (300, 5), "full": (1_000, 9)}[scale])
+
+
+def _command_line(scale: Scale) -> Iterator[Figure]:
+    from tests.bench import command_line as bench
+
+    return bench.figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
+
+
+def _start(scale: Scale) -> Iterator[Figure]:
+    from tests.bench import start
+
+    return start.figures(*{"tiny": (50, 1), "quick": (10_000, 5), "full": (10_000, 15)}[scale])
+
+
+def _screen(scale: Scale) -> Iterator[Figure]:
+    from tests.bench import screen as bench
+
+    return bench.figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
+
+
+BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
+    "decode": _decode,
+    "black_hole": _black_hole,
+    "command_line": _command_line,
+    "start": _start,
+    "screen": _screen,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; the exit code says nothing about time."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of {', '.join(BENCHES)}; all by default")
+    scales = parser.add_mutually_exclusive_group()
+    scales.add_argument("--quick", dest="scale", action="store_const", const="quick", help="a few minutes for all")
+    scales.add_argument("--tiny", dest="scale", action="store_const", const="tiny", help="only whether it runs")
+    parser.set_defaults(scale="full")
+    given = parser.parse_args(arguments)
+    unknown = [name for name in given.names if name not in BENCHES]
+    if unknown:
+        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHES)}")
+    for line in table(chain.from_iterable(BENCHES[name](given.scale) for name in given.names or BENCHES)):
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
