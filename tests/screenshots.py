@@ -1,0 +1,101 @@
+"""Makes `screenshots/*.svg` from the running app: the real screen on the simulated company, its clock standing still.
+
+Run `python -m tests.screenshots`, after every change of the screen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from dataclasses import dataclass
+from datetime import timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgtui.admin import connect
+from kgtui.monitor import Monitor, MonitorOptions
+from kgtui.simulator import ManualClock, Simulator
+from kgtui.tui.app import KgtuiApp
+from kgtui.tui.session import Session, Target
+from kgtui.tui.text import Look
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+    from kgtui.admin import KafkaGroupAdmin
+
+FOLDER = Path(__file__).parent.parent / "screenshots"
+STARTED = 1_795_000_000.0  # seconds since the epoch, for everything that shows a time
+UPTIME = 600.0  # seconds that the simulated company has been at work
+PATIENCE = 20.0  # seconds for the app to know all groups
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One picture: the keys that lead to it, each typed once the screen has come to rest."""
+
+    name: str
+    keys: tuple[str, ...]
+    filter: str | None = None
+    size: tuple[int, int] = (120, 36)
+    theme: str | None = None
+
+
+SCENES = (
+    Scene("main", ("n",), filter="type:consumer,share,streams"),
+    Scene("members", ("n", "2"), filter="connect-cluster"),
+    Scene("assignments", ("n", "3"), filter="orders.invoice"),
+    Scene("offsets", ("n", "4"), filter="search.index"),
+    Scene("delete", ("n", "d"), filter="state:Empty customers"),
+    Scene("families", ("b", "b", "b", "b"), size=(100, 30)),
+    Scene("narrow", ("n", "enter"), filter="payments", size=(80, 24)),
+    Scene("light", ("n",), filter="lag:1k+", theme="kgtui-light"),
+    Scene("contrast", ("n",), filter="lag:1k+", theme="kgtui-contrast"),
+)
+
+
+async def main() -> None:
+    """Make every picture."""
+    FOLDER.mkdir(exist_ok=True)
+    clock = ManualClock(STARTED)
+    async with Simulator(clock=clock, groups=400) as cluster:
+        cluster.advance(UPTIME)
+        for scene in SCENES:
+            async with connect(cluster.bootstrap.split(",")) as admin:
+                await _picture(scene, admin, cluster.bootstrap)
+            print(f"screenshots/{scene.name}.svg")  # noqa: T201 - what the command did
+
+
+async def _picture(scene: Scene, admin: KafkaGroupAdmin, bootstrap: str) -> None:
+    now = STARTED + UPTIME
+    monitor = Monitor(admin, MonitorOptions(sweep_rate=10_000), now=lambda: now)
+    with tempfile.TemporaryDirectory() as state:
+        session = Session(
+            Target("prod-eu", bootstrap, environment="PROD"),
+            monitor,
+            admin=admin,
+            filter=scene.filter,
+            theme=scene.theme,
+            state_folder=Path(state),
+            look=Look(now=lambda: now, zone=timezone(timedelta(hours=1))),
+        )
+        app = KgtuiApp(session)
+        async with app.run_test(size=scene.size) as pilot:
+            async with asyncio.timeout(PATIENCE):
+                while not monitor.snapshot.groups or monitor.snapshot.swept < len(monitor.snapshot.groups):
+                    await pilot.pause(0.05)
+            for key in scene.keys:
+                await _rest(pilot)
+                await pilot.press(key)
+            await _rest(pilot)
+            app.save_screenshot(f"{scene.name}.svg", str(FOLDER))
+
+
+async def _rest(pilot: Pilot[int]) -> None:
+    """Let what the last key asked for arrive and be drawn."""
+    await pilot.pause(0.4)
+    await pilot.pause()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
