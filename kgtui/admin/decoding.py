@@ -4,31 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kgtui.model.group import (
-    CLASSIC,
-    CONSUMER,
-    SHARE,
-    STREAMS,
-    GroupDescription,
-    canonical_state,
-)
-from kgtui.model.members import (
-    ConnectWorker,
-    Member,
-    RegistryNode,
-    StreamsAssignment,
-    StreamsMember,
-    Subtopology,
-    TopicInfo,
-    TopicPartitions,
-    Topology,
-)
-from kgtui.protocol import connect, consumer, registry
+from kgtui.admin.classic_members import by_topic, classic_member, connect_leader
+from kgtui.model.group import CLASSIC, CONSUMER, SHARE, STREAMS, GroupDescription, canonical_state
+from kgtui.model.members import Member, StreamsAssignment, StreamsMember, Subtopology, TopicInfo, Topology
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from kgtui.model.members import Tasks
+    from kgtui.model.members import Tasks, TopicPartitions
 
     Row = Mapping[str, Any]
 
@@ -65,24 +48,17 @@ def _members(row: Row, decode: Callable[[Row], Member]) -> tuple[Member, ...]:
     return tuple(members)
 
 
-def _by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
-    merged: dict[str, set[int]] = {}
-    for topic, partitions in pairs:
-        merged.setdefault(topic, set()).update(partitions)
-    return tuple((topic, tuple(sorted(parts))) for topic, parts in sorted(merged.items()))
-
-
 def _assignment(row: Row) -> TopicPartitions:
-    return _by_topic((part["TopicName"], part["Partitions"]) for part in row["TopicPartitions"])
+    return by_topic((part["TopicName"], part["Partitions"]) for part in row["TopicPartitions"])
 
 
 def classic_group(row: Row, node: int, source: str) -> GroupDescription:
     """A row of DescribeGroups."""
     protocol = row.get("ProtocolType", "")
-    leader_url = _connect_leader(row["Members"]) if protocol == "connect" else None
+    leader_url = connect_leader(row["Members"]) if protocol == "connect" else None
 
     def decode(member: Row) -> Member:
-        return _classic_member(member, protocol, leader_url)
+        return classic_member(member, protocol, leader_url)
 
     return GroupDescription(
         group=row["GroupId"],
@@ -94,90 +70,6 @@ def classic_group(row: Row, node: int, source: str) -> GroupDescription:
         members=_members(row, decode),
         operations=operations(row.get("AuthorizedOperations", NOT_TOLD)),
         source=source,
-    )
-
-
-def _classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
-    metadata, assigned = bytes(row["MemberMetadata"]), bytes(row["MemberAssignment"])
-    values: dict[str, Any] = {}
-    if protocol == "consumer":
-        subscription = consumer.subscription(metadata)
-        if subscription is not None:
-            values["topics"] = tuple(sorted(subscription.topics))
-            values["rack"] = subscription.rack or None
-        partitions = consumer.assignment(assigned)
-        if partitions is not None:
-            values["assignment"] = _by_topic(partitions)
-        understood = subscription is not None
-    elif protocol == "connect":
-        values["connect"] = worker = _worker(metadata, assigned, leader_url)
-        understood = worker is not None
-    elif protocol == "sr":
-        values["registry"] = node = _registry_node(metadata, assigned)
-        understood = node is not None
-    else:
-        understood = False
-    return Member(
-        member_id=row["MemberId"],
-        client_id=row["ClientId"],
-        host=row["ClientHost"],
-        instance_id=row.get("GroupInstanceId"),
-        protocol="classic",
-        undecoded=b"" if understood else metadata,
-        **values,
-    )
-
-
-def _connect_leader(members: Iterable[Row]) -> str | None:
-    """The REST address of the leading worker, as the assignments tell it."""
-    for member in members:
-        assignment = connect.assignment(bytes(member["MemberAssignment"]))
-        if assignment is not None and assignment.leader_url:
-            return assignment.leader_url
-    return None
-
-
-def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> ConnectWorker | None:
-    subscription = connect.subscription(metadata)
-    if subscription is None:
-        return None
-    assignment = connect.assignment(assigned)
-    if assignment is None:
-        return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    # A cooperative assignment (KIP-415) is an increment on what the worker said it had when it joined.
-    had = _units(subscription.allocation.assigned if subscription.allocation else ())
-    revoked = _units(assignment.revoked)
-    running = (had - revoked) | _units(assignment.assigned)
-    return ConnectWorker(
-        url=subscription.url,
-        leader=None if leader_url is None else subscription.url == leader_url,
-        leader_url=leader_url,
-        config_offset=assignment.config_offset,
-        connectors=tuple(sorted(name for name, task in running if task == connect.CONNECTOR)),
-        tasks=_by_topic((name, (task,)) for name, task in running if task != connect.CONNECTOR),
-        revoked=tuple(name if task == connect.CONNECTOR else f"{name}-{task}" for name, task in sorted(revoked)),
-        delay_ms=assignment.delay_ms,
-        error=assignment.error,
-    )
-
-
-def _units(assigned: Iterable[tuple[str, Iterable[int]]]) -> set[tuple[str, int]]:
-    """Connectors and tasks one by one: `(connector, task number)`."""
-    return {(name, task) for name, tasks in assigned for task in tasks}
-
-
-def _registry_node(metadata: bytes, assigned: bytes) -> RegistryNode | None:
-    identity = registry.identity(metadata)
-    if identity is None:
-        return None
-    assignment = registry.assignment(assigned)
-    leader_url = assignment.master_identity.url if assignment and assignment.master_identity else None
-    return RegistryNode(
-        url=identity.url,
-        eligible=identity.master_eligibility,
-        leader=None if leader_url is None else identity.url == leader_url,
-        leader_url=leader_url,
-        error=(assignment.error or 0) if assignment else 0,
     )
 
 
