@@ -36,7 +36,7 @@ class Scene:
 
     name: str
     keys: tuple[str, ...]
-    filter: str | None = None
+    filter: str = ""
     size: tuple[int, int] = (120, 36)
     theme: str | None = None
 
