@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from kgtui.tui import crash, keys, text, themes
 from kgtui.tui.messages import DeleteRequested, ExplainRequested, SnapshotArrived
-from kgtui.tui.palette import ActionCommands, GroupCommands
+from kgtui.tui.palette import ActionCommands, ChoiceCommands, GroupCommands
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.screens.start import StartScreen
 from kgtui.tui.unfinished import look_into_unfinished
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.binding import BindingType
+    from textual.command import Provider
 
     from kgtui.actions.results import Results
     from kgtui.model.snapshot import Snapshot
@@ -37,8 +38,8 @@ class KgtuiApp(App[int]):
 
     TITLE = "kgtui"
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(everywhere=True)]
-    COMMANDS: ClassVar[set[type[ActionCommands] | type[GroupCommands]]] = {  # type: ignore[assignment]
-        ActionCommands, GroupCommands,
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {
+        ActionCommands, GroupCommands, ChoiceCommands,
     }  # fmt: skip
     ENABLE_COMMAND_PALETTE = True
     CSS = """
@@ -51,7 +52,8 @@ class KgtuiApp(App[int]):
         self._failed_themes: list[themes.FailedTheme] = []
         super().__init__()
         self.session = session
-        self.look = session.look or text.Look(ascii=not _writes_unicode())
+        self.look = session.look or text.Look()
+        self.look.ascii = self.look.ascii or not _writes_unicode()
         self._asked_to_leave = False
         self._unsubscribe: Callable[[], None] | None = None
         self._load_themes()

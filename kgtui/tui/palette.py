@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from textual.command import DiscoveryHit, Hit, Provider
 
 from kgtui.tui import keys, text
+from kgtui.tui.tree.forest import NAMES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from textual.command import Hits
 
     from kgtui.tui.screens.main import MainScreen
@@ -70,6 +73,31 @@ class GroupCommands(Provider):
                 0.9 - rank / 1000, text.cell(group, 80, cut="middle"), partial(main.go_to, group),
                 text=text.plain(group, 80), help=f"group {text.marks().dot} {state}",
             )  # fmt: skip
+
+
+class ChoiceCommands(Provider):
+    """Themes, saved filters and ways to group, each by its name."""
+
+    async def search(self, query: str) -> Hits:
+        """Those whose name matches."""
+        matcher = self.matcher(query)
+        for name, choose, meaning in self._choices():
+            score = matcher.match(name)
+            if score > 0:
+                yield Hit(0.8 * score, matcher.highlight(name), choose, text=name, help=meaning)
+
+    def _choices(self) -> Iterator[tuple[str, Callable[[], None], str]]:
+        from kgtui.tui.screens.main import MainScreen
+
+        app, main = self.app, self.screen
+        for theme in sorted(app.available_themes):
+            yield f"Theme {theme}", partial(setattr, app, "theme", theme), "colours of the whole screen"
+        if not isinstance(main, MainScreen):
+            return
+        for grouping, name in NAMES.items():
+            yield f"Group by {name}", partial(main.groups.group_by, grouping), "the tree"
+        for name, expression in sorted(main.session.presets.items()):
+            yield f"Filter {text.plain(name)}", partial(main.set_filter, expression), text.plain(expression, 80)
 
 
 def _title(main: MainScreen, action: keys.Action) -> str:

@@ -225,6 +225,10 @@ class MainScreen(Screen[None]):
         words = self.filter_bar.in_force
         self.groups.filter(parse(f"{words} fault:yes" if self.only_faults else words))
 
+    def set_filter(self, expression: str) -> None:
+        """Put another expression into the filter bar."""
+        self.filter_bar.input.value = expression
+
     @on(FilterBar.Done)
     def _filter_done(self) -> None:
         self.leave_panes()

@@ -61,8 +61,8 @@ class GroupRow:
 
 
 def columns(width: int) -> Columns:
-    """The name gets what is left; age gives way first, then the count, and the lag last."""
-    room = width - 1
+    """The name gets what is left; age gives way first, then the count, and the lag last. A blank stands at each end."""
+    room = width - 2
     lag = LAG_WIDTH if room - LAG_WIDTH >= _NARROWEST_NAME - 6 else 0
     count = COUNT_WIDTH if lag and room - lag - COUNT_WIDTH >= _NARROWEST_NAME else 0
     age = AGE_WIDTH if count and room - lag - count - AGE_WIDTH >= _NARROWEST_NAME + 6 else 0
@@ -153,7 +153,7 @@ def _right(wide: Columns, count: str, count_role: str, lag: str, lag_role: str, 
         pieces.append((text.pad(lag, wide.lag, right=True), lag_role))
     if wide.age:
         pieces.append((text.pad(age, wide.age, right=True), "stale"))
-    return pieces
+    return [*pieces, (" ", "leaf")]
 
 
 def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> Line:

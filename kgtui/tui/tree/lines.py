@@ -61,7 +61,9 @@ class TreeLines(ScrollView, can_focus=True, inherit_bindings=False):
         & > .group-tree--cursor {
             background: $block-cursor-background; color: $block-cursor-foreground; text-style: bold;
         }
-        & > .group-tree--cursor-blurred { background: $block-cursor-blurred-background; }
+        & > .group-tree--cursor-blurred {
+            background: $block-cursor-blurred-background; color: $block-cursor-blurred-foreground;
+        }
     }
     """
 

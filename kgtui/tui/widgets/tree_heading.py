@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 class TreeHeading(LineWidget):
     """Names the columns of the tree beneath it."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"tree-heading--heading", "tree-heading--sorted", "tree-heading--stale"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "tree-heading--heading",
+        "tree-heading--sorted",
+        "tree-heading--stale",
+        "tree-heading--leaf",
+    }
     """
     | Class | Description |
     | :- | :- |

@@ -1,0 +1,119 @@
+"""The one door: what reaches the screen is harmless, cut to its width, and tells 0 from unknown."""
+
+from __future__ import annotations
+
+from datetime import timedelta, timezone
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from kgtui.model.group import STATES
+from kgtui.model.text import is_visible
+from kgtui.tui import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def fixed() -> Iterator[text.Look]:
+    look = text.Look(now=lambda: 1_000.0, zone=timezone(timedelta(hours=5, minutes=30)))
+    text.use_look(look)
+    yield look
+    text.use_look(text.Look())
+
+
+@given(st.text(max_size=300), st.integers(0, 60), st.sampled_from(["end", "middle"]))
+def test_plain_fits_and_is_harmless(value: str, width: int, cut: text.Cut) -> None:
+    shown = text.plain(value, width, cut=cut)
+    assert cell_len(shown) <= width
+    assert "\x1b" not in shown
+    assert "\n" not in shown
+
+
+@given(st.text(max_size=80), st.integers(1, 40), st.booleans())
+def test_pad_is_exactly_as_wide(value: str, width: int, right: bool) -> None:
+    assert cell_len(text.pad(text.plain(value), width, right=right)) == width
+
+
+def test_cell_is_never_markup() -> None:
+    cell = text.cell("[bold red]x[/]")
+    assert cell.plain == "[bold red]x[/]"
+    assert not cell.spans
+    assert text.label("[b]", text.cell("[/b]"), ("[i]", "bold")).plain == "[b][/b][i]"
+
+
+def test_long_ids_are_cut_without_being_read_whole() -> None:
+    assert text.plain("a" * 32_000, 9, cut="middle") == "aaaa…aaaa"
+    assert text.plain("a" * 32_000, 5) == "aaaa…"
+    wide = "\u65e5" * 20
+    assert cell_len(text.plain(wide, 8, cut="middle")) <= 8
+
+
+def test_ascii_leaves_nothing_else(fixed: text.Look) -> None:
+    fixed.ascii = True
+    assert text.plain("caf\u00e9 \u65e5") == "caf\\xe9 \\u65e5"
+    assert text.plain("abcdef", 4) == "abc~"
+    assert all(getattr(text.ASCII, name).isascii() for name in text.Marks.__slots__)
+
+
+@pytest.mark.parametrize("marks", [text.UNICODE, text.ASCII])
+def test_marks_in_columns_take_one_cell(marks: text.Marks) -> None:
+    for name in ("marked", "fault", "opened", "closed", "stable", "rebalancing", "empty", "dead", "not_ready", "odd"):
+        assert cell_len(getattr(marks, name)) == 1
+
+
+def test_every_state_has_a_mark_and_a_role() -> None:
+    assert all(text.state_mark(state) != "?" for state in STATES)
+    assert text.state_mark("Marvellous") == text.state_mark(None) == "?"
+    assert text.state_role("Stable") == "kg-ok"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"), (0, "0"), (999, "999"), (1_000, "1k"), (18_234, "18.2k"), (99_949, "99.9k"), (99_950, "100k"),
+        (890_000, "890k"), (999_499, "999k"), (999_500, "1M"), (1_200_000, "1.2M"), (-5, "-5"), (10**18, "1E"),
+    ],
+)  # fmt: skip
+def test_short(value: int | None, shown: str) -> None:
+    assert text.short(value) == shown
+
+
+@given(st.integers(0, 10**20))
+def test_short_is_never_wider_than_six(value: int) -> None:
+    assert len(text.short(value)) <= 6
+
+
+def test_lag_tells_unknown_from_zero_and_none() -> None:
+    assert [text.lag(0), text.lag(None), text.lag(None, 2), text.lag(4_100, 1)] == ["0", "–", "?", "≥ 4.1k"]
+
+
+def test_share_is_all_only_when_it_is_all() -> None:
+    shares = [text.share_of(0, 1_000), text.share_of(1, 1_000), text.share_of(999, 1_000), text.share_of(1_000, 1_000)]
+    assert shares == ["0%", "1%", "99%", "100%"]
+    assert text.share_of(0, 0) == "–"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(None, "–"), (-3, "0 s"), (59.9, "59 s"), (60, "1 m"), (7_300, "2 h"), (200_000, "2 d")]
+)
+def test_age(seconds: float | None, shown: str) -> None:
+    assert text.age(seconds) == shown
+
+
+def test_clock_in_the_zone_or_in_utc(fixed: text.Look) -> None:
+    assert text.clock(0.0, offset=True) == "05:30:00 +05:30"
+    assert text.ago(988.0) == "12 s"
+    fixed.utc = True
+    assert text.clock(0.0, offset=True) == "00:00:00 UTC"
+    assert text.date(0.0) == "1970-01-01 00:00:00 UTC"
+    assert text.clock(None) == "–"
+
+
+def test_what_is_visible_stays_as_it_is() -> None:
+    assert text.plain("payments.settle") == "payments.settle"
+    assert is_visible("payments.settle")

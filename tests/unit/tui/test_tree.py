@@ -1,0 +1,208 @@
+"""The tree's parts without a screen: arranging, sorting, adding up, rows."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.model.snapshot import Summary
+from kgtui.tui.tree.draw import GroupRow, coarse_age, columns, group_line, heading, node_line, width_of
+from kgtui.tui.tree.forest import GROUPINGS, Grouping, Node, arrange, family_of, path_of
+from kgtui.tui.tree.layout import Layout, Place
+from kgtui.tui.tree.order import SORTS, Sort, merged, ordered
+from kgtui.tui.tree.totals import NodeTotal, totals
+from kgtui.tui.tree.view import TreeView
+from kgtui.tui.tree.work import drained
+from tests.pilot.watching import Row, many, snapshot_of, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+IDS = st.lists(st.text("abc.-\u65e5", max_size=6), unique=True, max_size=40)
+STATES = ("Stable", "Empty", "Reconciling", "Unheard", None)
+LISTED = st.lists(
+    st.tuples(
+        st.text("abc.-_", min_size=1, max_size=6),
+        st.sampled_from(["consumer", "classic", "share", "strange", None]),
+        st.sampled_from(["consumer", "connect", ""]),
+        st.sampled_from(STATES),
+        st.integers(1, 3),
+    ),
+    unique_by=lambda row: row[0],
+    max_size=60,
+)
+
+
+@given(st.lists(IDS, min_size=1, max_size=5))
+def test_merging_is_sorting(parts: list[list[str]]) -> None:
+    lists = [sorted(part) for part in parts]
+    assert list(drained(merged(lists))) == sorted(group for part in parts for group in part)
+
+
+def test_merging_many_in_stretches() -> None:
+    parts = [[f"{number:06d}" for number in range(start, 60_000, 3)] for start in range(3)]
+    pauses: list[None] = []
+    joined: list[Sequence[str]] = []
+
+    def run() -> Generator[None, None, None]:
+        joined.append((yield from merged(parts)))
+
+    pauses += run()
+    assert joined == [[f"{number:06d}" for number in range(60_000)]]
+    assert len(pauses) >= 7
+
+
+@given(LISTED, st.sampled_from(GROUPINGS))
+def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Grouping) -> None:
+    """And where `path_of` says it is; counts add up on the way to the top."""
+    snapshot = snapshot_of(rows)
+    forest = drained(arrange(snapshot, grouping))
+    found = {group: node.path for node in forest.nodes.values() for part in node.parts for group in part}
+    assert sorted(found) == sorted(snapshot.groups)
+    assert forest.count == len(snapshot.groups)
+    for node in forest.nodes.values():
+        assert node.count == sum(map(len, node.parts)) + sum(child.count for child in node.children)
+    if grouping != "family":
+        assert all(path_of(snapshot, group, grouping) == path for group, path in found.items())
+
+
+@given(LISTED, st.sampled_from(GROUPINGS), st.sets(st.text("abc.-_", min_size=1, max_size=6)))
+def test_a_choice_leaves_only_what_was_chosen(rows: list[Row], grouping: Grouping, chosen: set[str]) -> None:
+    snapshot = snapshot_of(rows)
+    chosen |= {row[0] for row in rows[::2]}
+    forest = drained(arrange(snapshot, grouping, chosen))
+    shown = {group for node in forest.nodes.values() for part in node.parts for group in part}
+    assert shown == chosen & set(snapshot.groups)
+
+
+def test_a_group_of_several_topics_is_under_each() -> None:
+    rows: list[Row] = [("a", "consumer", "consumer", "Stable", 1), ("b", "consumer", "consumer", "Stable", 1)]
+    snapshot = snapshot_of(rows, summaries={"a": summary(topics=("x", "y")), "b": summary(topics=())})
+    forest = drained(arrange(snapshot, "topic"))
+    assert [(node.path, node.parts) for node in forest.top] == [
+        (("x",), [["a"]]), (("y",), [["a"]]), (("no topic",), [["b"]]),
+    ]  # fmt: skip
+
+
+def test_states_that_the_list_does_not_tell_come_from_the_sweep() -> None:
+    """Before Kafka 2.6 a list has no states."""
+    known = Summary(0, 0, 0, 0, (), (), (), (), 1.0, state="Empty", type="classic")
+    rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
+    forest = drained(arrange(snapshot_of(rows, summaries={"known": known}), "type"))
+    assert {node.path: node.count for node in forest.nodes.values() if node.parts} == {
+        ("classic · consumer", "Empty"): 1, ("type not told · consumer", "not told"): 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("group", "family"),
+    [("team-007.settle", "team-007.*"), ("a.b.c", "a.*"), ("connect-sink", "connect-*"), ("x_y-z", "x_*"),
+     ("plain", None), (".hidden", None), ("trailing.", None), ("", None)],
+)  # fmt: skip
+def test_families(group: str, family: str | None) -> None:
+    assert family_of(group) == family
+
+
+def test_totals_say_at_least_when_a_part_is_unknown() -> None:
+    rows: list[Row] = [
+        (name, "consumer", "consumer", state, 1)
+        for name, state in [("a", "Stable"), ("b", "Stable"), ("c", "Empty"), ("d", "Empty")]
+    ]
+    found = {"a": summary(5), "b": summary(None, unknown=2), "c": summary(None)}
+    snapshot = snapshot_of(rows, summaries=found)
+    sums = drained(totals(drained(arrange(snapshot, "type")), snapshot))
+    assert sums["consumer", "Stable"] == NodeTotal(5, 1)
+    assert sums["consumer", "Empty"] == NodeTotal(None, 1)
+    assert sums["consumer",] == NodeTotal(5, 2)
+
+
+@given(
+    st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 9)), st.sampled_from(SORTS), st.booleans()
+)
+def test_sorting_keeps_equals_by_name_and_unknown_last(values: dict[str, int | None], sort: Sort, down: bool) -> None:
+    rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in values]
+    snapshot = snapshot_of(rows, summaries={name: summary(value, value) for name, value in values.items()})
+    found = list(drained(ordered(sorted(values), snapshot, sort, down)))
+    if sort == "name":
+        assert found == sorted(values, reverse=down)
+        return
+    known = [name for name in values if values[name] is not None]
+    expected = sorted(known, key=lambda name: (-(values[name] or 0) if down else (values[name] or 0), name))
+    assert found == expected + sorted(name for name in values if values[name] is None)
+
+
+def _view(count: int) -> TreeView:
+    view = TreeView(snapshot_of(many(count)))
+    forest = drained(arrange(view.snapshot, "type"))
+    view.decide_openness(forest)
+    view.settle(forest, None, {})
+    return view
+
+
+def test_layout_finds_every_row_again() -> None:
+    view = _view(150)
+    layout = view.layout
+    assert layout.rows == 150 + len(view.forest.nodes)
+    for row in range(layout.rows):
+        place = layout.place(row)
+        assert place is not None
+        assert layout.find(place) == row
+    assert layout.at(layout.rows) is None
+    assert layout.at(-1) is None
+    assert layout.find(Place(("consumer", "Stable"), "no such group")) is None
+
+
+def test_openness_by_hand_survives_the_next_snapshot() -> None:
+    view = _view(500)
+    stable = ("consumer", "Stable")
+    assert stable not in view.layout.opened
+    view.set_open(stable, True)
+    rows = view.layout.rows
+    view.snapshot = snapshot_of(many(501))
+    view.settle(drained(arrange(view.snapshot, "type")), None, {})
+    assert stable in view.layout.opened
+    assert view.layout.rows in (rows, rows + 1)
+
+
+def test_a_layout_of_100_000_groups_keeps_no_object_per_row() -> None:
+    view = _view(100_000)
+    view.set_open(("consumer", "Stable"), True)
+    assert view.layout.rows > 80_000
+    assert isinstance(view.layout, Layout)
+    span = view.layout.span(("consumer", "Stable"))
+    assert span is not None
+    start, ids = span
+    assert view.layout.find(Place(("consumer", "Stable"), ids[777])) == start + 777
+    assert bisect_left(ids, ids[777]) == 777
+
+
+@given(st.integers(3, 200))
+def test_lines_are_as_wide_as_the_tree(width: int) -> None:
+    node = Node(("classic · consumer", "PreparingRebalance"), count=123_456)
+    forest = drained(arrange(snapshot_of([]), "type"))
+    row = GroupRow("\u65e5" * 90 + "\u202e", "Stable", 12, None, 75.0, True, True)
+    if width >= 8:
+        assert width_of(node_line(node, forest, NodeTotal(10**15, 3), width, opened=True, cursor=False)) <= max(
+            width, 24
+        )
+    if width >= 24:
+        assert width_of(node_line(node, forest, None, width, opened=True, cursor=False)) == width
+        assert width_of(group_line(row, 2, width, cursor=False)) == width
+        assert width_of(heading(width, "type, state", "lag", True)) == width
+
+
+def test_columns_give_way_from_the_right() -> None:
+    assert columns(80).age > 0
+    assert columns(44).age == 0
+    assert columns(44).count > 0
+    assert columns(30).count == 0
+    assert columns(30).lag > 0
+    assert columns(12).lag == 0
+
+
+def test_ages_change_in_steps() -> None:
+    assert [coarse_age(age) for age in (16.0, 19.9, 20.0, 61.0)] == ["10 s", "10 s", "20 s", "1 m"]
