@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.commands.budget import Budget
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
@@ -43,30 +44,26 @@ class _Read:
 
 
 async def enrich(
-    admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, end: float
+    admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, budget: Budget
 ) -> tuple[Snapshot, list[Fault]]:
     """The snapshot with summaries of the groups that the filter may choose, and faults that are about no one group.
 
     Args:
-        end: when to give up, by the monotonic clock.
+        budget: one step of it for members, two for lag.
     """
     read = _Read()
     done: frozenset[Need] = frozenset()
     # Members first: what they rule out needs no offsets.
     if members:
         ids = query.limited(done).select(snapshot)
-        await _describe(admin, read, ids, timeout=_left(end))
+        await _describe(admin, read, ids, timeout=budget.step())
         done |= {Need.DESCRIPTION}
         snapshot = _enriched(snapshot, read, ids, time.time())
     if lag:
         ids = query.limited(done).select(snapshot)
-        await _measure(admin, read, {group: snapshot.groups[group] for group in ids}, end)
+        await _measure(admin, read, {group: snapshot.groups[group] for group in ids}, budget)
         snapshot = _enriched(snapshot, read, ids, time.time())
     return snapshot, read.others
-
-
-def _left(end: float) -> float:
-    return max(end - time.monotonic(), 0.001)
 
 
 async def _describe(admin: GroupAdmin, read: _Read, ids: Sequence[str], *, timeout: float) -> None:
@@ -77,16 +74,16 @@ async def _describe(admin: GroupAdmin, read: _Read, ids: Sequence[str], *, timeo
     read.blame(answer.faults)
 
 
-async def _measure(admin: GroupAdmin, read: _Read, groups: Mapping[str, Listing], end: float) -> None:
+async def _measure(admin: GroupAdmin, read: _Read, groups: Mapping[str, Listing], budget: Budget) -> None:
     """Offsets of all groups in as few requests as they fit in, then each log's ends once."""
-    found = await read_offsets(admin, groups, timeout=_left(end))
+    found = await read_offsets(admin, groups, timeout=budget.step())
     read.committed.update(found.committed)
     read.share.update(found.share)
     read.blame(found.faults)
     # The broker tells the lag of a share partition itself: only commits need the log's end.
     wanted = {(row.topic, row.partition) for rows in found.committed.values() for row in rows if row.offset is not None}
     if wanted:
-        answer = await admin.partition_bounds(wanted, timeout=_left(end))
+        answer = await admin.partition_bounds(wanted, timeout=budget.step())
         read.bounds = answer.rows
         read.blame(answer.faults)
 

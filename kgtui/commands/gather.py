@@ -48,22 +48,25 @@ async def gather(
         query: None for every group.
         members: read members of the groups chosen.
         lag: read offsets and log ends of the groups chosen.
-        timeout: seconds for the whole.
+        timeout: seconds for the whole. Each step may take an even share of what is left, so that a broker that does
+            not answer the first leaves time for the others.
 
     Raises:
         UnreachableError: nothing could be learned.
     """
-    end = time.monotonic() + timeout
-    snapshot, faults = await list_all(admin, timeout=timeout)
     if query is None and not members and not lag:
         # The commonest case loads nothing of what follows.
+        snapshot, faults = await list_all(admin, timeout=timeout)
         return Gathered(snapshot, sorted(snapshot.groups), _coverage(snapshot, len(snapshot.groups)), faults)
+    from kgtui.commands.budget import Budget
     from kgtui.commands.enrich import enrich
     from kgtui.model.query import Need, Query
 
     query = query or Query()
     members, lag = members or Need.DESCRIPTION in query.needs, lag or Need.OFFSETS in query.needs
-    snapshot, others = await enrich(admin, snapshot, query, members=members, lag=lag, end=end)
+    budget = Budget(timeout, steps=1 + members + 2 * lag)
+    snapshot, faults = await list_all(admin, timeout=budget.step())
+    snapshot, others = await enrich(admin, snapshot, query, members=members, lag=lag, budget=budget)
     ids = query.select(snapshot)
     # A fault of a group that was only looked at to decide on it matters too: it may be missing because of that.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)

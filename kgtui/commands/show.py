@@ -7,9 +7,10 @@ import time
 from typing import TYPE_CHECKING
 
 from kgtui.admin.reading import read_offsets, with_logs
+from kgtui.commands.budget import Budget
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import put_bytes, put_text, say
-from kgtui.model.answer import Answer, Coverage, Fault
+from kgtui.model.answer import Coverage, Fault
 from kgtui.model.group import Listing, listing_of
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 from kgtui.output import group as full
@@ -61,31 +62,22 @@ async def look(admin: GroupAdmin, groups: Sequence[str], *, timeout: float) -> t
 
     Raises `UnreachableError`.
     """
-    end = time.monotonic() + timeout
-    cluster = await admin.cluster(timeout=timeout)
+    budget = Budget(timeout, steps=4)
+    cluster = await admin.cluster(timeout=budget.step())
+    both = budget.step()
     described, configs = await asyncio.gather(
-        admin.describe_groups(groups, timeout=_left(end)), _configs(admin, groups, end)
+        admin.describe_groups(groups, timeout=both), admin.group_configs(groups, timeout=both)
     )
     faults = list(described.faults)
     found = described.rows
     listed = {group: listing_of(row) for group, row in found.items()}
-    read = await read_offsets(admin, listed, timeout=_left(end))
-    offsets, of_logs = await with_logs(admin, read, found, timeout=_left(end))
+    read = await read_offsets(admin, listed, timeout=budget.step())
+    offsets, of_logs = await with_logs(admin, read, found, timeout=budget.step())
     faults += [*read.faults, *of_logs]
     # A cluster that has no configs of groups is none the worse for it.
     faults += [fault for fault in configs.faults if fault.name != "NOT_SUPPORTED" and fault.group in found]
     snapshot = _snapshot(cluster, found, offsets, configs.rows, faults)
     return snapshot, tuple(faults)
-
-
-def _left(end: float) -> float:
-    return max(end - time.monotonic(), 0.001)
-
-
-async def _configs(
-    admin: GroupAdmin, groups: Sequence[str], end: float
-) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
-    return await admin.group_configs(groups, timeout=_left(end))
 
 
 def _snapshot(

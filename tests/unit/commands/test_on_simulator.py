@@ -1,0 +1,156 @@
+"""Commands through the real client, on simulated clusters: doctor, ls, show, groups, demo."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.admin.kafka import connect
+from kgtui.commands.doctor import as_json, as_text, examine
+from kgtui.commands.gather import gather
+from kgtui.model.query import parse
+from kgtui.simulator import Options, Simulator, spawn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kgtui.simulator import SimulatorProcess
+
+
+@pytest.fixture(scope="module")
+def company() -> Iterator[SimulatorProcess]:
+    """A simulated company in a process of its own."""
+    with spawn(Options(groups=150)) as cluster:
+        yield cluster
+
+
+def kgtui(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kgtui", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **env},
+    )
+
+
+def test_a_real_process_lists_the_groups(company: SimulatorProcess) -> None:
+    done = kgtui("ls", "--bootstrap-server", company.bootstrap, "--format", "json", "--lag", "kind:consumer")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found["coverage"]["brokers"] == [3, 3]
+    assert {row["kind"] for row in found["groups"]} == {"consumer"}
+    assert any(row["lag"] for row in found["groups"])
+
+
+def test_the_cluster_may_come_from_the_environment(company: SimulatorProcess) -> None:
+    done = kgtui("ls", "type:share", "sort:name-", KGTUI_BOOTSTRAP_SERVER=company.bootstrap)
+    assert done.returncode == 0
+    names = [line.split()[0] for line in done.stdout.splitlines()[1:]]
+    assert len(names) > 1
+    assert names == sorted(names, reverse=True)
+
+
+def test_show_and_groups_and_doctor(company: SimulatorProcess) -> None:
+    listed = kgtui("groups", "--bootstrap-server", company.bootstrap, "--list", "--share")
+    assert listed.returncode == 0
+    group = listed.stdout.splitlines()[1].split()[0]
+    shown = kgtui("show", group, "--bootstrap-server", company.bootstrap, "--format", "json")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert json.loads(shown.stdout)["groups"][0]["type"] == "share"
+    done = kgtui("doctor", "--bootstrap-server", company.bootstrap)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "ShareGroupDescribe" in done.stdout
+
+
+def test_a_pipe_that_closes_early_ends_it_quietly(company: SimulatorProcess) -> None:
+    """`kgtui ls --watch 0.01 | head -1`."""
+    command = [sys.executable, "-m", "kgtui", "ls", "--watch", "0.01", "--bootstrap-server", company.bootstrap]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith(b"GROUP")
+    process.stdout.close()
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (128 + signal.SIGPIPE, b"")
+
+
+def test_ctrl_c_ends_a_watch_quietly(company: SimulatorProcess) -> None:
+    command = [sys.executable, "-m", "kgtui", "ls", "--watch", "--bootstrap-server", company.bootstrap, "no-such"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith(b"GROUP")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, b"")
+
+
+def test_a_demo_without_a_screen_prints_its_address_and_ends_on_ctrl_c() -> None:
+    command = [sys.executable, "-m", "kgtui", "demo", "--no-tui", "--brokers", "2", "--scenario", "empty"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    address = process.stdout.readline().strip()
+    try:
+        done = kgtui("ls", "--bootstrap-server", address, "--format", "json")
+        assert json.loads(done.stdout)["coverage"]["brokers"] == [2, 2]
+    finally:
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "")
+    assert err == "kgtui: a simulated cluster of 2 brokers with 0 groups; Ctrl-C ends it\n"
+
+
+def test_a_port_that_is_taken(company: SimulatorProcess) -> None:
+    port = company.bootstrap.partition(",")[0].rpartition(":")[2]
+    done = kgtui("demo", "--no-tui", "--brokers", "1", "--listen", f"127.0.0.1:{port}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"kgtui: the simulated cluster cannot listen on 127.0.0.1:{port}: ")
+    assert done.stderr.count("\n") == 1
+
+
+async def doctor(cluster: Simulator) -> tuple[dict[str, Any], str]:
+    async with connect(cluster.bootstrap.split(",")) as admin:
+        findings = await examine(admin, timeout=20)
+    return json.loads(as_json(findings)), as_text(findings)
+
+
+async def test_doctor_names_what_old_brokers_lack() -> None:
+    async with Simulator(brokers=2, kafka_version="2.4,4.3", scenario="empty") as cluster:
+        found, text = await doctor(cluster)
+    old, new = found["brokers"]
+    assert old["versions"]["ShareGroupDescribe"] is None
+    assert "no share groups" in old["missing"]
+    assert "offsets of one group a request: lag takes longer" in old["missing"]
+    assert new["missing"] == []
+    assert new["versions"]["ListGroups"] == 5
+    assert "no share groups" in text
+
+
+async def test_doctor_tells_of_a_broker_that_does_not_answer() -> None:
+    async with Simulator(brokers=2, scenario="plain", groups=4) as cluster:
+        cluster.faults.black_hole(2)
+        async with connect(cluster.bootstrap.split(",")[:1]) as admin:
+            findings = await examine(admin, timeout=3)
+    found = json.loads(as_json(findings))
+    assert [row["answered"] for row in found["brokers"]] == [True, False]
+    assert found["brokers"][1]["versions"] is None
+    assert 2 in [fault["broker"] for fault in found["faults"]]
+
+
+async def test_a_black_holed_broker_costs_its_own_groups_only() -> None:
+    async with Simulator(brokers=3, scenario="plain", groups=60) as cluster:
+        cluster.faults.black_hole(2)
+        async with connect(cluster.bootstrap.split(",")) as admin:
+            async with asyncio.timeout(10):
+                found = await gather(admin, parse("sort:name"), lag=True, timeout=2)
+    assert found.coverage.brokers == (2, 3)
+    assert 0 < len(found.ids) < 60
+    assert [fault.broker for fault in found.faults if fault.group is None][:1] == [2]
+    assert any(summary.lag is not None for summary in found.snapshot.summaries.values())

@@ -1,0 +1,117 @@
+"""What the UI is started with: which cluster, which settings, and what is closed at the end."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.commands import ui
+from kgtui.commands.parser import build
+from kgtui.config import Target
+from kgtui.errors import UnreachableError
+from kgtui.simulator import Simulator
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kgtui.tui.session import Session
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
+    for name in ("CLUSTER", "BOOTSTRAP_SERVER", "COMMAND_CONFIG", "READ_ONLY", "THEME", "INTERVAL", "ASCII", "UTC"):
+        monkeypatch.delenv(f"KGTUI_{name}", raising=False)
+    return tmp_path
+
+
+async def first(stack: AsyncExitStack, *words: str) -> Session:
+    return await ui.Opener(build().parse_args(words), stack).first()
+
+
+async def test_a_cluster_that_was_named_is_watched_even_if_it_does_not_answer() -> None:
+    async with AsyncExitStack() as stack:
+        session = await first(stack, "--bootstrap-server", "127.0.0.1:1,[::1]:2", "--filter", "lag:1k+", "--read-only")
+        assert session.monitor is not None
+        assert (session.target.name, session.target.bootstrap) == ("127.0.0.1:1", "127.0.0.1:1,[::1]:2")
+        assert (session.filter, session.read_only, session.tried) == ("lag:1k+", True, ())
+
+
+async def test_without_a_cluster_the_start_screen_says_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def silent(_target: object) -> tuple[tuple[str, str], ...]:
+        return (("localhost:9092", "refused"),)
+
+    monkeypatch.setattr(ui, "_tried", silent)
+    async with AsyncExitStack() as stack:
+        session = await first(stack)
+        assert session.monitor is None
+        assert session.admin is None
+        assert session.tried == (("localhost:9092", "refused"),)
+        assert session.connect is not None
+        assert session.demo is not None
+
+
+async def test_settings_reach_the_screen_and_flags_win(folder: Path) -> None:
+    (folder / "config.toml").write_text(
+        """
+        default = "prod"
+        [clusters.prod]
+        bootstrap = "127.0.0.1:1"
+        command_config = "prod.properties"
+        read_only = true
+        colour = "red"
+        environment = "PROD"
+        [ui]
+        theme = "nord"
+        interval = 7
+        utc = true
+        [keys]
+        refresh = "f5"
+        [presets]
+        stuck = "lag:1k+"
+        """
+    )
+    (folder / "prod.properties").write_text("client.id=me\n")
+    async with AsyncExitStack() as stack:
+        session = await first(stack)
+        target = session.target
+        assert (target.name, target.colour, target.environment) == ("prod", "red", "PROD")
+        assert target.command_config == "prod.properties"
+        assert session.read_only
+        assert session.theme == "nord"
+        assert (session.keymap, session.presets) == ({"refresh": "f5"}, {"stuck": "lag:1k+"})
+        assert session.look is not None
+        assert session.look.utc
+        assert session.monitor is not None
+        assert session.monitor.interval == 7
+        assert session.themes_folder == folder / "themes"
+        flagged = await first(stack, "--theme", "light", "--interval", "3", "--ascii", "--no-mouse")
+        assert (flagged.theme, flagged.mouse) == ("light", False)
+        assert flagged.look is not None
+        assert flagged.look.ascii
+        assert flagged.monitor is not None
+        assert flagged.monitor.interval == 3
+
+
+async def test_an_address_typed_on_the_start_screen_is_tried_first() -> None:
+    async with AsyncExitStack() as stack, Simulator(brokers=1, scenario="empty") as cluster:
+        opener = ui.Opener(build().parse_args([]), stack)
+        with pytest.raises(UnreachableError) as caught:
+            await opener.connect("127.0.0.1:1")
+        assert caught.value.attempts
+        session = await opener.connect(cluster.bootstrap)
+        assert session.monitor is not None
+        assert session.target.bootstrap == cluster.bootstrap
+
+
+async def test_a_demo_ends_with_the_screen() -> None:
+    async with AsyncExitStack() as stack:
+        session = await ui.Opener(build().parse_args(["demo", "--brokers", "1"]), stack).demo()
+        assert session.target.name == "demo"
+        assert session.admin is not None
+        info = await session.admin.cluster(timeout=10)
+        assert len(info.brokers) == 3
+    assert await ui._tried(Target("demo", tuple(session.target.bootstrap.split(",")))) != ()
