@@ -79,6 +79,22 @@ async def test_from_the_key_to_the_gone_group(admin: ScriptedAdmin, tmp_path: Pa
     assert StateFolder(tmp_path).audit.exists()
 
 
+async def test_typing_goes_to_the_field(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """Cancel has the focus, and yet the name can be typed at once, even one that begins with a key of the app."""
+    admin.add("quit", state="Empty")
+    admin.groups.pop("third")
+    async with running(admin, tmp_path) as (app, pilot):
+        await select(app, pilot, "quit")
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DeleteDialog) and app.screen.plan is not None)
+        await pilot.pause()
+        dialog = app.screen
+        assert dialog.focused is dialog.query_one("#cancel")
+        await pilot.press(*"quit")
+        assert dialog.query_one("#typed", Input).value == "quit"
+        assert not dialog.query_one("#delete").disabled
+
+
 async def test_a_live_group_tells_why_and_opens_nothing(admin: ScriptedAdmin, tmp_path: Path) -> None:
     """The greyed key answers when it is pressed."""
     async with running(admin, tmp_path) as (app, pilot):

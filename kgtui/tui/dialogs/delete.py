@@ -31,6 +31,7 @@ from kgtui.tui.panes.cells import ERROR, MUTED, Cell
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from textual import events
     from textual.app import ComposeResult
 
     from kgtui.actions.confirm import Challenge
@@ -66,6 +67,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     DeleteDialog.-asking #question { display: block; height: auto; max-height: 3; margin-top: 1; }
     DeleteDialog.-asking #typed { display: block; }
     DeleteDialog.-asking.-irreversible #sure { display: block; }
+    DeleteDialog Input { background: $panel; }
     DeleteDialog #status { height: auto; max-height: 2; display: none; }
     DeleteDialog #status.-said { display: block; }
     DeleteDialog #buttons { height: 1; align-horizontal: right; }
@@ -196,6 +198,18 @@ class DeleteDialog(ModalScreen[Results | None]):
     def _show_failure(self, message: Failed) -> None:
         self.writing = False
         self._say(f"Nothing was sent: {message.reason}", ERROR)
+
+    def on_key(self, event: events.Key) -> None:
+        """Who begins to type means the field, although Cancel has the focus."""
+        character = event.character
+        if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
+            return
+        event.stop()
+        event.prevent_default()
+        if self.has_class("-asking") and not self.writing:
+            field = self.query_one("#typed", Input)
+            field.focus()
+            field.insert_text_at_cursor(character)
 
     @on(Input.Changed)
     def _typed(self) -> None:
