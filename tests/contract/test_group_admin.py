@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.model.group import canonical_state
+from kgtui.admin.reading import read_groups
+from kgtui.model.group import Listing, canonical_state
 from kgtui.model.members import partitions_of
-from kgtui.model.offsets import GroupOffsets, lags
+from kgtui.model.offsets import lags
 from tests.contract.subject import PARAMS, Subject, subjects
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from kgtui.model.group import Listing
+SIMPLE = Listing("classic", "", "Empty", 1)
 
 
 @pytest.fixture(params=PARAMS)
@@ -182,27 +183,29 @@ async def test_share_offsets(subject: Subject) -> None:
 
 async def test_lag_equals_what_is_known_to_be_unread(subject: Subject) -> None:
     groups = subject.of("classic", "consumer", "streams")
-    commits = (await subject.admin.committed_offsets([group.id for group in groups])).rows
-    wanted = {(row.topic, row.partition) for rows in commits.values() for row in rows}
-    bounds = (await subject.admin.partition_bounds(wanted)).rows
+    listed = {
+        row.group: Listing(row.type, row.protocol, row.state, 1) for row in (await subject.admin.list_groups()).rows
+    }
+    read = await read_groups(subject.admin, {group.id: listed[group.id] for group in groups}, timeout=30)
+    assert not (read.describe_faults)
+    assert not (read.offset_faults)
+    assert not (read.faults)
     for group in groups:
-        rows = lags(GroupOffsets(commits[group.id], (), bounds))
+        rows = lags(read.offsets[group.id]) if group.id in read.offsets else []
         found = {(row.topic, row.partition): row.lag for row in rows}
         assert {tp: found.get(tp) for tp in group.log_end} == group.lags, group.id
 
 
 async def test_a_deleted_topic_and_lost_data_are_told_apart(subject: Subject) -> None:
     orphan, late = subject.groups["deleted-topic"].id, subject.groups["expired"].id
-    commits = (await subject.admin.committed_offsets([orphan, late])).rows
-    wanted = [(row.topic, row.partition) for rows in commits.values() for row in rows]
-    bounds = (await subject.admin.partition_bounds(wanted)).rows
-    by_topic = {row.topic: row for row in lags(GroupOffsets(commits[orphan], (), bounds))}
+    read = await read_groups(subject.admin, dict.fromkeys((orphan, late), SIMPLE), timeout=30)
+    by_topic = {row.topic: row for row in lags(read.offsets[orphan])}
     # A real coordinator drops commits when it learns of the deletion, which it may miss; the simulator keeps them.
     assert ("retired" in by_topic) == subject.simulated
     if subject.simulated:
         retired = by_topic["retired"]
         assert (retired.reason, retired.lag, retired.position) == ("topic deleted", None, 5)
-    (row,) = lags(GroupOffsets(commits[late], (), bounds))
+    (row,) = lags(read.offsets[late])
     assert (row.lost, row.lag, row.log_start) == (40, 90, 50)
 
 
