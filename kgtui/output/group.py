@@ -68,11 +68,16 @@ def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
         "topology_status": None if found is None else found.topology_status,
         "lag": None if lag is None else lag.lag,
         "lag_unknown": None if lag is None else lag.unknown,
-        "partitions": None if group not in snapshot.offsets else _partitions(snapshot, group),
+        "partitions": None if _unread(snapshot, group) else _partitions(snapshot, group),
         "configs": None if configs is None else [_config(row) for row in configs.value],
         "described_by": None if found is None else found.source,
         "read_at": None if read_at is None else machine.rfc3339(read_at),
     }
+
+
+def _unread(snapshot: Snapshot, group: str) -> bool:
+    """Whether offsets are missing because they could not be read; Connect and registry groups have none."""
+    return group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults)
 
 
 def _partitions(snapshot: Snapshot, group: str) -> list[dict[str, Any]]:
