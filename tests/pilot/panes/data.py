@@ -270,8 +270,9 @@ def company(serial: int = 1, now: float = NOW) -> Snapshot:
         node: BrokerStatus(node, broker.address, now - (12 if node == 4 else 1), 20.0, down if node == 4 else None)
         for node, broker in brokers.items()
     }
+    by_listing = {one: sorted(group for group in groups if groups[group] == one) for one in groups.values()}
     return Snapshot(
-        serial, now, ClusterInfo("prod-eu", brokers, 1, {}, ("10.0.0.1:9092", "10.0.0.2:9092")), groups,
+        serial, now, ClusterInfo("prod-eu", brokers, 1, {}, ("10.0.0.1:9092", "10.0.0.2:9092")), groups, by_listing,
         details=details, offsets=offsets,
         configs={"payments.settle": Reading(configs(), now - 1)},
         state_since={"payments.settle": now - 185, "legacy.export": now - 7200},

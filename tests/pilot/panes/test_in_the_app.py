@@ -1,0 +1,142 @@
+"""Panes and their dialogs in the whole app: by key, on the group that was selected."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+from textual.widgets import Static
+
+from kgtui.tui.dialogs.explain import ExplainDialog
+from kgtui.tui.dialogs.export import ExportDialog
+from kgtui.tui.panes import AssignmentsPane, OffsetsPane
+from tests.pilot.panes import data
+from tests.pilot.shell import app_on, main_screen, settled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+    from kgtui.tui.app import KgtuiApp
+
+
+async def selected(pilot: Pilot[int], app: KgtuiApp, group: str) -> None:
+    """Put the cursor of the tree on a group."""
+    await settled(pilot)
+    main_screen(app).go_to(group)
+    await settled(pilot)
+    main_screen(app).draw_panes()
+    await pilot.pause()
+    assert main_screen(app).group == group
+
+
+async def said(pilot: Pilot[int], words: str) -> None:
+    """Wait until the export dialog says this."""
+    async with asyncio.timeout(10):
+        while words not in str(pilot.app.screen.query_one("#says", Static).content):
+            await pilot.pause()
+
+
+async def test_explain_by_key_is_about_the_selected_group(tmp_path: Path) -> None:
+    app, watch = app_on(data.company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await selected(pilot, app, "secret.group")
+        await pilot.press("e")
+        await pilot.pause()
+        dialog = app.screen
+        assert isinstance(dialog, ExplainDialog)
+        assert dialog.subject == "secret.group"
+        shown = str(dialog.query_one("#lines", Static).content)
+        assert "GROUP_AUTHORIZATION_FAILED (30)" in shown
+        assert "kafka-acls.sh" in shown
+        watch.publish(data.company(2))
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen is main_screen(app)
+
+
+async def test_explain_fits_small_screens_and_scrolls(tmp_path: Path) -> None:
+    app, _ = app_on(data.company(), tmp_path)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await settled(pilot)
+        await app.push_screen(ExplainDialog.about_group(data.company(), "orders.enrich"))
+        await pilot.pause()
+        box = app.screen.query_one("#box")
+        assert box.region.height <= 20
+        assert box.region.width <= 60
+        scroll = app.screen.query_one("VerticalScroll")
+        await pilot.press("j", "j", "j")
+        await pilot.pause()
+        assert scroll.scroll_offset.y == 3
+
+
+async def test_export_writes_the_group_it_was_opened_for_and_shows_the_path(tmp_path: Path) -> None:
+    app, _ = app_on(data.company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await selected(pilot, app, "payments.settle")
+        await pilot.press("x")
+        await pilot.pause()
+        dialog = app.screen
+        assert isinstance(dialog, ExportDialog)
+        await pilot.press("j")
+        await said(pilot, "Written: ")
+        path = dialog.written
+        assert path is not None
+        assert path.parent == tmp_path / "exports"
+        assert json.loads(path.read_bytes())["group"]["group"] == "payments.settle"
+        assert path.name in str(dialog.query_one("#says", Static).content).replace("\n", "")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen is main_screen(app)
+
+
+async def test_an_export_that_cannot_be_written_says_why(tmp_path: Path) -> None:
+    (tmp_path / "exports").write_text("in the way", encoding="utf-8")
+    app, _ = app_on(data.company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await selected(pilot, app, "payments.settle")
+        await pilot.press("x", "m")
+        await said(pilot, "Nothing was written")
+        dialog = app.screen
+        assert isinstance(dialog, ExportDialog)
+        assert dialog.written is None
+
+
+async def test_pane_keys_work_from_the_tree_too(tmp_path: Path) -> None:
+    app, _ = app_on(data.company(), tmp_path)
+    async with app.run_test(size=(160, 40)) as pilot:
+        await selected(pilot, app, "payments.settle")
+        await pilot.press("4")
+        await settled(pilot)
+        pane = main_screen(app).detail.pane
+        assert isinstance(pane, OffsetsPane)
+        everything = len(pane.table.rows)
+        await pilot.press("l")
+        await pilot.pause()
+        assert 0 < len(pane.table.rows) < everything
+        await pilot.press("3")
+        await settled(pilot)
+        pane_3 = main_screen(app).detail.pane
+        assert isinstance(pane_3, AssignmentsPane)
+        await pilot.press("v")
+        await pilot.pause()
+        assert pane_3.table.columns[0].title == "MEMBER"
+
+
+async def test_snapshots_keep_cursor_and_focus_of_the_pane_in_front(tmp_path: Path) -> None:
+    app, watch = app_on(data.company(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await selected(pilot, app, "orders.enrich")
+        await pilot.press("4", "tab")
+        await settled(pilot)
+        pane = main_screen(app).detail.pane
+        assert isinstance(pane, OffsetsPane)
+        await pilot.press("down", "down", "down")
+        row = pane.table.row
+        for serial in (2, 3):
+            watch.publish(data.company(serial))
+            await settled(pilot)
+        assert pane.table.has_focus
+        assert pane.table.row == row
