@@ -97,12 +97,16 @@ def _enriched(snapshot: Snapshot, read: _Read, ids: Sequence[str], now: float) -
 
 def _summary(group: str, read: _Read, now: float) -> Summary:
     description = read.descriptions.get(group)
-    members = description.members if description is not None else None
     committed, share = read.committed.get(group, ()), read.share.get(group, ())
     lag, uncounted = _lag_of_commits(committed, read.bounds) if committed else _lag_of_shares(share)
-    topics = {row.topic for row in committed} | {row.topic for row in share}
-    if description is not None:
-        topics |= facts.topics_of(description)
+    topics = {row.topic for row in committed or share}
+    if description is None:
+        return Summary(
+            None, lag, uncounted, len(committed) + len(share), tuple(sorted(topics)), (), (), (), now,
+            fault=read.faults.get(group),
+        )  # fmt: skip
+    topics |= facts.topics_of(description)
+    members = description.members
     return Summary(
         None if members is None else len(members),
         lag,
@@ -113,8 +117,8 @@ def _summary(group: str, read: _Read, now: float) -> Summary:
         tuple(sorted({member.host for member in members or ()})),
         tuple(member.member_id for member in members or ()),
         now,
-        description.state if description is not None else None,
-        description.type if description is not None else None,
+        description.state,
+        description.type,
         read.faults.get(group),
     )
 

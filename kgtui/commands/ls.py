@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from asyncio import sleep as pause
 from typing import TYPE_CHECKING
@@ -47,7 +48,15 @@ def run(args: argparse.Namespace) -> int:
     query = _query(" ".join([args.filter, *args.expr]).strip())
     if args.watch is not None and not args.watch > 0:
         raise UsageError("--watch takes a number of seconds above 0")
-    return run_async(_run(args, query))
+    collecting = gc.isenabled()
+    if args.watch is None:
+        # What one look makes lives to the end of it: there is nothing to collect, and 10,000 groups to look at for it.
+        gc.disable()
+    try:
+        return run_async(_run(args, query))
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _query(text: str) -> Query | None:
