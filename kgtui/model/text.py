@@ -15,9 +15,10 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LETTERS = frozenset("nrtxuU\\")
 
 # Drawn as nothing or as a blank although Unicode calls them letters, marks or symbols: Hangul and Khmer fillers, the
-# grapheme joiner, variation selectors (which also change the width of the character before), the empty Braille cell.
+# grapheme joiner, the empty Braille cell; or drawn into the character before, at a width on which no two terminals
+# agree: variation selectors, skin tones.
 _INVISIBLE = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x1D159)).union(
-    range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0)
+    range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0x1F3FB, 0x1F400), range(0xE0100, 0xE01F0)
 )
 
 

@@ -30,6 +30,7 @@ from kgtui.model.text import MOST_MARKS, is_visible, visible
         ("lone\ud800", r"lone\ud800"),
         ("tag\U000e0041", r"tag\U000e0041"),
         ("heart\u2764\ufe0f", "heart\u2764" + r"\ufe0f"),
+        ("hand\U0001f44b\U0001f3fb", "hand\U0001f44b" + r"\U0001f3fb"),
         ("hangul\u3164filler", r"hangul\u3164filler"),
         ("e\u0301", "e\u0301"),
         ("\u0301e", r"\u0301e"),
