@@ -143,6 +143,11 @@ def label(*parts: str | Text | tuple[str, str]) -> Text:
     return Text.assemble(*parts, no_wrap=True, end="")
 
 
+def dotted(words: str) -> str:
+    """Our own ` · ` between words of a cluster, in the mark set in use; each word made visible."""
+    return f" {marks().dot} ".join(plain(word) for word in words.split(" · "))
+
+
 def one_line(value: str, width: int | None = None) -> Text:
     """A message, perhaps a broker's, as one harmless line."""
     return cell(" ".join(value.split()), width)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 
     from kgtui.tui.session import Session
 
-KEY_WIDTH = 14
-TERM_WIDTH = 22
+LEFT_WIDTH = 20
 
 
 class HelpScreen(ModalScreen[None]):
@@ -52,7 +52,7 @@ class HelpScreen(ModalScreen[None]):
         with VerticalScroll(id="sheet") as sheet:
             sheet.border_title = "Keys and filter"
             sheet.border_subtitle = "esc closes"
-            yield Static(self._content(), markup=False)
+            yield Static(markup=False)
 
     def on_mount(self) -> None:
         """Arrows scroll at once."""
@@ -63,43 +63,57 @@ class HelpScreen(ModalScreen[None]):
         sheet = self.query_one("#sheet", VerticalScroll)
         (sheet.scroll_down if where == "down" else sheet.scroll_up)(animate=False)
 
-    def _content(self) -> Content:
+    def on_resize(self) -> None:
+        """Wrap for the new width."""
+        # A layout asked for while this one is under way would be lost.
+        self.call_after_refresh(self._write)
+
+    def _write(self) -> None:
+        width = max(self.query_one("#sheet").scrollable_content_region.width, 30)
         parts: list[tuple[str, str] | str] = []
-        for group in keys.GROUPS:
-            parts.append((f"{group}\n", "bold"))
-            for action in keys.offered(self._session.read_only):
-                if action.group == group:
-                    shown = keys.shown_keys(action, self._session.keymap)
-                    parts += [(f"  {text.pad(shown, KEY_WIDTH)}", "$kg-accent"), f" {action.does}\n"]
+        for title, rows in (*_keys(self._session), ("Marks", _marks()), ("Filter", _terms())):
+            parts.append((f"{title}\n", "bold"))
+            for left, right in rows:
+                parts += _row(left, right, width)
             parts.append("\n")
-        return Content.assemble(*parts, *_marks(), *_terms())
+        parts += [(f"{note}\n", "$kg-muted") for note in NOTES]
+        self.query_one(Static).update(Content.assemble(*parts))
 
 
-def _marks() -> list[tuple[str, str] | str]:
+Rows = list[tuple[str, str]]
+
+
+def _row(left: str, right: str, width: int) -> list[tuple[str, str] | str]:
+    """A key or term, and its meaning wrapped beside it."""
+    room = max(width - LEFT_WIDTH - 3, 12)
+    lines = textwrap.wrap(right, room) or [""]
+    parts: list[tuple[str, str] | str] = [(f"  {text.pad(left, LEFT_WIDTH)} ", "$kg-accent"), f"{lines[0]}\n"]
+    return [*parts, *(f"{' ' * (LEFT_WIDTH + 3)}{line}\n" for line in lines[1:])]
+
+
+def _keys(session: Session) -> list[tuple[str, Rows]]:
+    offered = keys.offered(session.read_only)
+    return [
+        (group, [(keys.shown_keys(a, session.keymap), a.does) for a in offered if a.group == group])
+        for group in keys.GROUPS
+    ]
+
+
+def _marks() -> Rows:
     marks = text.marks()
-    rows = (
+    return [
         (marks.stable, "Stable"),
         (marks.rebalancing, "PreparingRebalance, CompletingRebalance, Assigning, Reconciling"),
         (marks.empty, "Empty"),
         (marks.dead, "Dead"),
         (marks.not_ready, "NotReady"),
-        (marks.odd, "a state that the broker does not tell, or that this version does not know"),
+        (marks.odd, "in place of a state: not told, or not known to this version; of a number: not known yet"),
         (marks.marked, "marked by hand"),
         (marks.fault, "something of the group could not be learned: e explains"),
         (marks.none, "there is none, such as no commit"),
-        (marks.unknown, "not known yet, or it cannot be known"),
         (marks.at_least.strip(), "at least: a part is not known"),
-    )
-    parts: list[tuple[str, str] | str] = [("Marks\n", "bold")]
-    for mark, meaning in rows:
-        parts += [(f"  {text.pad(mark, KEY_WIDTH)}", "$kg-accent"), f" {meaning}\n"]
-    return [*parts, "\n"]
+    ]
 
 
-def _terms() -> list[tuple[str, str] | str]:
-    parts: list[tuple[str, str] | str] = [("Filter\n", "bold")]
-    for row in HELP:
-        parts += [(f"  {text.pad(row.example, TERM_WIDTH)}", "$kg-accent"), f" {row.meaning}\n"]
-    for note in NOTES:
-        parts.append((f"  {note}\n", "$kg-muted"))
-    return parts
+def _terms() -> Rows:
+    return [(row.example, row.meaning) for row in HELP]

@@ -46,7 +46,7 @@ class MainScreen(Screen[None]):
     MainScreen {
         layout: vertical;
         & #body { height: 1fr; }
-        & #left { width: 42%; min-width: 44; max-width: 84; }
+        & #left { width: 40%; min-width: 44; max-width: 84; }
         & GroupTree { height: 1fr; }
         & GroupDetail { width: 1fr; border-left: vkey $panel; }
         &.-narrow #left { width: 1fr; max-width: 100%; }

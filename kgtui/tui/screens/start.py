@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 EXAMPLE = """\
-default = "staging"
-
-[clusters.staging]
-bootstrap = "broker-1.example:9092"
-# command_config = "/path/to/client.properties"   # as Kafka's own tools take it
-# environment = "PROD"; colour = "red"; read_only = true
+  default = "staging"
+  [clusters.staging]
+  bootstrap = "broker-1.example:9092"
+  command_config = "/etc/kafka/client.properties"   # Java's keys
+  environment = "PROD"    # a label; also: colour, read_only
 """
 
 
@@ -46,11 +45,11 @@ class StartScreen(Screen[None]):
         & Static { height: auto; }
         & #tried { color: $kg-warn; margin-top: 1; }
         & #ask { margin-top: 1; }
-        & Input { border: round $kg-muted; height: 3; }
-        & Input:focus { border: round $kg-accent; }
+        & Input { border: none; height: 1; padding: 0 1; background: $panel; }
+        & Input:focus { border: none; }
         & #status { display: none; }
         & #status.-said { display: block; }
-        & #demo { margin-top: 1; }
+        & #demo { margin-top: 1; height: auto; }
         & #file { margin-top: 1; color: $kg-muted; }
     }
     """
@@ -114,15 +113,21 @@ class StartScreen(Screen[None]):
 def _failure(error: KgtuiError) -> str:
     lines = [text.plain(" ".join(str(error).split()), 400)]
     if isinstance(error, UnreachableError):
-        lines += [f"  {text.plain(address, 60)}: {text.plain(why, 200)}" for address, why in error.attempts]
+        lines += _attempts(error.attempts)
     return "\n".join(lines)
 
 
+def _attempts(attempts: tuple[tuple[str, str], ...]) -> list[str]:
+    """A line each; most reasons name the address themselves."""
+    said = [why if why.startswith(address) else f"{address}: {why}" for address, why in attempts]
+    return [f"  {text.marks().fault} {text.plain(' '.join(words.split()), 260)}" for words in said]
+
+
 def _tried(session: Session) -> Content:
-    lines = [f"  {text.plain(address, 60)}: {text.plain(why, 200)}" for address, why in session.tried]
+    lines = _attempts(session.tried)
     return Content("\n".join(["No cluster is configured, and none answered:", *lines]))
 
 
 def _file(session: Session) -> Content:
     where = text.plain(str(session.config_file)) if session.config_file else "config.toml"
-    return Content(f"Or name your clusters in {where}:\n\n{EXAMPLE}\nctrl+c leaves.")
+    return Content(f"Or name your clusters in {where}:\n\n{EXAMPLE}\ntab moves, enter chooses, ctrl+c leaves.")

@@ -90,7 +90,8 @@ def node_line(node: Node, forest: Forest, total: NodeTotal | None, width: int, *
     shown_state = state is not None and state == node.key
     name_width = max(wide.name - len(indent) - 2 - (2 if shown_state else 0), 1)
     total = total or NodeTotal(None, node.count)
-    name = text.plain(node.key, name_width, cut="middle")
+    ours = forest.grouping not in ("topic", "family")
+    name = text.fit(text.dotted(node.key), name_width, cut="middle") if ours else text.plain(node.key, name_width)
     lag = text.lag(total.lag, total.unknown)
     return _joined(
         [

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 MOST_LINES = 3
-_SILENCE = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED"})
+SILENCE = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED"})
+"""Faults of brokers that said nothing; any other is an answer."""
 
 
 class BrokerFaults(Static):
@@ -66,7 +67,7 @@ def broker_line(status: BrokerStatus) -> str:
     where = f"{text.marks().fault} broker {status.node}"
     if status.answered_at is None:
         return f"{where} ({status.address}): never answered: {_words(fault)}"
-    if fault.name not in _SILENCE:
+    if fault.name not in SILENCE:
         return f"{where}: {_words(fault)}"
     why = "" if fault.name == "NO_ANSWER" else f": {_words(fault)}"
     since = f"{where}: no answer for {text.ago(status.answered_at)}"

@@ -80,7 +80,7 @@ class GroupTitle(LineWidget):
             return [("gone", "title--kg-warn")]
         dot = (f" {text.marks().dot} ", "title--quiet")
         state = snapshot.state_of(group)
-        kind = text.plain(kind_name(facts.type_of(snapshot, group), listing.protocol), 24)
+        kind = text.fit(text.dotted(kind_name(facts.type_of(snapshot, group), listing.protocol)), 24)
         found: list[Piece] = [
             (f"{text.state_mark(state)} {text.plain(state or 'state not told', 24)}",
              f"title--{text.state_role(state)}"),
@@ -103,7 +103,8 @@ class GroupDetail(Vertical):
         & TabbedContent { height: 1fr; }
         & ContentTabs, & Tabs { height: 1; }
         & Underline { display: none; }
-        & ContentTab { padding: 0 1; height: 1; color: $kg-muted; }
+        & ContentTab { padding: 0; margin: 0 1 0 0; height: 1; color: $kg-muted; }
+        & Tabs #tabs-list-bar { padding-left: 1; }
         & ContentTab.-active {
             color: $block-cursor-foreground; background: $block-cursor-background; text-style: bold;
         }

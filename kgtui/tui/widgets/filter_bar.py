@@ -39,7 +39,7 @@ class FilterBar(Vertical):
             & > .input--placeholder { color: $kg-muted; }
         }
         & #note { width: auto; padding: 0 1; color: $kg-muted; }
-        & #mistake { display: none; height: auto; max-height: 4; padding: 0 1 0 3; color: $kg-error; }
+        & #mistake { display: none; height: auto; max-height: 6; padding: 0 1 0 3; color: $kg-error; }
         &.-mistaken #mistake { display: block; }
     }
     """

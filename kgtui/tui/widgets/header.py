@@ -9,6 +9,7 @@ from rich.style import Style
 from textual.color import Color, ColorParseError
 
 from kgtui.tui import text
+from kgtui.tui.widgets.broker_faults import SILENCE
 from kgtui.tui.widgets.line import LineWidget, Piece, spread
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ class ClusterHeader(LineWidget):
         """Left and right; the quiet pieces on the right give way on a narrow screen."""
         left, right = self._left(), self._right()
         while right and _cells(left) + _cells(right) + 2 > width:
-            right.pop()
+            polled = right.pop()
+            if not right and _cells(left) + 12 < width:
+                return spread(left, [(polled[0].split(" ")[1], "header--plain"), (" ", "")], width)
         while len(left) > 3 and _cells(left) > width and left[-1][1] == "header--quiet":
             left.pop()
         return spread(left, [*_joined(right), (" ", "")], width)
@@ -110,6 +113,8 @@ class ClusterHeader(LineWidget):
         newest = newest_answer(snapshot)
         if snapshot.answering:
             return ("LIVE", "header--live")
+        if any(s.fault is not None and s.fault.name not in SILENCE for s in snapshot.brokers.values()):
+            return ("REFUSED", "header--error")
         if newest is not None:
             return (f"NO ANSWER {text.ago(newest)}", "header--error")
         return ("NO ANSWER", "header--error") if snapshot.faults else ("CONNECTING", "header--warn")
