@@ -82,6 +82,16 @@ class Java:
         tail = self.log.read_text(encoding="utf-8", errors="replace")[-4000:]
         return JavaFailedError(f"{self.log.name} ({state}): {what}; end of {self.log}:\n{tail}")
 
+    def end(self, timeout: float) -> None:
+        """Closes the standard input of a program that ends with it, and waits until it has.
+
+        Raises:
+            subprocess.TimeoutExpired: it goes on.
+        """
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout)
+
     def stop(self) -> None:
         """Ends the process at once: what it has on disk is thrown away anyway."""
         self._process.kill()

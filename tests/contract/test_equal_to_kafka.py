@@ -6,6 +6,7 @@ import asyncio
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -13,15 +14,19 @@ from kgtui.admin import connect
 from kgtui.admin.reading import read_groups
 from kgtui.cli import main
 from kgtui.model.group import Listing
+from kgtui.model.offsets import lags
+from tests.brokers.process import Java
 from tests.contract import as_kafka_prints
 from tests.contract.kafka_tools import rows, run_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from kgtui.admin.reading import GroupsRead
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupListing
+    from tests.brokers.cluster import Cluster
     from tests.brokers.live import Live
     from tests.contract.as_kafka_prints import Prints
     from tests.contract.kafka_tools import Row
@@ -191,6 +196,51 @@ def test_ls_sums_what_kafkas_tools_print(told: Told, capfdbinary: pytest.Capture
             cells = [row.get("LAG") or row["OFFSET-LAG"] for row in table if row["GROUP"] == group]
             known = [max(int(cell), 0) for cell in cells if cell != "-"]
             assert (listed[group]["lag"], listed[group]["lag_unknown"]) == (sum(known), 0), (words, group)
+
+
+async def test_partitions_that_a_streams_group_never_committed(broker_431: Cluster, tmp_path: Path) -> None:
+    """Kafka's streams tool counts from the log's start; we say that there is no commit, and have no lag."""
+    group = topic = "streams-that-never-read"
+    broker_431.create_topic(topic, 2)
+    broker_431.produce(topic, 10, 0)
+    broker_431.produce(topic, 4, 1)
+    broker_431.delete_records(topic, 0, before=3)
+    arguments = [broker_431.bootstrap, group, topic]
+    member = Java(broker_431.version, "PausedStreams.java", arguments, tmp_path / "streams.log")
+    try:
+        member.wait_for("READY", 90)
+        (printed,) = run_tools(
+            broker_431, [("StreamsGroupCommand", "--describe", "--group", group, "--offsets", "--verbose")]
+        )
+        async with connect([broker_431.bootstrap]) as admin:
+            read = await read_groups(admin, {group: Listing("streams", "streams", "Stable", 1)}, timeout=30)
+            ours = as_kafka_prints.from_python(read, await admin.cluster()).offsets
+            member.end(60)
+            (outcome,) = await admin.delete_groups([group])
+    finally:
+        member.stop()
+    assert outcome.ok
+    found = {(row["GROUP"], row["TOPIC"], row["PARTITION"]): row for row in rows(printed.out)}
+    assert {key[2]: row["OFFSET-LAG"] for key, row in found.items()} == {"0": "7", "1": "4"}
+    assert found.keys() == ours.keys()
+    for key, row in found.items():
+        assert row == {title: ours[key][title] for title in row}
+    told = {row.partition: (row.lag, row.reason) for row in lags(read.offsets[group])}
+    assert told == {0: (None, "no commit"), 1: (None, "no commit")}
+
+
+def test_connect_workers_run_what_their_rest_interface_says(told: Told) -> None:
+    """Kafka's tools refuse groups of Connect: the REST interface, at the address we tell, says what the worker runs."""
+    (member,) = told.read.descriptions["connect-cluster"].members or ()
+    worker = member.connect
+    assert worker is not None
+    assert worker.url.startswith("http://127.0.0.1:")
+    with urlopen(f"{worker.url}connectors?expand=status", timeout=30) as answer:  # noqa: S310 - a worker of ours
+        running = {name: found["status"] for name, found in json.load(answer).items()}
+    assert worker.connectors == tuple(running)
+    assert dict(worker.tasks) == {name: tuple(task["id"] for task in found["tasks"]) for name, found in running.items()}
+    places = [place["worker_id"] for found in running.values() for place in (found["connector"], *found["tasks"])]
+    assert {f"http://{place}/" for place in places} == {worker.url}
 
 
 def run_json(words: list[str], told: Told, capfdbinary: pytest.CaptureFixture[bytes]) -> dict[str, Any]:
