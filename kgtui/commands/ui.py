@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -33,6 +34,9 @@ def run_demo(args: argparse.Namespace, options: Options) -> int:
 
 def _start(args: argparse.Namespace, demo: Options | None) -> int:
     """What is wrong on the command line is said before the screen is taken. Raises `UsageError`."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        # Textual reads keys from stdin and draws on stderr.
+        raise UsageError("the screen needs a terminal on stdin and stderr; for scripts there are kgtui ls and kgtui show")
     if args.filter:
         from kgtui.model.query import parse
 

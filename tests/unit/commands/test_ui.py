@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -115,3 +117,14 @@ async def test_a_demo_ends_with_the_screen() -> None:
         info = await session.admin.cluster(timeout=10)
         assert len(info.brokers) == 3
     assert await ui._tried(Target("demo", tuple(session.target.bootstrap.split(",")))) != ()
+
+
+def test_without_a_terminal_the_screen_is_refused_with_what_to_use_instead() -> None:
+    """As in a pipe, in cron, or with stderr sent to a file: the frames would go there."""
+    refused = subprocess.run(
+        [sys.executable, "-m", "kgtui", "demo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 2
+    assert "needs a terminal" in refused.stderr
+    assert "kgtui ls" in refused.stderr
+    assert refused.stdout == ""
