@@ -36,7 +36,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
     """What is wrong on the command line is said before the screen is taken. Raises `UsageError`."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         # Textual reads keys from stdin and draws on stderr.
-        raise UsageError("the screen needs a terminal on stdin and stderr; for scripts there are kgtui ls and kgtui show")
+        raise UsageError("the screen needs a terminal on stdin and stderr; for scripts take kgtui ls or kgtui show")
     if args.filter:
         from kgtui.model.query import parse
 
