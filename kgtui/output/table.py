@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 GAP = "  "
+WIDEST = 120
+"""Cells that a column is padded to at most: one id of 32,000 characters would make every other line as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,10 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
     shown, odd = _harmless([*titles, *rows])
     if not shown:
         return ""
-    widths = [max((odd.get(cell) or len(cell) for cell in cells), default=0) for cells in zip(*shown, strict=True)]
+    widths = [
+        min(max((odd.get(cell) or len(cell) for cell in cells), default=0), WIDEST)
+        for cells in zip(*shown, strict=True)
+    ]
     if odd:
         return "".join(_line(columns, cells, widths, indent, odd) for cells in shown)
     # One format for all lines: a hundred thousand of them take no time.
