@@ -97,8 +97,10 @@ class OverviewPane(Pane):
         )
         lines = lay_out(parts, width)
         if fresh or lines != self._lines:
+            # Ages change with every snapshot; a layout each time would draw the whole screen again.
+            taller = fresh or len(lines) != len(self._lines)
             self._lines = lines
-            self.query_one("#fields", Static).update(ink(lines))
+            self.query_one("#fields", Static).update(ink(lines), layout=taller)
         if fresh:
             scroll.scroll_home(animate=False)
 
