@@ -22,11 +22,10 @@ from kgtui.actions.plan import plan
 from kgtui.actions.results import Results
 from kgtui.actions.state_folder import StateFolder
 from kgtui.errors import KgtuiError
-from kgtui.tui import text
 from kgtui.tui.dialogs.delete_lines import DeleteTable, about, allowed_words, commands, lines_of
 from kgtui.tui.dialogs.delete_result import DeleteResult
 from kgtui.tui.panes.base import ink
-from kgtui.tui.panes.cells import ERROR, MUTED, Cell
+from kgtui.tui.panes.cells import ERROR, MUTED, Cell, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -150,7 +149,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     def _title(self) -> tuple[Cell, ...]:
         if len(self.groups) != 1:
             return (Cell(f"Delete {len(self.groups):,} groups?", ERROR),)
-        return Cell("Delete group ", ERROR), Cell(text.plain(self.groups[0], 90, cut="middle")), Cell(" ?", ERROR)
+        return Cell("Delete group ", ERROR), Cell(fitted(self.groups[0], 90, cut="middle")), Cell(" ?", ERROR)
 
     @work(exclusive=True, group="delete", exit_on_error=False)
     async def _make_plan(self) -> None:

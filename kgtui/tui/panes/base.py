@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from kgtui.tui.panes.cells import shown
+from kgtui.tui.panes.cells import shown, wrap
 from kgtui.tui.panes.notices import notices
 
 if TYPE_CHECKING:
@@ -36,6 +36,29 @@ class Notice(Static):
     Notice.-said { display: block; }
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: list[tuple[Cell, ...]] = []
+        self._shape = (0, 0)
+
+    def say(self, said: list[tuple[Cell, ...]]) -> None:
+        """Show these lines, wrapped; no lines hide the notice."""
+        if said != self._said:
+            self._said = said
+            self._write()
+
+    def on_resize(self) -> None:
+        # A layout asked for while this one is under way would be lost.
+        self.call_after_refresh(self._write)
+
+    def _write(self) -> None:
+        self.set_class(bool(self._said), "-said")
+        width = max(16, self.size.width or 80)
+        lines = [piece for line in self._said for piece in wrap(line, width)]
+        # Ages grow with every snapshot, and a layout draws the whole screen again: only for more lines or fewer.
+        self.update(ink(lines), layout=(width, len(lines)) != self._shape)
+        self._shape = (width, len(lines))
+
 
 class Pane(Vertical):
     """One view of one group."""
@@ -60,7 +83,6 @@ class Pane(Vertical):
         self.group: str | None = None
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
-        self._said: list[tuple[Cell, ...]] | None = None
         self.command_config: str | None = None
         """Path of the client properties, for the equivalent command."""
         self.series: SeriesStore | None = None
@@ -149,12 +171,7 @@ class Pane(Vertical):
         self.draw(prepared, fresh=fresh)
 
     def _say(self, lines: list[tuple[Cell, ...]]) -> None:
-        if lines == self._said:
-            return
-        self._said = lines
-        notice = self.query_one(Notice)
-        notice.set_class(bool(lines), "-said")
-        notice.update(ink(lines))
+        self.query_one(Notice).say(lines)
 
 
 def ink(lines: Iterable[Iterable[Cell]]) -> Content:

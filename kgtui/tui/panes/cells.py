@@ -129,7 +129,7 @@ def wrap(cells: Iterable[Cell], width: int) -> list[tuple[Cell, ...]]:
                 if used and used + cell_len(said.rstrip()) > width:
                     lines.append([])
                     used = 0
-                if not used:
+                if not used and len(lines) > 1:
                     said = said.lstrip()
                 _add(lines[-1], said, cell.role)
                 used += cell_len(said)

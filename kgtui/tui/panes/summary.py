@@ -37,6 +37,7 @@ class SummaryLine(Static):
         super().__init__()
         self._cells: tuple[Cell, ...] = ()
         self._hint = ""
+        self._shape = (0, 0)
 
     def say(self, cells: tuple[Cell, ...], *, hint: str = "") -> None:
         """Show these cells, and the keys that help where there is room; nothing hides the line."""
@@ -51,7 +52,10 @@ class SummaryLine(Static):
     def _write(self) -> None:
         self.set_class(bool(self._cells), "-said")
         width = max(16, self.size.width or 80)
-        self.update(ink(hinted(wrap(self._cells, width), self._hint, width)))
+        lines = hinted(wrap(self._cells, width), self._hint, width)
+        # A layout draws the whole screen again: only for more lines or fewer.
+        self.update(ink(lines), layout=(width, len(lines)) != self._shape)
+        self._shape = (width, len(lines))
 
 
 def hinted(lines: list[tuple[Cell, ...]], hint: str, width: int) -> list[tuple[Cell, ...]]:
