@@ -7,8 +7,8 @@ import os
 from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING
 
-from kgtui.commands.crash import redact
 from kgtui.config import state_dir
+from kgtui.model.redaction import redact
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:

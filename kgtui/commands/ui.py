@@ -34,15 +34,15 @@ def run_demo(args: argparse.Namespace, options: Options) -> int:
 
 def _start(args: argparse.Namespace, demo: Options | None) -> int:
     """What is wrong on the command line is said before the screen is taken. Raises `UsageError`."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        # Textual reads keys from stdin and draws on stderr.
-        raise UsageError("the screen needs a terminal on stdin and stderr; for scripts take kgtui ls or kgtui show")
     if args.filter:
         from kgtui.model.query import parse
 
         parse(args.filter)
     if args.interval is not None and not 0 < args.interval < float("inf"):
         raise UsageError("--interval takes a number of seconds above 0")
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        # Textual reads keys from stdin and draws on stderr.
+        raise UsageError("the screen needs a terminal on stdin and stderr; for scripts take kgtui ls or kgtui show")
     from kgtui.commands.logs import start_log
 
     start_log(debug=args.debug)

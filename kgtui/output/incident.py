@@ -17,6 +17,7 @@ from kgtui.model import command_line
 from kgtui.model.assignment import assignment_of
 from kgtui.model.explanation import faults_of
 from kgtui.model.group import kind_of, listing_of
+from kgtui.model.redaction import redact
 from kgtui.output import machine
 from kgtui.output.group import group_object
 from kgtui.output.incident_markdown import markdown
@@ -30,17 +31,8 @@ if TYPE_CHECKING:
 
 Format = Literal["markdown", "json"]
 
-REMOVED = "[removed]"
 MOST_NEIGHBOURS = 50
 """Groups on the same topics that are named; the rest are counted."""
-
-# No repetition before the word that matters: an id of 32,000 characters must not cost its square.
-_URL_USER = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/\s@]+@")
-_KEYED = re.compile(
-    r"""((?:password|passwd|secret|token|credential|jaas\.config|api[._-]?key)[\w.-]*["']?\s*[=:]\s*)"""
-    r"""("[^"]*"|'[^']*'|[^\s,;&]+)""",
-    re.IGNORECASE,
-)
 
 
 def incident(snapshot: Snapshot, group: str, *, version: str, command_config: str | None = None) -> dict[str, Any]:
@@ -72,11 +64,6 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
         "command": line.text,
     }
     return dict(_map(found, redact))
-
-
-def redact(text: str) -> str:
-    """The text without user names in URLs and without what follows the name of a secret."""
-    return _KEYED.sub(rf"\1{REMOVED}", _URL_USER.sub(rf"\1{REMOVED}@", text))
 
 
 def render(found: dict[str, Any], form: Format) -> bytes:

@@ -126,8 +126,7 @@ class KgtuiApp(App[int]):
     def _handle_exception(self, error: Exception) -> None:
         """A defect: write a report, and leave without Textual's traceback, which prints local variables."""
         if not isinstance(error, crash.CrashedError):
-            report = crash.write_report(error, self.session.state_folder)
-            crashed = crash.CrashedError(error, report)
+            crashed = crash.crashed(error, self.session.state_folder)
             crashed.__cause__ = error
             error = crashed
         super()._handle_exception(error)

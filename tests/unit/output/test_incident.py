@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.model.members import ConnectWorker
+from kgtui.model.redaction import REMOVED, redact
 from kgtui.model.snapshot import Reading, Snapshot, Summary
-from kgtui.output.incident import REMOVED, file_stem, incident, redact, render, write
+from kgtui.output.incident import file_stem, incident, render, write
 from kgtui.output.incident_markdown import code, fenced, markdown
 from tests.pilot.panes.data import HOSTILE, company, connect
 

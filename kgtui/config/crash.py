@@ -1,0 +1,41 @@
+"""A report of a defect of ours in the state folder: where and in what versions, without any value of a variable."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+import traceback
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+import kgtui
+from kgtui.model.redaction import redact
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LIBRARIES = ("textual", "rich", "aiokafka", "msgspec")
+
+
+def report_of(error: BaseException, command: str) -> str:
+    """Versions, the command without its values, and the stack with its source lines but no local variables."""
+    lines = [
+        f"kgtui {kgtui.__version__}, Python {platform.python_version()}, {platform.platform()}",
+        ", ".join(f"{name} {metadata.version(name)}" for name in _LIBRARIES),
+        f"TERM={os.environ.get('TERM', '')} COLORTERM={os.environ.get('COLORTERM', '')}",
+        f"command: {command}",
+        "",
+        *traceback.format_exception(error),
+    ]
+    return redact("\n".join(line.rstrip("\n") for line in lines)) + "\n"
+
+
+def write_report(error: BaseException, folder: Path, command: str) -> Path:
+    """Write a report, readable by its owner only. Raises OSError."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / f"crash-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}.txt"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(report_of(error, command))
+    return path
