@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kgtui.admin.deadline import Deadline
+from kgtui.errors import UnreachableError
+from kgtui.model.answer import fault_of
 from kgtui.model.group import CONSUMER, SHARE, STREAMS
 from kgtui.model.members import partitions_read
 from kgtui.model.offsets import GroupOffsets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from kgtui.admin.base import GroupAdmin
-    from kgtui.model.answer import Fault
+    from kgtui.model.answer import Answer, Fault
     from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
@@ -95,8 +97,11 @@ async def with_logs(
     known: Mapping[TopicPartition, PartitionBounds] = {}
     faults: tuple[Fault, ...] = ()
     if wanted:
-        answer = await admin.partition_bounds(wanted, timeout=timeout)
-        known, faults = answer.rows, answer.faults
+        try:
+            answer = await admin.partition_bounds(wanted, timeout=timeout)
+            known, faults = answer.rows, answer.faults
+        except UnreachableError as error:  # the positions are known all the same
+            faults = (fault_of(error),)
     offsets: dict[str, GroupOffsets] = {}
     for group, commits in read.committed.items():
         bounds = _bounds(((row.topic, row.partition) for row in commits), known)
@@ -108,17 +113,29 @@ async def with_logs(
     return offsets, faults
 
 
-async def read_groups(admin: GroupAdmin, groups: Mapping[str, Listing], *, timeout: float) -> GroupsRead:
+async def read_groups(
+    admin: GroupAdmin,
+    groups: Mapping[str, Listing],
+    *,
+    timeout: float,
+    tell: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
+) -> GroupsRead:
     """Describe groups and read their offsets and logs. Never raises for a group that fails.
 
     Args:
         groups: id → newest listing.
         timeout: seconds for the whole.
+        tell: given the descriptions as soon as they are there: logs may be led by a broker that does not answer.
     """
     deadline = Deadline(timeout)
-    described, read = await asyncio.gather(
-        admin.describe_groups(list(groups), timeout=timeout), read_offsets(admin, groups, timeout=timeout)
-    )
+
+    async def describe() -> Answer[Mapping[str, GroupDescription]]:
+        answer = await admin.describe_groups(list(groups), timeout=timeout)
+        if tell is not None:
+            tell(answer)
+        return answer
+
+    described, read = await asyncio.gather(describe(), read_offsets(admin, groups, timeout=timeout))
     offsets, faults = await with_logs(admin, read, described.rows, timeout=deadline.left())
     others = tuple(fault for fault in (*described.faults, *read.faults, *faults) if fault.group is None)
     return GroupsRead(described.rows, offsets, _by_group(described.faults), _by_group(read.faults), others)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from kgtui.admin.reading import read_groups
@@ -10,19 +11,26 @@ from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.reading import GroupsRead
+    from kgtui.model.answer import Answer
+    from kgtui.model.group import GroupDescription
     from kgtui.model.series import SeriesStore
     from kgtui.monitor.clockwork import Clockwork
     from kgtui.monitor.options import MonitorOptions
     from kgtui.monitor.store import Store
     from kgtui.monitor.summarising import Summariser
 
+_PATIENCE = 0.25  # seconds that a read goes on for a group that is not selected any more
+
 
 class FocusTier:
-    """Keeps what is looked at fresh. The selected group is read alone, so that no other can hold it up."""
+    """Keeps what is looked at fresh. The selected group is read alone, and each coordinator's part of the view.
+
+    So no broker holds up what others answer; descriptions are shown before offsets, which need more brokers.
+    """
 
     def __init__(
         self,
@@ -44,6 +52,7 @@ class FocusTier:
         self._selected: str | None = None
         self._visible: tuple[str, ...] = ()
         self._configs_of: str | None = None
+        self._under_way: set[str] = set()
         self._wake_selected = asyncio.Event()
         self._wake_visible = asyncio.Event()
 
@@ -65,30 +74,59 @@ class FocusTier:
 
     async def run(self) -> None:
         """Until cancelled."""
-        await asyncio.gather(self._follow_selected(), self._follow_visible())
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._follow_selected(), name="read the selected group")
+            tasks.create_task(self._follow_visible(tasks), name="read the groups in view")
 
     async def _follow_selected(self) -> None:
         while True:
             self._wake_selected.clear()
             group = self._selected
             if group is not None and group in self._store.groups:
-                await self._read([group])
-                if group == self._configs_of:
-                    await self._read_configs(group)
+                await self._unless_woken(self._read_selected(group))
             await self._clock.pause_for(self._clock.interval, wake=self._wake_selected)
 
-    async def _follow_visible(self) -> None:
+    async def _unless_woken(self, work: Coroutine[object, object, None]) -> None:
+        """Until done, or a moment after something else was selected: a silent coordinator holds up no other."""
+        reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
+        try:
+            await asyncio.wait((reading, woken), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((reading,), timeout=_PATIENCE)
+            if reading.done():
+                reading.result()
+        finally:
+            for task in (reading, woken):
+                task.cancel()
+            await asyncio.gather(reading, woken, return_exceptions=True)
+
+    async def _read_selected(self, group: str) -> None:
+        await self._read([group])
+        if group == self._configs_of:
+            await self._read_configs(group)
+
+    async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
+        """Start a read of what each coordinator has in view, of nothing that is still being read."""
         while True:
             self._wake_visible.clear()
-            groups = [group for group in self._visible if group in self._store.groups]
-            if groups:
-                await self._read(groups)
+            brokers: dict[int, list[str]] = defaultdict(list)
+            for group in self._visible:
+                if group in self._store.groups and group not in self._under_way:
+                    brokers[self._store.groups[group].coordinator].append(group)
+            for node, groups in brokers.items():
+                self._under_way.update(groups)
+                tasks.create_task(self._read_visible(groups), name=f"read groups in view of broker {node}")
             await self._clock.pause_for(self._clock.interval, wake=self._wake_visible)
+
+    async def _read_visible(self, groups: Sequence[str]) -> None:
+        try:
+            await self._read(groups)
+        finally:
+            self._under_way.difference_update(groups)
 
     async def _read(self, groups: Sequence[str]) -> None:
         listed = {group: self._store.groups[group] for group in groups}
         try:
-            read = await read_groups(self._admin, listed, timeout=self._options.timeout)
+            read = await read_groups(self._admin, listed, timeout=self._options.timeout, tell=self._take_descriptions)
         except KgtuiError as error:
             for group in groups:
                 self._store.put_fault(group, fault_of(error), ("details", "offsets"))
@@ -97,26 +135,25 @@ class FocusTier:
                 self._take(group, read)
         self._changed()
 
+    def _take_descriptions(self, answer: Answer[Mapping[str, GroupDescription]]) -> None:
+        for group, description in answer.rows.items():
+            self._store.put_detail(group, description)
+        for fault in answer.faults:
+            if fault.group is not None:
+                self._store.put_fault(fault.group, fault, ("details",))
+        self._changed()
+
     def _take(self, group: str, read: GroupsRead) -> None:
         store, now = self._store, self._clock.now()
-        if group not in store.groups:
-            return
         description, offsets = read.descriptions.get(group), read.offsets.get(group)
-        if description is not None:
-            store.put_detail(group, description)
         if offsets is not None:
             store.put_offsets(group, offsets)
         fault = read.fault(group)
         if fault is None:
             store.clear_fault(group)
         else:
-            parts = [
-                part
-                for part, faults in (("details", read.describe_faults), ("offsets", read.offset_faults))
-                if group in faults
-            ]
-            store.put_fault(group, fault, parts)
-        if description is not None or offsets is not None:
+            store.put_fault(group, fault, ("offsets",) if group in read.offset_faults else ())
+        if group in store.groups and (description is not None or offsets is not None):
             summary = self._summariser.summary(description, offsets, fault, now)
             store.put_summary(group, summary)
             self._series.add(group, now, summary.lag, summary.members)

@@ -192,6 +192,8 @@ class Store:
         self._keep_reading(self.configs, "configs", group, value)
 
     def _keep_reading(self, part: OrderedDict[str, Reading[T]], name: str, group: str, value: T) -> None:
+        if group not in self.groups:  # deleted while it was read
+            return
         part[group] = Reading(value, self._clock())
         part.move_to_end(group)
         self._note(name, group)
@@ -201,6 +203,8 @@ class Store:
 
     def put_fault(self, group: str, fault: Fault, parts: Sequence[str] = ()) -> None:
         """Remember why a group could not be read; values read before are kept and carry the fault."""
+        if group not in self.groups:
+            return
         for name in parts:
             part: OrderedDict[str, Reading[object]] = getattr(self, name)
             if group in part:
@@ -212,6 +216,8 @@ class Store:
 
     def put_config_fault(self, group: str, fault: Fault) -> None:
         """Remember why configs could not be read; an empty reading carries the fault where there is none yet."""
+        if group not in self.groups:
+            return
         last = self.configs.get(group)
         self.configs[group] = Reading(last.value if last else (), last.at if last else self._clock(), fault)
         self._note("configs", group)

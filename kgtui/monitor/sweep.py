@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from kgtui.admin.reading import read_groups
@@ -13,7 +12,7 @@ from kgtui.model.group import DEAD, EMPTY
 from kgtui.monitor.options import PAUSE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.reading import GroupsRead
@@ -43,50 +42,53 @@ class SweepTier:
         self._options = options
         self._clock = clockwork
         self._changed = changed
+        self._sweeps: dict[int, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Until cancelled."""
-        while True:
-            started = self._clock.now()
-            brokers: dict[int, list[str]] = defaultdict(list)
-            for group in self._in_turn():
-                brokers[self._store.groups[group].coordinator].append(group)
-            if brokers:
-                await asyncio.gather(*(self._sweep_broker(ids, len(brokers)) for ids in brokers.values()))
-                await self._clock.pause_for(self._options.sweep_pause - (self._clock.now() - started))
-            else:
+        """Until cancelled. Each coordinator has a sweep of its own: a slow one holds up only its own groups."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                for node in {listing.coordinator for listing in self._store.by_listing} - self._sweeps.keys():
+                    self._sweeps[node] = tasks.create_task(self._sweep_broker(node), name=f"sweep of broker {node}")
                 await self._clock.pause_for(min(1.0, self._options.sweep_pause))
 
-    def _in_turn(self) -> Iterator[str]:
-        """Every group, working ones before Empty ones."""
-        by_listing = sorted(self._store.by_listing.items(), key=lambda item: item[0].state in (EMPTY, DEAD))
-        for _, ids in by_listing:
-            yield from ids
+    async def _sweep_broker(self, node: int) -> None:
+        """One coordinator's groups, again and again, at its share of the rate, until it has none."""
+        options = self._options
+        while groups := self._in_turn(node):
+            started = self._clock.now()
+            for start in range(0, len(groups), options.sweep_batch):
+                began = self._clock.now()
+                batch = [group for group in groups[start : start + options.sweep_batch] if group in self._store.groups]
+                read = not batch or await self._read(batch)
+                # One that fails is left alone for a while; the groups that come after have their turn all the same.
+                pause = len(batch) * len(self._sweeps) / options.sweep_rate if read else options.sweep_pause
+                await self._clock.pause_for(pause - (self._clock.now() - began))
+            await self._clock.pause_for(options.sweep_pause - (self._clock.now() - started))
+        del self._sweeps[node]
 
-    async def _sweep_broker(self, groups: Sequence[str], brokers: int) -> None:
-        """One broker's groups, in batches, at its share of the rate: a slow broker holds up only its own."""
-        size = self._options.sweep_batch
-        for start in range(0, len(groups), size):
-            batch = [group for group in groups[start : start + size] if group in self._store.groups]
-            began = self._clock.now()
-            if batch:
-                await self._read(batch)
-            share = self._options.sweep_rate / brokers
-            await self._clock.pause_for(len(batch) / share - (self._clock.now() - began))
+    def _in_turn(self, node: int) -> list[str]:
+        """Every group of a coordinator, working ones before Empty ones."""
+        mine = [(listing, ids) for listing, ids in self._store.by_listing.items() if listing.coordinator == node]
+        mine.sort(key=lambda item: item[0].state in (EMPTY, DEAD))
+        return [group for _, ids in mine for group in ids]
 
-    async def _read(self, groups: Sequence[str]) -> None:
+    async def _read(self, groups: Sequence[str]) -> bool:
+        """Read a batch; False when its coordinator told nothing at all, not even an error."""
         listed = {group: self._store.groups[group] for group in groups}
         try:
             read = await read_groups(self._admin, listed, timeout=self._options.timeout)
         except KgtuiError as error:
             for group in groups:
                 self._store.put_fault(group, fault_of(error))
-        else:
-            for start in range(0, len(groups), _SOME):
-                for group in groups[start : start + _SOME]:
-                    self._take(group, read)
-                await asyncio.sleep(PAUSE)
+            self._changed()
+            return False
+        for start in range(0, len(groups), _SOME):
+            for group in groups[start : start + _SOME]:
+                self._take(group, read)
+            await asyncio.sleep(PAUSE)
         self._changed()
+        return bool(read.descriptions) or any(fault.code is not None for fault in read.describe_faults.values())
 
     def _take(self, group: str, read: GroupsRead) -> None:
         fault = read.fault(group)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -14,9 +15,11 @@ from kgtui.monitor import Monitor, MonitorOptions
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
+    from kgtui.model.answer import Answer
     from kgtui.model.cluster import ClusterInfo
+    from kgtui.model.group import GroupDescription
     from kgtui.model.snapshot import Snapshot
 
 FAST = MonitorOptions(
@@ -82,7 +85,7 @@ async def test_what_is_looked_at_is_read_in_full_at_once(admin: ScriptedAdmin) -
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.look_at("orders", ["tasks"])
-        snapshot = await until(monitor, lambda s: {"orders", "tasks"} <= s.details.keys())
+        snapshot = await until(monitor, lambda s: {"orders", "tasks"} <= s.offsets.keys())
     assert snapshot.details["orders"].value.member_count == 1
     assert snapshot.offsets["tasks"].value.share[0].lag == 4
     series = monitor.series.get("orders")
@@ -102,6 +105,53 @@ async def test_a_silent_broker_ages_only_its_own_groups(admin: ScriptedAdmin) ->
         admin.broken.clear()
         monitor.refresh()
         await until(monitor, lambda s: s.answering == 3)
+
+
+@pytest.fixture
+def silent(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> ScriptedAdmin:
+    """A cluster whose broker 2 lists its groups, and answers nothing else for ever."""
+    describe = admin.describe_groups
+
+    async def describe_groups(
+        groups: Iterable[str], *, timeout: float = 30.0
+    ) -> Answer[Mapping[str, GroupDescription]]:
+        asked = list(groups)
+        if any(admin.groups[group].coordinator == 2 for group in asked):
+            await asyncio.Event().wait()
+        return await describe(asked, timeout=timeout)
+
+    monkeypatch.setattr(admin, "describe_groups", describe_groups)
+    return admin
+
+
+async def test_a_silent_coordinator_holds_up_neither_the_view_nor_the_next_selection(silent: ScriptedAdmin) -> None:
+    async with watching(silent, replace(FAST, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)) as monitor:
+        monitor.look_at("billing", ["billing", "tasks"])
+        snapshot = await until(monitor, lambda s: "tasks" in s.details)
+        monitor.look_at("orders", ["billing", "tasks"])
+        await until(monitor, lambda s: "orders" in s.details)
+        await until(monitor, lambda s: s.details["tasks"].at > snapshot.details["tasks"].at)
+    assert "billing" not in monitor.snapshot.details
+
+
+async def test_a_silent_coordinator_holds_up_no_other_sweep(silent: ScriptedAdmin) -> None:
+    async with watching(silent) as monitor:
+        snapshot = await until(monitor, lambda s: s.swept == 2)
+        await until(monitor, lambda s: s.summaries["orders"].at > snapshot.summaries["orders"].at)
+
+
+async def test_groups_are_described_while_their_logs_are_waited_for(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def partition_bounds(partitions: object, *, timeout: float = 30.0) -> NoReturn:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(admin, "partition_bounds", partition_bounds)
+    async with watching(admin) as monitor:
+        monitor.look_at("orders")
+        snapshot = await until(monitor, lambda s: "orders" in s.details)
+    assert "orders" not in snapshot.offsets
 
 
 async def test_a_forbidden_group_does_not_empty_the_others(admin: ScriptedAdmin) -> None:

@@ -140,24 +140,18 @@ async def test_a_removed_group_takes_all_that_was_known_of_it_along() -> None:
     store.put_fault("a", Fault("X", "x"))
     await store.take_list(1, ListingDelta({}, ["a"]), first=False)
     snapshot = store.snapshot()
-    assert not (
-        snapshot.groups
-    )
-    assert not (
-        snapshot.summaries
-    )
-    assert not (
-        snapshot.details
-    )
-    assert not (
-        snapshot.group_faults
-    )
-    assert not (
-        snapshot.by_listing
-    )
+    assert not (snapshot.groups)
+    assert not (snapshot.summaries)
+    assert not (snapshot.details)
+    assert not (snapshot.group_faults)
+    assert not (snapshot.by_listing)
 
 
 async def test_what_comes_late_for_a_removed_group_is_dropped() -> None:
     store = Store(keep=10)
     store.put_summary("gone", SUMMARY)
-    assert store.snapshot().summaries == {}
+    store.put_detail("gone", GroupDescription("gone", "consumer", "consumer", "Stable", 1))
+    store.put_fault("gone", Fault("GROUP_ID_NOT_FOUND", "gone", 69, group="gone"))
+    store.put_config_fault("gone", Fault("NO_ANSWER", "configs: no answer", group="gone"))
+    snapshot = store.snapshot()
+    assert (snapshot.summaries, snapshot.details, snapshot.group_faults, snapshot.configs) == ({}, {}, {}, {})
