@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.admin.routing import EXCHANGE_ERRORS, PAUSE_FIRST
 from kgtui.client.pool import Lane
+from kgtui.errors import UnreachableError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.offsets import PartitionBounds, TopicPartition
 from kgtui.protocol.codes import Reaction, lookup
@@ -68,7 +69,14 @@ class BoundsReader:
         last: bool,
     ) -> list[TopicPartition]:
         """Ask once; returns the partitions whose leader must be looked up again."""
-        leaders = await self._pool.find_leaders({topic for topic, _ in todo}, timeout=deadline.left(), refresh=refresh)
+        try:
+            topics = {topic for topic, _ in todo}
+            leaders = await self._pool.find_leaders(topics, timeout=deadline.left(), refresh=refresh)
+        except UnreachableError as error:
+            if not bounds:
+                raise
+            faults[None, error.fault_name] = fault_of(error)
+            return []
         by_node: dict[int, list[TopicPartition]] = defaultdict(list)
         again: list[TopicPartition] = []
         for tp in todo:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.admin.decoding import DECODERS, classic_group
 from kgtui.admin.faults import not_supported
-from kgtui.admin.routing import Batch
+from kgtui.admin.routing import EXCHANGE_ERRORS, Batch
 from kgtui.errors import UnsupportedError
 from kgtui.model.group import CLASSIC, CONSUMER, DEAD, SHARE, STREAMS, GroupDescription, canonical_state
 from kgtui.protocol.messages import (
@@ -75,17 +75,17 @@ class Describer:
         self._type_of = type_of
 
     async def send(self, node: int, groups: Sequence[str], deadline: Deadline, lane: Lane) -> Batch[GroupDescription]:
-        """Describe `groups`, all coordinated by `node`. Raises `ClientError` when the broker does not answer."""
+        """Describe `groups`, all coordinated by `node`."""
         batch: Batch[GroupDescription] = Batch()
         searches = {group: _Search(self._order(group)) for group in groups}
-        while searches:
-            asked = self._next_round(searches)
-            if not asked:
-                break
-            for group_type, names in asked.items():
-                await self._ask(node, group_type, names, searches, batch, deadline, lane)
-        if searches:
-            await self._settle_by_list(node, searches, batch, deadline, lane)
+        try:
+            while asked := self._next_round(searches):
+                for group_type, names in asked.items():
+                    await self._ask(node, group_type, names, searches, batch, deadline, lane)
+            if searches:
+                await self._settle_by_list(node, searches, batch, deadline, lane)
+        except EXCHANGE_ERRORS as error:
+            batch.error = error  # what was described before it is kept
         return batch
 
     def _order(self, group: str) -> list[str]:

@@ -6,8 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from kgtui.admin.faults import not_supported
-from kgtui.admin.routing import Batch
+from kgtui.admin.routing import EXCHANGE_ERRORS, Batch
 from kgtui.errors import DeadlineError, UnsupportedError
+from kgtui.model.answer import fault_of
 from kgtui.model.offsets import CommittedOffset, ShareOffset
 from kgtui.protocol.fast import decode_offset_fetch
 from kgtui.protocol.messages import DESCRIBE_SHARE_GROUP_OFFSETS, OFFSET_FETCH
@@ -53,10 +54,13 @@ class OffsetReader:
             await self._one_by_one(node, groups, version, batch, deadline, lane)
             return batch
         start = 0
-        while start < len(groups):
-            size = self._fit.get(node, GROUPS)
-            await self._many(node, groups[start : start + size], version, batch, deadline, lane)
-            start += size
+        try:
+            while start < len(groups):
+                size = self._fit.get(node, GROUPS)
+                await self._many(node, groups[start : start + size], version, batch, deadline, lane)
+                start += size
+        except EXCHANGE_ERRORS as error:
+            batch.error = error  # what came before it is kept
         return batch
 
     async def _many(
@@ -75,9 +79,12 @@ class OffsetReader:
             reply: Reply[OffsetFetchAnswer] = await self._pool.call(
                 node, OFFSET_FETCH, request, timeout=patience, lane=lane, version=version, decode=decode_offset_fetch
             )
-        except DeadlineError:
-            if len(groups) == 1 or deadline.over:
+        except DeadlineError as error:
+            if deadline.over:
                 raise
+            if len(groups) == 1:
+                batch.faults[groups[0]] = fault_of(error, broker=node, group=groups[0])
+                return
             half = len(groups) // 2
             await self._many(node, groups[:half], version, batch, deadline, lane)
             await self._many(node, groups[half:], version, batch, deadline, lane)
@@ -106,15 +113,19 @@ class OffsetReader:
         async def one(group: str) -> None:
             request: dict[str, Any] = {"GroupId": group, "Topics": None}
             async with gate:
-                reply: Reply[OffsetFetchAnswer] = await self._pool.call(
-                    node,
-                    OFFSET_FETCH,
-                    request,
-                    timeout=deadline.left(),
-                    lane=lane,
-                    version=version,
-                    decode=decode_offset_fetch,
-                )
+                try:
+                    reply: Reply[OffsetFetchAnswer] = await self._pool.call(
+                        node,
+                        OFFSET_FETCH,
+                        request,
+                        timeout=deadline.left(),
+                        lane=lane,
+                        version=version,
+                        decode=decode_offset_fetch,
+                    )
+                except EXCHANGE_ERRORS as error:
+                    batch.error = error
+                    return
             _settle_committed(batch, group, reply.value["Groups"][0])
 
         await asyncio.gather(*(one(group) for group in groups))

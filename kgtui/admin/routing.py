@@ -41,17 +41,23 @@ RECONNECTS = 2  # lost connections to the same coordinator before its groups are
 
 @dataclass(slots=True)
 class Batch(Generic[T]):
-    """The results of one batch: each group in exactly one of the three.
+    """The results of one batch: each group in at most one of the first three.
 
     Attributes:
         rows: what was learned.
         codes: group → `(error code, broker's message)`; retriable ones are resubmitted.
         faults: group → a fault that is final.
+        error: what kept all other groups from being answered.
     """
 
     rows: dict[str, T] = field(default_factory=dict)
     codes: dict[str, tuple[int, str | None]] = field(default_factory=dict)
     faults: dict[str, Fault] = field(default_factory=dict)
+    error: KgtuiError | None = None
+
+    def lacks(self, groups: Iterable[str]) -> list[str]:
+        """Those of `groups` that nothing is known of."""
+        return [g for g in groups if g not in self.rows and g not in self.codes and g not in self.faults]
 
 
 @dataclass(slots=True)
@@ -126,7 +132,13 @@ class Router:
             self._pool.forget_coordinator(group)
         todo.moved.clear()
         todo.again = {}
-        found = await self._pool.find_coordinators(todo.groups, timeout=deadline.left())
+        try:
+            found = await self._pool.find_coordinators(todo.groups, timeout=deadline.left())
+        except UnreachableError as unreachable:
+            if not todo.rows and not todo.faults:
+                raise
+            todo.faults |= {group: fault_of(unreachable, group=group) for group in todo.groups}
+            return
         for group, error in found.errors.items():
             todo.faults[group] = fault_of(error, group=group)
         by_node: dict[int, list[str]] = defaultdict(list)
@@ -139,15 +151,17 @@ class Router:
         ]
         results = await asyncio.gather(*(self._send(send, node, names, deadline) for node, names in chunks))
         for (node, names), result in zip(chunks, results, strict=True):
-            if isinstance(result, Batch):
-                todo.rows.update(result.rows)
-                todo.faults.update(result.faults)
-                for group, (code, message) in result.codes.items():
-                    self._sort_code(
-                        todo, group, code, fault_of_code(code, message=message, broker=node, group=group, asked=asked)
-                    )
+            todo.rows.update(result.rows)
+            todo.faults.update(result.faults)
+            for group, (code, message) in result.codes.items():
+                self._sort_code(
+                    todo, group, code, fault_of_code(code, message=message, broker=node, group=group, asked=asked)
+                )
+            lacking = result.lacks(names)
+            if result.error is not None:
+                self._sort_error(todo, node, lacking, result.error, repeat)
             else:
-                self._sort_error(todo, node, names, result, repeat)
+                todo.faults |= {group: _not_named(group, node, asked) for group in lacking}
 
     async def _send(
         self,
@@ -155,11 +169,11 @@ class Router:
         node: int,
         names: Sequence[str],
         deadline: Deadline,
-    ) -> Batch[T] | KgtuiError:
+    ) -> Batch[T]:
         try:
             return await send(node, names, deadline)
         except EXCHANGE_ERRORS as error:
-            return error
+            return Batch(error=error)
 
     def _sort_code(self, todo: _Pending, group: str, code: int, fault: Fault) -> None:
         reaction = lookup(code).reaction
@@ -182,3 +196,7 @@ class Router:
                 todo.again[group] = fault
             else:
                 todo.faults[group] = fault
+
+
+def _not_named(group: str, node: int, asked: str) -> Fault:
+    return Fault("NO_ANSWER", f"{asked}: the broker's answer does not name this group", broker=node, group=group)

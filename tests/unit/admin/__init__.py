@@ -1,0 +1,1 @@
+"""What is asked of brokers, against brokers that are functions."""

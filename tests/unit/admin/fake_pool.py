@@ -1,0 +1,151 @@
+"""A pool whose brokers are functions: for tests of what is built on top of connections, without any.
+
+What a function answers is encoded and decoded again by the message tables of the version in use, so that a test cannot
+answer what no broker could.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kgtui.client.bootstrap import BrokerAddress, ClusterView
+from kgtui.client.coordinators import Found
+from kgtui.client.leaders import Leaders
+from kgtui.client.options import Lane
+from kgtui.client.pool import Pool, Reply
+from kgtui.client.security import PLAINTEXT
+from kgtui.errors import ClientError, UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kgtui.protocol.schema import Api
+
+
+class Sent(NamedTuple):
+    """One request."""
+
+    node: int
+    api: str
+    version: int
+    fields: dict[str, Any]
+    timeout: float
+    lane: Lane
+
+
+@dataclass
+class FakePool(Pool):
+    """See the module.
+
+    Attributes:
+        answers: API name → what to answer a request: fields, or an exception to raise; may be async.
+        versions: API name, or `(API name, node)` → highest version; None is not supported.
+        coordinators: group → node, 1 if not named; an exception is an error of that group.
+        leaders: `(topic, partition)` → node, 1 if not named; a negative number is −error code.
+        sent: every request, in order.
+        looked_up: every look for coordinators, for leaders: what was asked for.
+    """
+
+    answers: dict[str, Callable[[Sent], Any]] = field(default_factory=dict)
+    versions: dict[str | tuple[str, int], int | None] = field(default_factory=dict)
+    coordinators: dict[str, int | ClientError] = field(default_factory=dict)
+    leaders: dict[tuple[str, int] | str, int] = field(default_factory=dict)
+    partitions: int = 4
+    nodes: tuple[int, ...] = (1, 2, 3)
+    sent: list[Sent] = field(default_factory=list)
+    looked_up: list[list[str]] = field(default_factory=list)
+    leaders_looked_up: list[tuple[list[str], bool]] = field(default_factory=list)
+    unreachable: list[Exception] = field(default_factory=list)
+    learned: dict[str, int] = field(default_factory=dict)
+    seeds: tuple[str, ...] = ("127.0.0.1:9092",)
+
+    def __post_init__(self) -> None:
+        self.security = PLAINTEXT
+
+    async def close(self) -> None:
+        pass
+
+    async def metadata(self, *, timeout: float, refresh: bool = False) -> ClusterView:
+        brokers = {node: BrokerAddress(node, "127.0.0.1", 9091 + node, None) for node in self.nodes}
+        return ClusterView("fake", self.nodes[0], brokers, {})
+
+    async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = Lane.BULK) -> int:
+        highest = self.versions.get((api.name, node), self.versions.get(api.name, api.high))
+        if highest is None:
+            raise UnsupportedError(f"broker {node} has no {api.name}", broker=node)
+        return highest
+
+    async def call(  # type: ignore[override]
+        self,
+        node: int,
+        api: Api,
+        value: dict[str, Any],
+        *,
+        timeout: float,
+        lane: Lane = Lane.BULK,
+        version: int | None = None,
+        decode: Callable[[int, bytes], Any] | None = None,
+    ) -> Reply[Any]:
+        used = await self.version(node, api, timeout=timeout, lane=lane) if version is None else version
+        api.request.encode(used, value)
+        sent = Sent(node, api.name, used, value, timeout, lane)
+        self.sent.append(sent)
+        answer = self.answers[api.name](sent)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if isinstance(answer, Exception):
+            raise answer
+        body = api.response.encode(used, answer)
+        return Reply(node, used, (decode or api.response.decode)(used, body), 1.0)
+
+    async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Found[str]:
+        names = list(groups)
+        self.looked_up.append([name for name in names if name not in self.learned])
+        if self.unreachable:
+            raise self.unreachable.pop()
+        found: Found[str] = Found()
+        for group in names:
+            node = self.learned.get(group, self.coordinators.get(group, 1))
+            if isinstance(node, ClientError):
+                found.errors[group] = node
+            else:
+                found.nodes[group] = self.learned[group] = node
+        return found
+
+    def learn_coordinators(self, groups: Iterable[str], node: int) -> None:
+        self.learned.update(dict.fromkeys(groups, node))
+
+    def forget_coordinator(self, group: str) -> None:
+        self.learned.pop(group, None)
+
+    async def find_leaders(self, topics: Iterable[str], *, timeout: float, refresh: bool = False) -> Leaders:
+        names = sorted(topics)
+        self.leaders_looked_up.append((names, refresh))
+        if self.unreachable:
+            raise self.unreachable.pop()
+        found = Leaders()
+        for topic in names:
+            if topic in self.leaders:
+                found.errors[topic] = -self.leaders[topic]
+                continue
+            for part in range(self.partitions):
+                node = self.leaders.get((topic, part), 1)
+                if node < 0:
+                    found.errors[topic, part] = -node
+                else:
+                    found.nodes[topic, part] = node
+        return found
+
+    def of(self, api: str) -> list[Sent]:
+        """The requests of one API."""
+        return [sent for sent in self.sent if sent.api == api]
+
+    def per_node(self, api: str) -> dict[int, int]:
+        """Node → number of requests of one API."""
+        counts: dict[int, int] = defaultdict(int)
+        for sent in self.of(api):
+            counts[sent.node] += 1
+        return dict(counts)

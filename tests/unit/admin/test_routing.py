@@ -1,0 +1,280 @@
+"""Work about groups: to their coordinators in batches, again where they moved, and never twice where it must not be."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.admin import routing
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.kafka import KafkaGroupAdmin
+from kgtui.admin.routing import RECONNECTS, Batch, Router
+from kgtui.errors import (
+    BrokerError,
+    ConnectError,
+    DeadlineError,
+    DecodeError,
+    DisconnectedError,
+    KgtuiError,
+    UnreachableError,
+    UnsupportedError,
+)
+from tests.unit.admin.fake_pool import FakePool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kgtui.model.answer import Answer
+    from tests.unit.admin.fake_pool import Sent
+
+MOVED, LOADING, NOT_AVAILABLE, FORBIDDEN, NEWER = 16, 14, 15, 30, 31_999
+OK = 0
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Resubmit at once."""
+    monkeypatch.setattr(routing, "PAUSE_FIRST", 0.0001)
+    monkeypatch.setattr(routing, "PAUSE_MOST", 0.0001)
+
+
+class Script:
+    """A way to send that answers each group by its own script: error codes, exceptions, None for no row at all."""
+
+    def __init__(self, scripts: dict[str, list[int | KgtuiError | None]]) -> None:
+        self.scripts = scripts
+        self.sent: list[tuple[int, list[str]]] = []
+
+    async def __call__(self, node: int, names: Sequence[str], deadline: Deadline) -> Batch[str]:
+        self.sent.append((node, list(names)))
+        batch: Batch[str] = Batch()
+        raised: KgtuiError | None = None
+        for name in names:
+            left = self.scripts[name]
+            step = left.pop(0) if len(left) > 1 else left[0]
+            if isinstance(step, KgtuiError):
+                raised = step
+            elif step:
+                batch.codes[name] = (step, None)
+            elif step == OK:
+                batch.rows[name] = f"{name} by {node}"
+        if raised is not None:
+            raise raised
+        return batch
+
+    def times(self, name: str) -> int:
+        """How often a group was sent."""
+        return sum(names.count(name) for _, names in self.sent)
+
+
+async def run(
+    pool: FakePool, script: Script, *, timeout: float = 5, size: int = 100, repeat: bool = True
+) -> Answer[dict[str, str]]:
+    return await Router(pool).run(
+        list(script.scripts), script, deadline=Deadline(timeout), size=size, asked="describe", repeat=repeat
+    )
+
+
+async def test_groups_go_to_their_coordinators_in_batches() -> None:
+    names = [f"g{number:02}" for number in range(25)]
+    pool = FakePool(coordinators={name: number % 2 + 1 for number, name in enumerate(names)})
+    script = Script({name: [OK] for name in names})
+    answer = await run(pool, script, size=5)
+    assert list(answer.rows) == names
+    assert answer.rows["g03"] == "g03 by 2"
+    assert [len(groups) for _, groups in script.sent] == [5, 5, 3, 5, 5, 2]
+    assert answer.coverage.groups == (25, 25)
+
+
+async def test_a_group_asked_for_twice_is_sent_once() -> None:
+    script = Script({"a": [OK]})
+    answer = await Router(FakePool()).run(["a", "a"], script, deadline=Deadline(5), size=9, asked="describe")
+    assert (script.sent, answer.coverage.groups) == ([(1, ["a"])], (1, 1))
+
+
+@pytest.mark.parametrize("code", [MOVED, NOT_AVAILABLE])
+async def test_a_moved_group_is_looked_up_again_and_the_others_are_not_asked_twice(code: int) -> None:
+    pool = FakePool(coordinators={"moved": 1, "stays": 1})
+    script = Script({"moved": [code, OK], "stays": [OK]})
+
+    async def send(node: int, names: Sequence[str], deadline: Deadline) -> Batch[str]:
+        pool.coordinators["moved"] = 3
+        return await script(node, names, deadline)
+
+    answer = await Router(pool).run(["moved", "stays"], send, deadline=Deadline(5), size=9, asked="describe")
+    assert answer.rows == {"moved": "moved by 3", "stays": "stays by 1"}
+    assert script.sent == [(1, ["moved", "stays"]), (3, ["moved"])]
+    assert pool.looked_up == [["moved", "stays"], ["moved"]]
+
+
+async def test_a_loading_coordinator_is_asked_again_without_a_look() -> None:
+    pool = FakePool()
+    script = Script({"a": [LOADING, LOADING, OK]})
+    answer = await run(pool, script)
+    assert (list(answer.rows), script.times("a")) == (["a"], 3)
+    assert pool.looked_up == [["a"], [], []]
+
+
+async def test_a_coordinator_that_loads_for_ever_is_a_fault_at_the_deadline() -> None:
+    script = Script({"a": [LOADING], "b": [OK]})
+    answer = await run(FakePool(), script, timeout=0.05)
+    (fault,) = answer.faults
+    assert (fault.name, fault.code, fault.group, fault.broker) == ("COORDINATOR_LOAD_IN_PROGRESS", LOADING, "a", 1)
+    assert fault.message.startswith("describe: ")
+    assert script.times("a") > 2
+    assert (list(answer.rows), script.times("b")) == (["b"], 1)
+
+
+async def test_a_refusal_and_a_code_of_a_newer_broker_are_final() -> None:
+    script = Script({"forbidden": [FORBIDDEN], "newer": [NEWER], "fine": [OK]})
+    answer = await run(FakePool(), script)
+    assert [(fault.group, fault.name) for fault in answer.faults] == [
+        ("forbidden", "GROUP_AUTHORIZATION_FAILED"),
+        ("newer", f"UNKNOWN_{NEWER}"),
+    ]
+    assert len(script.sent) == 1
+    assert answer.coverage.groups == (1, 3)
+
+
+@pytest.mark.parametrize("error", [DisconnectedError("broke", broker=2), ConnectError("refused", broker=2)])
+async def test_after_a_lost_connection_the_coordinator_is_found_again_a_few_times(error: KgtuiError) -> None:
+    pool = FakePool(coordinators={"a": 2})
+    script = Script({"a": [error]})
+    answer = await run(pool, script)
+    assert script.times("a") == RECONNECTS + 1
+    assert pool.looked_up == [["a"]] * (RECONNECTS + 1)
+    assert [(fault.group, fault.broker, fault.name) for fault in answer.faults] == [("a", 2, error.fault_name)]
+    answer = await run(pool, Script({"a": [error, OK]}))
+    assert list(answer.rows) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DeadlineError("late"),
+        UnsupportedError("too old"),
+        DecodeError("damaged"),
+        UnreachableError("gone"),
+        BrokerError("no", code=29, name="TOPIC_AUTHORIZATION_FAILED"),
+    ],
+)
+async def test_any_other_failed_exchange_is_a_fault_of_its_groups_only(error: KgtuiError) -> None:
+    pool = FakePool(coordinators={"a": 1, "b": 1, "c": 2})
+    script = Script({"a": [error], "b": [OK], "c": [OK]})
+    answer = await run(pool, script)
+    assert list(answer.rows) == ["c"]
+    assert [(fault.group, fault.name, fault.broker) for fault in answer.faults] == [
+        ("a", error.fault_name, 1),
+        ("b", error.fault_name, 1),
+    ]
+    assert len(script.sent) == 2
+
+
+async def test_what_came_before_an_error_inside_a_batch_is_kept() -> None:
+    async def send(node: int, names: Sequence[str], deadline: Deadline) -> Batch[str]:
+        return Batch(rows={names[0]: "known"}, codes={names[1]: (FORBIDDEN, "no")}, error=DeadlineError("late"))
+
+    answer = await Router(FakePool()).run("abc", send, deadline=Deadline(5), size=9, asked="describe")
+    assert answer.rows == {"a": "known"}
+    assert [(fault.group, fault.name) for fault in answer.faults] == [
+        ("b", "GROUP_AUTHORIZATION_FAILED"),
+        ("c", "NO_ANSWER"),
+    ]
+
+
+async def test_a_group_that_the_answer_leaves_out_is_a_fault() -> None:
+    answer = await run(FakePool(), Script({"a": [OK], "b": [None]}))
+    (fault,) = answer.faults
+    assert (fault.group, fault.name, fault.broker) == ("b", "NO_ANSWER", 1)
+    assert "does not name" in fault.message
+
+
+async def test_a_group_without_a_coordinator_is_a_fault_of_its_own() -> None:
+    error = BrokerError("no coordinator", code=NOT_AVAILABLE, name="COORDINATOR_NOT_AVAILABLE")
+    script = Script({"a": [OK], "b": [OK]})
+    answer = await run(FakePool(coordinators={"b": error}), script)
+    assert (list(answer.rows), [fault.group for fault in answer.faults]) == (["a"], ["b"])
+    assert script.times("b") == 0
+
+
+async def test_only_a_cluster_of_which_nothing_was_learned_is_unreachable() -> None:
+    gone = UnreachableError("nothing answers", (("127.0.0.1:9092", "refused"),))
+    with pytest.raises(UnreachableError):
+        await run(FakePool(unreachable=[gone]), Script({"a": [OK]}))
+    pool = FakePool()
+    script = Script({"moved": [MOVED], "known": [OK]})
+
+    async def send(node: int, names: Sequence[str], deadline: Deadline) -> Batch[str]:
+        pool.unreachable = [gone]
+        return await script(node, names, deadline)
+
+    answer = await Router(pool).run(["moved", "known"], send, deadline=Deadline(5), size=9, asked="describe")
+    assert list(answer.rows) == ["known"]
+    assert [(fault.group, fault.name) for fault in answer.faults] == [("moved", "UNREACHABLE")]
+
+
+@pytest.mark.parametrize(
+    ("error", "times"),
+    [(DisconnectedError("lost"), 1), (DeadlineError("late"), 1), (ConnectError("refused"), RECONNECTS + 1)],
+)
+async def test_what_must_not_be_repeated_is_sent_again_only_if_it_never_left(error: KgtuiError, times: int) -> None:
+    script = Script({"a": [error]})
+    answer = await run(FakePool(), script, repeat=False)
+    assert script.times("a") == times
+    assert [fault.name for fault in answer.faults] == [error.fault_name]
+
+
+async def test_what_must_not_be_repeated_follows_a_group_that_moved() -> None:
+    script = Script({"a": [MOVED, LOADING, OK]})
+    answer = await run(FakePool(), script, repeat=False)
+    assert (list(answer.rows), script.times("a")) == (["a"], 3)
+
+
+async def test_a_delete_whose_answer_is_lost_is_uncertain_and_never_sent_again() -> None:
+    def answer(sent: Sent) -> Any:
+        pool.coordinators["moved"] = 3
+        code = MOVED if sent.node == 1 else OK
+        if sent.node == 2:
+            return DisconnectedError("lost", broker=2)
+        names = [name for name in sent.fields["GroupsNames"] if name != "left out"]
+        return {"Results": [{"GroupId": name, "ErrorCode": code} for name in reversed(names)]}
+
+    pool = FakePool(coordinators={"moved": 1, "lost": 2, "fine": 3, "left out": 3}, answers={"DeleteGroups": answer})
+    outcomes = await KafkaGroupAdmin(pool).delete_groups(["lost", "moved", "fine", "left out"])
+    assert [(row.group, row.ok, row.uncertain) for row in outcomes] == [
+        ("lost", False, True),
+        ("moved", True, False),
+        ("fine", True, False),
+        ("left out", False, True),
+    ]
+    assert pool.per_node("DeleteGroups") == {1: 1, 2: 1, 3: 2}
+
+
+steps = st.sampled_from([OK, MOVED, LOADING, FORBIDDEN, NEWER, None]) | st.sampled_from(
+    [DisconnectedError("lost"), ConnectError("refused"), DeadlineError("late"), UnreachableError("gone")]
+)
+
+
+@given(
+    scripts=st.dictionaries(st.text(max_size=3), st.lists(steps, min_size=1, max_size=4), max_size=8),
+    nodes=st.lists(st.integers(1, 3), min_size=8, max_size=8),
+    size=st.integers(1, 4),
+    repeat=st.booleans(),
+)
+def test_every_group_ends_as_a_row_or_as_a_fault(
+    scripts: dict[str, list[int | KgtuiError | None]], nodes: list[int], size: int, repeat: bool
+) -> None:
+    """Whatever brokers do: each group exactly once, in the order asked for, and a row is never thrown away."""
+    # Each script ends in something final, so that no run has to wait for its deadline.
+    script = Script({name: [*some, OK] for name, some in scripts.items()})
+    pool = FakePool(coordinators=dict(zip(scripts, nodes, strict=False)))
+    answer = asyncio.run(run(pool, script, size=size, repeat=repeat))
+    faults = [fault.group for fault in answer.faults]
+    assert sorted([*answer.rows, *map(str, faults)]) == sorted(scripts)
+    assert list(answer.rows) == [name for name in scripts if name in answer.rows]
+    assert answer.coverage.groups == (len(answer.rows), len(scripts))
+    assert all(len(names) <= size for _, names in script.sent)
