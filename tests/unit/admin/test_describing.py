@@ -1,0 +1,254 @@
+"""Describes: the RPC of a group's type, what is tried next, and what proves nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.admin.kafka import KafkaGroupAdmin
+from kgtui.errors import ConnectError, DisconnectedError
+from tests.unit.admin.fake_pool import FakePool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kgtui.model.answer import Answer
+    from kgtui.model.group import GroupDescription
+    from tests.unit.admin.fake_pool import Sent
+
+RPC = {
+    "ConsumerGroupDescribe": "consumer",
+    "DescribeGroups": "classic",
+    "ShareGroupDescribe": "share",
+    "StreamsGroupDescribe": "streams",
+}
+NEWER = {"AssignmentEpoch": 1, "GroupEpoch": 1, "AuthorizedOperations": -2147483648}
+HOSTILE = ["[/red]", "two\nlines\r\n", "\x1b[31m", "a\x00b", "", " ", "x" * 32_000, "🚀", "\u202e"]
+
+
+class Cluster:
+    """Brokers with groups of every type, which answer as Kafka's do.
+
+    Args:
+        groups: group → (type, state); a type that is not Kafka's yet is listed and described by nothing.
+        disabled: RPCs that are there and switched off.
+        pool: see `FakePool`.
+    """
+
+    def __init__(self, groups: Mapping[str, tuple[str, str]], *, disabled: tuple[str, ...] = (), **pool: Any) -> None:
+        self.groups = dict(groups)
+        self.disabled = disabled
+        self.codes: dict[str, int] = {}
+        answers = {"ListGroups": self.list, **dict.fromkeys(RPC, self.describe)}
+        self.pool = FakePool(**{"answers": answers, "nodes": (1,)} | pool)
+        self.admin = KafkaGroupAdmin(self.pool)
+
+    def list(self, sent: Sent) -> dict[str, Any]:
+        """ListGroups."""
+        return {
+            "Groups": [
+                {
+                    "GroupId": name,
+                    "ProtocolType": "consumer" if kind == "classic" else kind,
+                    **({"GroupState": state} if sent.version >= 4 else {}),
+                    **({"GroupType": kind} if sent.version >= 5 else {}),
+                }
+                for name, (kind, state) in self.groups.items()
+            ]
+        }
+
+    def describe(self, sent: Sent) -> dict[str, Any]:
+        """Any of the four."""
+        names: list[str] = sent.fields["Groups" if sent.api == "DescribeGroups" else "GroupIds"]
+        return {"Groups": [self._row(sent, name) for name in reversed(names)]}
+
+    def _row(self, sent: Sent, name: str) -> dict[str, Any]:
+        kind, state = self.groups.get(name, ("", "Dead"))
+        classic = sent.api == "DescribeGroups"
+        row: dict[str, Any] = {"GroupId": name, "GroupState": state if kind == RPC[sent.api] else "", "Members": []}
+        row |= {"ProtocolType": "consumer", "ProtocolData": "range"} if classic else NEWER
+        if sent.api == "StreamsGroupDescribe":
+            row["Topology"] = None
+        if sent.api in self.disabled:
+            return row | {"ErrorCode": 35}
+        if code := self.codes.get(name):
+            return row | {"ErrorCode": code}
+        if kind == RPC[sent.api]:
+            return row
+        if classic and sent.version < 6:
+            return row | {"GroupState": "Dead", "ProtocolType": "", "ProtocolData": ""}
+        words = f"Group {name} is not a {RPC[sent.api]} group." if kind else f"Group {name} not found."
+        message = {"ErrorMessage": words} if not classic or sent.version >= 6 else {}
+        return row | {"ErrorCode": 69, "GroupState": "Dead" if classic else ""} | message
+
+
+def kinds(answer: Answer[Mapping[str, GroupDescription]]) -> dict[str, tuple[str, str, bool]]:
+    return {name: (row.type, row.state, row.authoritative) for name, row in answer.rows.items()}
+
+
+ALL = {"c": ("consumer", "Stable"), "k": ("classic", "Stable"), "s": ("share", "Empty"), "t": ("streams", "NotReady")}
+
+
+async def test_listed_groups_are_described_by_one_request_each_type() -> None:
+    cluster = Cluster(ALL)
+    await cluster.admin.list_groups()
+    answer = await cluster.admin.describe_groups(ALL)
+    assert kinds(answer) == {name: (*told, True) for name, told in ALL.items()}
+    assert {sent.api: sent.fields.get("GroupIds") or sent.fields["Groups"] for sent in cluster.pool.sent[1:]} == {
+        "ConsumerGroupDescribe": ["c"],
+        "DescribeGroups": ["k"],
+        "ShareGroupDescribe": ["s"],
+        "StreamsGroupDescribe": ["t"],
+    }
+
+
+async def test_types_are_found_out_for_groups_never_listed() -> None:
+    answer = await Cluster(ALL).admin.describe_groups([*ALL, "nope"])
+    assert kinds(answer) == {name: (*told, True) for name, told in ALL.items()}
+    assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
+
+
+@pytest.mark.parametrize("version", [0, 5, 6])
+async def test_a_type_remembered_from_a_list_proves_nothing(version: int) -> None:
+    """A group deleted and made again under another type is described as what it is now."""
+    cluster = Cluster({"g": ("classic", "Empty"), "h": ("consumer", "Empty")}, versions={"DescribeGroups": version})
+    await cluster.admin.list_groups()
+    cluster.groups |= {"g": ("consumer", "Stable"), "h": ("classic", "Stable")}
+    answer = await cluster.admin.describe_groups(["g", "h"])
+    assert kinds(answer) == {"g": ("consumer", "Stable", True), "h": ("classic", "Stable", True)}
+
+
+async def test_a_type_from_a_newer_broker_survives_the_list_and_cannot_be_described() -> None:
+    cluster = Cluster({"future": ("swarm", "Swarming"), "k": ("classic", "Stable")})
+    (future, _) = (await cluster.admin.list_groups()).rows
+    assert (future.type, future.protocol, future.state, future.kind) == ("swarm", "swarm", "Swarming", "other")
+    answer = await cluster.admin.describe_groups(["future", "k"])
+    assert list(answer.rows) == ["k"]
+    (fault,) = answer.faults
+    assert (fault.name, fault.group, fault.code) == ("NOT_SUPPORTED", "future", None)
+    assert "swarm" in fault.message
+
+
+async def test_a_state_of_a_newer_broker_is_kept_as_written() -> None:
+    cluster = Cluster({"a": ("classic", "Hibernating"), "b": ("consumer", "preparingREBALANCE")})
+    assert {row.group: row.state for row in (await cluster.admin.list_groups()).rows} == {
+        "a": "Hibernating",
+        "b": "PreparingRebalance",
+    }
+    answer = await cluster.admin.describe_groups(["a", "b"])
+    assert [row.state for row in answer.rows.values()] == ["Hibernating", "PreparingRebalance"]
+
+
+async def test_an_unknown_error_code_is_a_fault_of_its_group() -> None:
+    cluster = Cluster(ALL)
+    cluster.codes = {"c": 31_999, "s": 30}
+    await cluster.admin.list_groups()
+    answer = await cluster.admin.describe_groups(ALL)
+    assert list(answer.rows) == ["k", "t"]
+    assert [(fault.group, fault.name, fault.code) for fault in answer.faults] == [
+        ("c", "UNKNOWN_31999", 31_999),
+        ("s", "GROUP_AUTHORIZATION_FAILED", 30),
+    ]
+
+
+@pytest.mark.parametrize("how", ["switched off", "too old"])
+async def test_a_listed_group_whose_rpc_is_not_there_is_not_supported(how: str) -> None:
+    """Neither an error nor Dead nor gone; every other type is described all the same."""
+    rpcs = ("ShareGroupDescribe", "StreamsGroupDescribe")
+    cluster = Cluster(ALL, disabled=rpcs) if how == "switched off" else Cluster(ALL, versions=dict.fromkeys(rpcs))
+    for _ in range(2):  # without a list, then with one
+        answer = await cluster.admin.describe_groups(ALL)
+        assert list(answer.rows) == ["c", "k"]
+        assert [(fault.group, fault.name, fault.code) for fault in answer.faults] == [
+            ("s", "NOT_SUPPORTED", None),
+            ("t", "NOT_SUPPORTED", None),
+        ]
+        await cluster.admin.list_groups()
+
+
+async def test_dead_of_an_old_describe_is_looked_up_in_the_list() -> None:
+    """What is not listed is not found; what is listed is told as listed, which nobody may act on."""
+    versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4, "ConsumerGroupDescribe": None}
+    versions |= dict.fromkeys(["ShareGroupDescribe", "StreamsGroupDescribe"])
+    cluster = Cluster({"dying": ("classic", "Dead")}, versions=versions)
+    answer = await cluster.admin.describe_groups(["dying", "nope"])
+    assert kinds(answer) == {"dying": ("classic", "Dead", False)}
+    assert answer.rows["dying"].members is None
+    assert [(fault.group, fault.name) for fault in answer.faults] == [("nope", "GROUP_ID_NOT_FOUND")]
+
+
+@pytest.mark.parametrize("version", [5, 6])
+async def test_hostile_ids_are_described_and_missed_like_others(version: int) -> None:
+    cluster = Cluster(dict.fromkeys(HOSTILE, ("classic", "Empty")), versions={"DescribeGroups": version})
+    answer = await cluster.admin.describe_groups(HOSTILE)
+    assert kinds(answer) == dict.fromkeys(HOSTILE, ("classic", "Empty", True))
+    absent = [f"{name}?" for name in HOSTILE]
+    answer = await Cluster({}, versions={"DescribeGroups": version}).admin.describe_groups(absent)
+    assert [(fault.group, fault.code) for fault in answer.faults] == [(name, 69) for name in absent]
+
+
+async def test_the_empty_id_goes_to_the_classic_rpc_alone() -> None:
+    """ConsumerGroupDescribe of 3.9 fails every group of a request in which one has no id."""
+    cluster = Cluster({"": ("classic", "Empty"), "c": ("consumer", "Stable")})
+    assert list((await cluster.admin.describe_groups(["", "c"])).rows) == ["", "c"]
+    assert {sent.api for sent in cluster.pool.sent if "" in sent.fields.get("GroupIds", [])} == set()
+
+
+async def test_a_broker_before_2_3_is_not_asked_for_permissions() -> None:
+    versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 2, "ListGroups": 2}
+    cluster = Cluster({"k": ("classic", "Stable")}, versions=versions)
+    found = (await cluster.admin.describe_groups(["k"])).rows["k"]
+    assert (found.operations, found.source) == (None, "DescribeGroups v2")
+
+
+async def test_a_connection_lost_at_the_second_rpc_costs_only_what_was_still_open() -> None:
+    cluster = Cluster(ALL)
+    cluster.pool.answers["DescribeGroups"] = lambda _: ConnectError("refused", broker=1)
+    answer = await cluster.admin.describe_groups(["c", "k"])
+    assert list(answer.rows) == ["c"]
+    assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
+
+
+async def test_states_and_types_that_old_brokers_do_not_list_are_described() -> None:
+    versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
+    cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
+    rows = (await cluster.admin.list_groups(states=["Empty"])).rows
+    assert [(row.group, row.type, row.state) for row in rows] == [("b", "classic", "Empty")]
+
+
+async def test_a_broker_that_lists_nothing_leaves_the_others() -> None:
+    cluster = Cluster(ALL, nodes=(1, 2))
+    honest = cluster.list
+    cluster.pool.answers["ListGroups"] = lambda sent: (
+        DisconnectedError("lost", broker=2) if sent.node == 2 else honest(sent)
+    )
+    answer = await cluster.admin.list_groups()
+    assert [row.group for row in answer.rows] == sorted(ALL)
+    assert [(fault.broker, fault.name) for fault in answer.faults] == [(2, "DISCONNECTED")]
+    assert answer.coverage.brokers == (1, 2)
+
+
+kinds_of_groups = st.sampled_from(["classic", "consumer", "share", "streams"])
+states = st.sampled_from(["Stable", "Empty", "Assigning", "PreparingRebalance", "Curious"])
+
+
+@given(
+    groups=st.dictionaries(st.text(max_size=4), st.tuples(kinds_of_groups, states), max_size=6),
+    absent=st.sets(st.text(max_size=4), max_size=3),
+    wrong=st.dictionaries(st.text(max_size=4), kinds_of_groups, max_size=4),
+    version=st.sampled_from([5, 6]),
+)
+async def test_whatever_was_remembered_each_group_is_told_as_it_is(
+    groups: dict[str, tuple[str, str]], absent: set[str], wrong: dict[str, str], version: int
+) -> None:
+    """Never Dead, never gone, never another type; and what is not there is not found."""
+    groups = {name: told for name, told in groups.items() if name}
+    cluster = Cluster({name: (kind, "Empty") for name, kind in wrong.items()}, versions={"DescribeGroups": version})
+    await cluster.admin.list_groups()
+    cluster.groups = groups
+    answer = await cluster.admin.describe_groups([*groups, *(absent - groups.keys())])
+    assert kinds(answer) == {name: (*told, True) for name, told in groups.items()}
+    assert {fault.group: fault.code for fault in answer.faults} == dict.fromkeys(absent - groups.keys(), 69)
