@@ -16,7 +16,9 @@ from pathlib import Path
 BROKER_VERSIONS = ("4.3.1", "3.9.2")
 """Versions with the whole tool set: brokers are started from these."""
 
-CLIENT_VERSIONS = ("2.4.1", "2.8.2", "3.3.2", "3.9.2", "4.1.2", "4.4.0")
+CLIENT_VERSIONS = (
+    "2.4.1", "2.8.2", "3.3.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.1", "4.1.2", "4.2.1", "4.4.0",
+)  # fmt: skip
 """Versions of which only the `kafka-clients` jar is needed."""
 
 

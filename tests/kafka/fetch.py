@@ -51,6 +51,11 @@ def client_coordinates() -> list[Coordinate]:
     return [("org.apache.kafka", "kafka-clients", version) for version in jars.CLIENT_VERSIONS]
 
 
+def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]:
+    """Those whose jar is not in the folder: all of a new one, a few when versions were added since it was filled."""
+    return [one for one in coordinates if not (target / f"{one[1]}-{one[2]}.jar").is_file()]
+
+
 def pom(coordinates: Iterable[Coordinate]) -> str:
     """A project file whose only content is its dependencies."""
     dependencies = "".join(
@@ -125,14 +130,15 @@ def ivy_jar() -> Path:
 
 
 def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, transitive: bool) -> None:
-    """Fetches into `target` unless it is there; it appears complete or not at all."""
-    if target.is_dir():
+    """Fetches into `target` what it lacks; a new folder appears complete or not at all, and so does each jar."""
+    lacking = missing(target, coordinates)
+    if not lacking:
         return
     sys.stdout.write(f"fetching {target.name} …\n")
     sys.stdout.flush()
     partial = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     try:
-        resolve(coordinates, partial, transitive)
+        resolve(lacking, partial, transitive)
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"nothing was resolved for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
@@ -141,8 +147,10 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         try:
             partial.rename(target)
         except OSError:
-            if not target.is_dir():  # otherwise another run was faster
+            if not target.is_dir():
                 raise
+            for jar in partial.glob("*.jar"):  # the folder was there before, or another run was faster
+                jar.replace(target / jar.name)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -155,7 +163,7 @@ def main() -> None:
     jars.cache().mkdir(parents=True, exist_ok=True)
     targets = [(jars.cache() / f"kafka-{v}", broker_coordinates(v), True) for v in jars.BROKER_VERSIONS]
     targets.append((jars.cache() / "kafka-clients", client_coordinates(), False))
-    if all(target.is_dir() for target, _, _ in targets):
+    if not any(missing(target, coordinates) for target, coordinates, _ in targets):
         return
     maven = chosen == "maven" or (chosen == "auto" and shutil.which("mvn") is not None)
     resolve = with_maven if maven else ivy_resolver(ivy_jar())

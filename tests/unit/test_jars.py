@@ -56,3 +56,22 @@ def test_both_resolvers_are_asked_for_the_same() -> None:
     for group, artifact, version in coordinates:
         assert f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}<" in project
         assert f'org="{group}" name="{artifact}" rev="{version}"' in module
+
+
+def test_a_version_added_later_is_fetched_into_the_folder_that_is_there(cache: Path) -> None:
+    wanted = fetch.client_coordinates()
+    target = cache / "kafka-clients"
+    target.mkdir()
+    for _, artifact, version in wanted[1:]:
+        (target / f"{artifact}-{version}.jar").write_bytes(b"old")
+    asked: list[object] = []
+
+    def resolve(coordinates: object, into: Path, transitive: bool) -> None:
+        asked.append(coordinates)
+        (into / "kafka-clients-2.4.1.jar").write_bytes(b"new")
+
+    for _ in range(2):
+        fetch.fill(target, wanted, resolve, transitive=False)
+    assert asked == [wanted[:1]]
+    assert (target / "kafka-clients-2.4.1.jar").read_bytes() == b"new"
+    assert [path.name for path in cache.iterdir()] == ["kafka-clients"]
