@@ -105,7 +105,11 @@ class Link:
                 raise ConnectError(self._failure, broker=self.node, address=str(self.address))
             self._dialling = asyncio.create_task(self._dial())
             self._dialling.add_done_callback(self._dialled)
-        return await self._dialled_session(self._dialling)
+        dialling = self._dialling
+        # After a failure the attempt goes on, but a silent broker must not cost each caller all of it.
+        if self._backoff.failures and not (await asyncio.wait((dialling,), timeout=self._options.second_wait))[0]:
+            raise ConnectError(self._failure, broker=self.node, address=str(self.address))
+        return await self._dialled_session(dialling)
 
     async def version(self, api: Api, *, timeout: float) -> int:
         """Return the version negotiated with this broker. Raises UnsupportedError, ConnectError, DeadlineError."""

@@ -22,6 +22,7 @@ class PoolOptions:
 
     Attributes:
         connect_timeout: for TCP, TLS, login and negotiation together.
+        second_wait: how long a call waits for the connection to a broker that has just failed; trying goes on.
         backoff, backoff_max: how long a broker that failed is left alone, first and at most; see `Backoff`.
         bulk_in_flight, ui_in_flight: requests under way at once on one connection.
         stall: a connection without any sign of life for so long, when an answer misses its deadline, is replaced.
@@ -32,6 +33,7 @@ class PoolOptions:
     """
 
     connect_timeout: float = 5.0
+    second_wait: float = 1.0
     backoff: float = 0.1
     backoff_max: float = 5.0
     bulk_in_flight: int = 2

@@ -201,12 +201,12 @@ async def test_a_silent_connection_is_replaced() -> None:
             assert link.connections == 2
 
 
-async def eventually(pool: Pool) -> dict[str, Any]:
-    """The list of broker 1, asked again while its breaker is open."""
+async def eventually(pool: Pool, node: int = 1) -> dict[str, Any]:
+    """The list of a broker, asked again while its breaker is open."""
     async with asyncio.timeout(10):
         while True:
             try:
-                return (await pool.call(1, LIST_GROUPS, {}, timeout=5)).value
+                return (await pool.call(node, LIST_GROUPS, {}, timeout=5)).value
             except ConnectError:
                 await asyncio.sleep(0.005)
 
@@ -279,6 +279,33 @@ async def test_a_dead_broker_fails_fast_until_its_time_is_over() -> None:
             with pytest.raises(ConnectError, match="refused the connection"):
                 await pool.call(2, LIST_GROUPS, {}, timeout=5)
             assert link.connections == 0, "the breaker is open: nothing is tried"
+
+
+async def test_nobody_waits_long_for_the_second_attempt_to_connect() -> None:
+    """After a failure, calls fail while the next attempt hangs; as soon as it succeeds, calls do."""
+    options = PoolOptions(connect_timeout=600, second_wait=0.02, backoff=0.001, backoff_max=0.001)
+    async with (
+        cluster(2) as fake,
+        FaultyLink("127.0.0.1", fake[2].port) as link,
+        Pool(fake.seeds[:1], options=options) as pool,
+    ):
+        fake.hosts[2] = ("127.0.0.1", link.port)
+        await pool.metadata(timeout=5)
+        await link.refuse()
+        with pytest.raises(ConnectError, match="refused the connection"):
+            await pool.call(2, LIST_GROUPS, {}, timeout=600)
+        await link.resume()
+        link.black_hole()
+        async with asyncio.timeout(30):
+            while not link.connections:
+                with pytest.raises(ConnectError, match="refused the connection"):
+                    await pool.call(2, LIST_GROUPS, {}, timeout=600)
+            with pytest.raises(ConnectError, match="refused the connection"):
+                await pool.call(2, LIST_GROUPS, {}, timeout=600)
+        assert link.connections == 1, "the attempt goes on"
+        link.cut()
+        await link.resume()
+        assert await eventually(pool, node=2)
 
 
 async def test_a_broker_that_comes_back_is_used_again() -> None:
