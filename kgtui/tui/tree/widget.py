@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.forest import Grouping, Node
     from kgtui.tui.tree.order import Sort
 
+ARRANGED_A_SECOND = 80_000
+"""Groups a second that are arranged anew at most: a cluster of 100,000 every 1.25 seconds."""
 TOTALLED_A_SECOND = 20_000
 """Groups a second whose lag is summed up at most: 100,000 every five seconds."""
 
@@ -52,6 +55,7 @@ class GroupTree(TreeLines, inherit_bindings=False):
         self._query: Query = parse("")
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
+        self._choice = asyncio.Event()
         self._idle.set()
         self._turn = 0
         self._chosen_anew = True
@@ -96,6 +100,7 @@ class GroupTree(TreeLines, inherit_bindings=False):
 
     def _choice_made(self) -> None:
         self._turn += 1
+        self._choice.set()
         self._chosen_anew = True
         self._wake.set()
         self.post_message(self.Reordered())
@@ -119,6 +124,13 @@ class GroupTree(TreeLines, inherit_bindings=False):
                 self._wake.set()
             finally:
                 self._idle.set()
+            await self._rest()
+
+    async def _rest(self) -> None:
+        """Let a large cluster's snapshots gather for a moment; a choice of the user ends the rest."""
+        self._choice.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._choice.wait(), len(self.view.snapshot.groups) / ARRANGED_A_SECOND)
 
     async def _arrange_once(self) -> None:
         turn, view = self._turn, self.view
