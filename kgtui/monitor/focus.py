@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.summarising import Summariser
 
 _PATIENCE = 0.25  # seconds that a read goes on for a group that is not selected any more
+_HELD_MOST = 1.0  # seconds of a key held down after which the view is read though it moves
 
 
 class FocusTier:
@@ -80,11 +82,21 @@ class FocusTier:
 
     async def _follow_selected(self) -> None:
         while True:
-            self._wake_selected.clear()
+            await self._rested(self._wake_selected)
             group = self._selected
             if group is not None and group in self._store.groups:
                 await self._unless_woken(self._read_selected(group))
             await self._clock.pause_for(self._clock.interval, wake=self._wake_selected)
+
+    async def _rested(self, wake: asyncio.Event) -> None:
+        """Wait until the view holds still for a moment: what a key held down passes over need not be read."""
+        end = self._clock.now() + _HELD_MOST
+        while wake.is_set():
+            wake.clear()
+            if self._clock.now() < end:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._options.rest):
+                        await wake.wait()
 
     async def _unless_woken(self, work: Coroutine[object, object, None]) -> None:
         """Until done, or a moment after something else was selected: a silent coordinator holds up no other."""
@@ -105,17 +117,26 @@ class FocusTier:
             await self._read_configs(group)
 
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
-        """Start a read of what each coordinator has in view, of nothing that is still being read."""
+        """Start a read of what each coordinator has in view, of nothing that is still being read.
+
+        When rows come into view, only what is not fresh is read.
+        """
         while True:
-            self._wake_visible.clear()
+            scrolled = self._wake_visible.is_set()
+            await self._rested(self._wake_visible)
             brokers: dict[int, list[str]] = defaultdict(list)
             for group in self._visible:
-                if group in self._store.groups and group not in self._under_way:
+                due = group not in self._under_way and not (scrolled and self._fresh(group))
+                if due and group in self._store.groups:
                     brokers[self._store.groups[group].coordinator].append(group)
             for node, groups in brokers.items():
                 self._under_way.update(groups)
                 tasks.create_task(self._read_visible(groups), name=f"read groups in view of broker {node}")
             await self._clock.pause_for(self._clock.interval, wake=self._wake_visible)
+
+    def _fresh(self, group: str) -> bool:
+        reading = self._store.details.get(group)
+        return reading is not None and self._clock.now() - reading.at < self._clock.interval
 
     async def _read_visible(self, groups: Sequence[str]) -> None:
         try:

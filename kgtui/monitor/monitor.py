@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kgtui.model.series import SeriesStore
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.snapshot import Snapshot
+
+_SWEEP_PATIENCE = 10.0
+"""What the sweep finds is rarely in view, and every snapshot costs a pass over the screen."""
 
 
 class Monitor:
@@ -53,7 +57,8 @@ class Monitor:
         summariser = Summariser()
         self._listing = ListingTier(admin, self._store, options, self._clock, self._collector, self._publish_soon)
         self._focus = FocusTier(admin, self._store, self.series, summariser, options, self._clock, self._publish_soon)
-        self._sweep = SweepTier(admin, self._store, summariser, options, self._clock, self._publish_soon)
+        swept = partial(self._publish_soon, _SWEEP_PATIENCE)
+        self._sweep = SweepTier(admin, self._store, summariser, options, self._clock, swept)
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]:
         """Call `listener` on the loop with every new snapshot; returns how to stop that."""
@@ -108,12 +113,21 @@ class Monitor:
 
     # -- publishing --------------------------------------------------------------------------------------------
 
-    def _publish_soon(self) -> None:
-        """Publish once for all that changes within a moment."""
-        if self._publishing is None and self._store.dirty:
-            loop = asyncio.get_running_loop()
-            wait = max(self._published + self._options.publish - loop.time(), 0.0)
-            self._publishing = loop.call_later(wait, self._publish)
+    def _publish_soon(self, patience: float = 1.0) -> None:
+        """Publish once for all that changes within a moment.
+
+        Args:
+            patience: how much longer than usual this news may wait for other news.
+        """
+        if not self._store.dirty:
+            return
+        loop = asyncio.get_running_loop()
+        due = max(self._published + self._options.publish * patience, loop.time())
+        if self._publishing is not None:
+            if self._publishing.when() <= due:
+                return
+            self._publishing.cancel()
+        self._publishing = loop.call_at(due, self._publish)
 
     def _publish(self) -> None:
         self._publishing = None

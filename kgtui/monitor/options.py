@@ -21,7 +21,8 @@ class MonitorOptions:
         sweep_rate: groups a second that the background sweep reads, over all brokers.
         sweep_batch: groups that the sweep reads at once.
         sweep_pause: shortest time from the start of one sweep to the next.
-        publish: shortest time between two snapshots.
+        publish: shortest time between two snapshots; ten times as long where only the sweep has news.
+        rest: how long the view must hold still before what came into it is read.
         cluster_every: between two looks at the cluster's metadata.
         keep: groups whose details are kept after they were looked at.
     """
@@ -34,6 +35,7 @@ class MonitorOptions:
     sweep_rate: float = 400.0
     sweep_batch: int = 100
     sweep_pause: float = 15.0
-    publish: float = 0.1
+    publish: float = 0.2
+    rest: float = 0.08
     cluster_every: float = 30.0
     keep: int = 200

@@ -93,6 +93,30 @@ async def test_what_is_looked_at_is_read_in_full_at_once(admin: ScriptedAdmin) -
     assert list(series.lag) == [7.0]
 
 
+async def test_what_a_held_key_passes_over_is_not_read(admin: ScriptedAdmin) -> None:
+    slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001, rest=0.3)
+    async with watching(admin, slow) as monitor:
+        await until(monitor, lambda s: len(s.groups) == 3)
+        for group in ("billing", "tasks", "orders"):
+            monitor.look_at(group)
+            await asyncio.sleep(0)
+        snapshot = await until(monitor, lambda s: "orders" in s.details)
+    assert set(snapshot.details) == {"orders"}
+
+
+async def test_rows_that_come_into_view_do_not_have_the_others_read_again(admin: ScriptedAdmin) -> None:
+    slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)
+    async with watching(admin, slow) as monitor:
+        await until(monitor, lambda s: len(s.groups) == 3)
+        monitor.look_at(None, ["orders"])
+        first = await until(monitor, lambda s: "orders" in s.offsets)
+        monitor.look_at(None, ["orders", "tasks"])
+        second = await until(monitor, lambda s: "tasks" in s.offsets)
+        assert second.details["orders"] is first.details["orders"]
+        monitor.refresh()
+        await until(monitor, lambda s: s.details["orders"] is not first.details["orders"])
+
+
 async def test_a_silent_broker_ages_only_its_own_groups(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
@@ -177,6 +201,35 @@ async def test_groups_of_a_broker_that_left_go_once_the_others_were_asked(admin:
         del admin.brokers[2], admin.groups["billing"]
         snapshot = await until(monitor, lambda s: "billing" not in s.groups)
     assert set(snapshot.brokers) == {1, 3}
+
+
+async def test_groups_that_move_with_a_broker_never_vanish(admin: ScriptedAdmin) -> None:
+    async with watching(admin) as monitor:
+        await until(monitor, lambda s: s.swept == 3)
+        always_there = True
+
+        def look(snapshot: Snapshot) -> None:
+            nonlocal always_there
+            always_there = always_there and "billing" in snapshot.groups
+
+        monitor.subscribe(look)
+        del admin.brokers[2]
+        admin.add("billing", "classic", "connect", coordinator=3)
+        await until(monitor, lambda s: set(s.brokers) == {1, 3})
+    assert always_there
+
+
+async def test_a_broker_that_was_away_is_believed_about_what_it_has_lost(admin: ScriptedAdmin) -> None:
+    async with watching(admin) as monitor:
+        await until(monitor, lambda s: s.swept == 3)
+        admin.broken[1] = DeadlineError("no answer within 2 s", broker=1)
+        away = admin.brokers.pop(2)
+        seen = monitor.snapshot.cluster
+        await until(monitor, lambda s: s.cluster is not seen and 2 not in s.cluster.brokers)
+        del admin.groups["billing"]
+        admin.brokers[2] = away
+        await until(monitor, lambda s: "billing" not in s.groups)
+    assert 2 in monitor.snapshot.brokers
 
 
 async def test_an_unreachable_cluster_is_said_and_tried_again(
