@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.model.answer import Fault, fault_of
+from kgtui.monitor.departures import Departures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kgtui.admin.base import GroupAdmin
+    from kgtui.admin.base import GroupAdmin, ListingDelta
     from kgtui.monitor.clockwork import Clockwork
     from kgtui.monitor.collector import Collector
     from kgtui.monitor.options import MonitorOptions
     from kgtui.monitor.store import Store
+
+LOADING = 14
+"""COORDINATOR_LOAD_IN_PROGRESS: the broker is taking groups over, and will list them soon."""
 
 
 class ListingTier:
@@ -45,6 +49,7 @@ class ListingTier:
         self._changed = changed
         self._polls: dict[int, asyncio.Task[None]] = {}
         self._listed: set[int] = set()
+        self._departures = Departures(store)
         self._look = asyncio.Event()
 
     async def run(self) -> None:
@@ -74,7 +79,10 @@ class ListingTier:
         for node in self._polls.keys() - cluster.brokers.keys():
             self._polls.pop(node).cancel()
             self._listed.discard(node)
+            self._departures.gone(node)
+            self._departures.missed(node, self._store.coordinated_by(node), cluster.brokers, left=True)
         for node in cluster.brokers.keys() - self._polls.keys():
+            self._departures.returned(node)
             self._polls[node] = asyncio.create_task(self._poll_forever(node), name=f"list groups of broker {node}")
         self._changed()
         return True
@@ -84,6 +92,7 @@ class ListingTier:
         failures = 0
         while True:
             started = self._clock.now()
+            about = self._departures.open()
             self._store.set_broker(node, asked_at=started)
             try:
                 delta = await feed.poll(timeout=self._options.timeout)
@@ -91,13 +100,14 @@ class ListingTier:
                 failures += 1
                 fault = fault_of(error, broker=node)
                 self._store.set_broker(node, asked_at=None, fault=fault, failures=failures)
+                if fault.code != LOADING:
+                    self._departures.silent(node)
                 if failures == 1:
                     self._look.set()  # perhaps it left the cluster, and its groups have moved
             else:
                 failures = 0
                 with self._collector.held():
-                    await self._store.take_list(node, delta, first=node not in self._listed)
-                self._listed.add(node)
+                    await self._take(node, delta)
                 self._store.set_broker(
                     node,
                     asked_at=None,
@@ -107,9 +117,26 @@ class ListingTier:
                     groups=delta.total,
                     failures=0,
                 )
-                self._drop_departed()
+                self._departures.listed(node, delta.updated.keys(), about)
             self._changed()
             await self._clock.pause_for(self._pause(node, self._clock.now() - started, failures))
+
+    async def _take(self, node: int, delta: ListingDelta) -> None:
+        first = node not in self._listed
+        await self._store.take_list(node, delta, first=first)
+        self._listed.add(node)
+        # A broker that was away has a first list again, which cannot say what left it.
+        missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
+        self._departures.missed(node, missing, self._answering() - {node})
+
+    def _answering(self) -> set[int]:
+        """Brokers whose next list can be waited for."""
+        status = self._store.brokers
+        return {
+            node
+            for node in self._polls
+            if (fault := status[node].fault if node in status else None) is None or fault.code == LOADING
+        }
 
     def _pause(self, node: int, took: float, failures: int) -> float:
         """Seconds to the next poll: stretched by slow answers, backed off after failures."""
@@ -120,13 +147,6 @@ class ListingTier:
         pause = max(self._clock.interval - took, took * (1 / options.share - 1), 0.0)
         self._store.set_broker(node, interval=round(pause + took, 1))
         return pause
-
-    def _drop_departed(self) -> None:
-        """Forget the groups of brokers that left, once every broker that is here has told what it took over."""
-        here = self._store.cluster.brokers.keys()
-        departed = self._store.brokers.keys() - here
-        if departed and self._listed >= here:
-            self._store.drop_coordinator(departed)
 
     @property
     def complete(self) -> bool:

@@ -61,7 +61,7 @@ class Store:
     # -- lists -------------------------------------------------------------------------------------------------
 
     async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
-        """Merge what changed in one broker's list, in slices.
+        """Merge what is new and changed in one broker's list, in slices; what left the list is for `drop`.
 
         Args:
             first: whether this is the broker's first list: states then began before we looked.
@@ -70,16 +70,28 @@ class Store:
         left: dict[Listing, list[str]] = defaultdict(list)
         now = self._clock()
         rows = list(delta.updated.items())
-        for start in range(0, len(rows), SLICE):
-            for group, listing in rows[start : start + SLICE]:
-                self._relist(group, listing, joined, left, None if first else now)
-            if start + SLICE < len(rows):
-                await asyncio.sleep(PAUSE)
-        for group in delta.removed:
+        try:
+            for start in range(0, len(rows), SLICE):
+                for group, listing in rows[start : start + SLICE]:
+                    self._relist(group, listing, joined, left, None if first else now)
+                if start + SLICE < len(rows):
+                    await asyncio.sleep(PAUSE)
+        finally:  # also when the broker left in between
+            self._move(joined, left)
+
+    def drop(self, node: int, groups: Iterable[str]) -> None:
+        """Forget groups of a broker that are gone; those that another one coordinates by now stay."""
+        left: dict[Listing, list[str]] = defaultdict(list)
+        for group in groups:
             old = self.groups.get(group)
-            if old is not None and old.coordinator == node:  # else it moved, and its new coordinator lists it
+            if old is not None and old.coordinator == node:
                 self._forget(group, old, left)
-        self._move(joined, left)
+        self._move({}, left)
+
+    def coordinated_by(self, node: int) -> set[str]:
+        """The groups that a broker was the last to list."""
+        mine = (ids for listing, ids in self.by_listing.items() if listing.coordinator == node)
+        return {group for ids in mine for group in ids}
 
     def _relist(
         self,
@@ -139,17 +151,6 @@ class Store:
         if joined or left:
             self._stale |= {"groups", "by_listing"}
 
-    def drop_coordinator(self, nodes: Iterable[int]) -> None:
-        """Forget groups whose coordinator has left the cluster and which no other broker lists."""
-        gone_nodes = set(nodes)
-        left: dict[Listing, list[str]] = defaultdict(list)
-        for group, old in [(g, row) for g, row in self.groups.items() if row.coordinator in gone_nodes]:
-            self._forget(group, old, left)
-        self._move({}, left)
-        for node in gone_nodes:
-            if self.brokers.pop(node, None) is not None:
-                self._stale.add("brokers")
-
     # -- brokers, readings, faults -----------------------------------------------------------------------------
 
     def set_broker(self, node: int, **changes: object) -> None:
@@ -160,6 +161,11 @@ class Store:
             status = BrokerStatus(node, broker.address if broker else f"broker {node}")
         self.brokers[node] = replace(status, **changes)  # type: ignore[arg-type]
         self._stale.add("brokers")
+
+    def drop_broker(self, node: int) -> None:
+        """Forget a broker that has left the cluster."""
+        if self.brokers.pop(node, None) is not None:
+            self._stale.add("brokers")
 
     def set_faults(self, faults: tuple[Fault, ...]) -> None:
         """Replace what concerns the cluster as a whole."""

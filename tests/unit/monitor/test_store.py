@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from kgtui.model.answer import Fault
 from kgtui.model.diff import diff
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.snapshot import Snapshot, Summary
+from kgtui.monitor.options import SLICE
 from kgtui.monitor.store import Store
 
 STABLE = Listing("consumer", "consumer", "Stable", 1)
@@ -38,7 +40,7 @@ def test_any_history_of_lists_ends_right(history: list[tuple[int, dict[str, str]
         shown = store.snapshot()
         lists: dict[int, dict[str, str]] = {1: {}, 2: {}}
         for node, now, publish in history:
-            await store.take_list(node, _delta(node, lists[node], now), first=False)
+            await _take(store, node, _delta(node, lists[node], now))
             lists[node] = now
             if publish:
                 shown = _check(store, shown)
@@ -47,6 +49,11 @@ def test_any_history_of_lists_ends_right(history: list[tuple[int, dict[str, str]
             assert listing.state == lists[listing.coordinator][group]
 
     asyncio.run(run())
+
+
+async def _take(store: Store, node: int, delta: ListingDelta) -> None:
+    await store.take_list(node, delta, first=False)
+    store.drop(node, delta.removed)
 
 
 def _check(store: Store, before: Snapshot) -> Snapshot:
@@ -67,7 +74,7 @@ async def test_a_group_that_moved_stays_when_its_old_coordinator_drops_it() -> N
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"g": STABLE}), first=True)
     await store.take_list(2, ListingDelta({"g": ELSEWHERE}), first=True)
-    await store.take_list(1, ListingDelta({}, ["g"]), first=False)
+    store.drop(1, ["g"])
     assert store.snapshot().groups == {"g": ELSEWHERE}
 
 
@@ -75,7 +82,7 @@ async def test_a_snapshot_never_changes_afterwards() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
     before = store.snapshot()
-    await store.take_list(1, ListingDelta({"a": EMPTY, "c": STABLE}, ["b"]), first=False)
+    await _take(store, 1, ListingDelta({"a": EMPTY, "c": STABLE}, ["b"]))
     store.put_summary("a", SUMMARY)
     after = store.snapshot()
     assert list(before.by_listing[STABLE]) == ["a", "b"]
@@ -138,13 +145,27 @@ async def test_a_removed_group_takes_all_that_was_known_of_it_along() -> None:
     store.put_summary("a", SUMMARY)
     store.put_detail("a", GroupDescription("a", "consumer", "consumer", "Stable", 1))
     store.put_fault("a", Fault("X", "x"))
-    await store.take_list(1, ListingDelta({}, ["a"]), first=False)
+    store.drop(1, ["a"])
     snapshot = store.snapshot()
     assert not (snapshot.groups)
     assert not (snapshot.summaries)
     assert not (snapshot.details)
     assert not (snapshot.group_faults)
     assert not (snapshot.by_listing)
+
+
+async def test_a_list_that_is_cut_short_leaves_no_group_half_moved() -> None:
+    store = Store(keep=10)
+    names = [f"g{number:04}" for number in range(SLICE + 1)]
+    await store.take_list(1, ListingDelta(dict.fromkeys(names, STABLE)), first=True)
+    before = store.snapshot()
+    taking = asyncio.create_task(store.take_list(1, ListingDelta(dict.fromkeys(names, EMPTY)), first=False))
+    await asyncio.sleep(0)
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    after = _check(store, before)
+    assert len(after.by_listing[EMPTY]) == SLICE
 
 
 async def test_what_comes_late_for_a_removed_group_is_dropped() -> None:
