@@ -17,7 +17,7 @@ from kgtui.client.leaders import Leaders
 from kgtui.client.options import Lane
 from kgtui.client.pool import Pool, Reply
 from kgtui.client.security import PLAINTEXT
-from kgtui.errors import ClientError, UnsupportedError
+from kgtui.errors import ClientError, EncodeError, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -98,7 +98,10 @@ class FakePool(Pool):
             answer = await answer
         if isinstance(answer, Exception):
             raise answer
-        body = api.response.encode(used, answer)
+        try:
+            body = api.response.encode(used, answer)
+        except EncodeError as error:
+            raise AssertionError(f"no broker could answer this: {error}") from error
         return Reply(node, used, (decode or api.response.decode)(used, body), 1.0)
 
     async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Found[str]:

@@ -1,0 +1,178 @@
+"""Log starts and ends: one request a leader, errors kept by partition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.admin import bounds
+from kgtui.admin.kafka import KafkaGroupAdmin
+from kgtui.errors import DeadlineError, UnreachableError
+from kgtui.model.offsets import PartitionBounds
+from tests.unit.admin.fake_pool import FakePool
+
+if TYPE_CHECKING:
+    from tests.unit.admin.fake_pool import Sent
+
+NOT_LEADER, UNKNOWN_TOPIC, FORBIDDEN, LEADERLESS, OUT_OF_RANGE = 6, 3, 29, 5, 1
+START, END = 10, 100
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "PAUSE_FIRST", 0.0001)
+
+
+class Logs:
+    """ListOffsets of brokers that lead what `FakePool.leaders` says.
+
+    Attributes:
+        codes: `(topic, partition)` → error code, of both or of one timestamp.
+        led_by: partition → its real leader, where the metadata is out of date.
+    """
+
+    def __init__(self) -> None:
+        self.codes: dict[tuple[str, int] | tuple[str, int, int], int] = {}
+        self.led_by: dict[tuple[str, int], int] = {}
+        self.pool = FakePool(answers={"ListOffsets": self.answer})
+
+    def answer(self, sent: Sent) -> Any:
+        topics = []
+        for topic in sent.fields["Topics"]:
+            name = topic["Name"]
+            rows = [self._row(sent.node, name, row["PartitionIndex"], row["Timestamp"]) for row in topic["Partitions"]]
+            topics.append({"Name": name, "Partitions": rows})
+        return {"Topics": topics}
+
+    def _row(self, node: int, topic: str, part: int, timestamp: int) -> dict[str, Any]:
+        code = self.codes.get((topic, part, timestamp), self.codes.get((topic, part), 0))
+        if self.led_by.get((topic, part), node) != node:
+            code = NOT_LEADER
+        offset = -1 if code else {-2: START, -1: END}[timestamp] + part
+        return {"PartitionIndex": part, "ErrorCode": code, "Timestamp": -1, "Offset": offset, "LeaderEpoch": 0}
+
+    async def read(self, *partitions: tuple[str, int], timeout: float = 5) -> Any:
+        return await KafkaGroupAdmin(self.pool).partition_bounds(partitions, timeout=timeout)
+
+
+async def test_partitions_are_asked_for_in_two_requests_a_leader() -> None:
+    logs = Logs()
+    logs.pool.leaders = {("a", 1): 2, ("b", 0): 2}
+    wanted = [("a", 0), ("a", 1), ("b", 0), ("a", 0)]
+    answer = await logs.read(*wanted)
+    assert answer.rows == {(topic, part): PartitionBounds(START + part, END + part) for topic, part in wanted}
+    assert logs.pool.per_node("ListOffsets") == {1: 2, 2: 2}
+    assert answer.faults == ()
+
+
+async def test_a_leader_that_moved_is_looked_up_again_for_its_partitions_only() -> None:
+    logs = Logs()
+    logs.led_by = {("a", 0): 2}
+    honest = logs.answer
+
+    def answer(sent: Sent) -> Any:
+        answered = honest(sent)
+        logs.pool.leaders["a", 0] = 2
+        return answered
+
+    logs.pool.answers["ListOffsets"] = answer
+    answered = await logs.read(("a", 0), ("b", 1))
+    assert answered.rows == {("a", 0): PartitionBounds(START, END), ("b", 1): PartitionBounds(START + 1, END + 1)}
+    assert logs.pool.leaders_looked_up == [(["a", "b"], False), (["a"], True)]
+    assert [len(sent.fields["Topics"]) for sent in logs.pool.sent] == [2, 2, 1, 1]
+
+
+async def test_a_leader_that_never_settles_is_told_as_such() -> None:
+    logs = Logs()
+    logs.led_by = {("a", 0): 9}
+    answer = await logs.read(("a", 0), ("a", 1))
+    assert answer.rows["a", 0] == PartitionBounds(None, None, NOT_LEADER)
+    assert answer.rows["a", 1].log_end == END + 1
+    assert len(logs.pool.leaders_looked_up) == bounds.ROUNDS
+
+
+async def test_a_deleted_topic_is_known_at_once_and_costs_nothing() -> None:
+    logs = Logs()
+    logs.pool.leaders = {"retired": -UNKNOWN_TOPIC}
+    answer = await logs.read(("retired", 0), ("a", 0))
+    assert answer.rows["retired", 0] == PartitionBounds(None, None, UNKNOWN_TOPIC)
+    assert answer.rows["a", 0].log_end == END
+    assert len(logs.pool.leaders_looked_up) == 1
+
+
+async def test_a_partition_that_the_topic_does_not_have_is_unknown() -> None:
+    logs = Logs()
+    logs.pool.partitions = 1
+    answer = await logs.read(("shrunk", 5))
+    assert answer.rows == {("shrunk", 5): PartitionBounds(None, None, UNKNOWN_TOPIC)}
+
+
+@pytest.mark.parametrize("where", ["metadata", "list offsets"])
+async def test_a_forbidden_topic_is_told_as_such(where: str) -> None:
+    logs = Logs()
+    if where == "metadata":
+        logs.pool.leaders = {"secret": -FORBIDDEN}
+    else:
+        logs.codes = {("secret", 0): FORBIDDEN}
+    answer = await logs.read(("secret", 0), ("a", 0))
+    assert answer.rows["secret", 0] == PartitionBounds(None, None, FORBIDDEN)
+    assert answer.rows["a", 0].log_end == END
+    assert len(logs.pool.leaders_looked_up) == 1
+
+
+async def test_a_partition_without_a_leader_is_told_after_a_few_looks() -> None:
+    logs = Logs()
+    logs.pool.leaders = {("a", 0): -LEADERLESS}
+    answer = await logs.read(("a", 0), ("a", 1))
+    assert answer.rows["a", 0] == PartitionBounds(None, None, LEADERLESS)
+    assert answer.rows["a", 1].log_start == START + 1
+    assert len(logs.pool.leaders_looked_up) == bounds.ROUNDS
+    logs.pool.leaders_looked_up.clear()
+    await logs.read(("a", 0), timeout=0)
+    assert len(logs.pool.leaders_looked_up) == 1, "no time for a second look"
+
+
+@pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),
+                                               (-1, PartitionBounds(START, None, OUT_OF_RANGE))])  # fmt: skip
+async def test_one_end_of_the_log_is_worth_having(failed: int, known: PartitionBounds) -> None:
+    logs = Logs()
+    logs.codes = {("a", 0, failed): OUT_OF_RANGE}
+    assert (await logs.read(("a", 0))).rows == {("a", 0): known}
+
+
+async def test_a_silent_leader_costs_only_its_partitions_and_is_named() -> None:
+    logs = Logs()
+    logs.pool.leaders = {("a", 1): 2, ("b", 1): 2}
+    honest = logs.answer
+    logs.pool.answers["ListOffsets"] = lambda sent: DeadlineError("late", broker=2) if sent.node == 2 else honest(sent)
+    answer = await logs.read(("a", 0), ("a", 1), ("b", 1))
+    assert answer.rows == {("a", 0): PartitionBounds(START, END)}
+    assert [(fault.broker, fault.name, fault.group) for fault in answer.faults] == [(2, "NO_ANSWER", None)]
+
+
+async def test_only_a_cluster_of_which_nothing_was_learned_is_unreachable() -> None:
+    logs = Logs()
+    logs.pool.unreachable = [UnreachableError("gone")]
+    with pytest.raises(UnreachableError):
+        await logs.read(("a", 0))
+    logs.pool.leaders = {("a", 0): -LEADERLESS}
+    honest = logs.answer
+
+    def answer(sent: Sent) -> Any:
+        logs.pool.unreachable = [UnreachableError("gone")]
+        return honest(sent)
+
+    logs.pool.answers["ListOffsets"] = answer
+    answered = await logs.read(("a", 0), ("a", 1))
+    assert answered.rows == {("a", 1): PartitionBounds(START + 1, END + 1)}
+    assert [fault.name for fault in answered.faults] == ["UNREACHABLE"]
+
+
+async def test_long_lists_of_partitions_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "PARTITIONS", 3)
+    logs = Logs()
+    logs.pool.partitions = 10
+    answer = await logs.read(*(("a", part) for part in range(10)))
+    assert len(answer.rows) == 10
+    assert sorted(len(sent.fields["Topics"][0]["Partitions"]) for sent in logs.pool.sent) == [1, 1, 3, 3, 3, 3, 3, 3]

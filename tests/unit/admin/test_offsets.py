@@ -1,0 +1,226 @@
+"""Committed offsets and share offsets: batches that fit, halves when an answer is late, one by one on old brokers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+
+from kgtui.admin import offsets
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.kafka import KafkaGroupAdmin
+from kgtui.admin.offsets import BATCHED_FROM, GROUPS, PIPELINE, OffsetReader
+from kgtui.client.options import Lane
+from kgtui.errors import DeadlineError, DisconnectedError
+from kgtui.model.offsets import CommittedOffset, ShareOffset
+from tests.unit.admin.fake_pool import FakePool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.unit.admin.fake_pool import Sent
+
+NONE = -1
+NAMES = [f"g{number:03}" for number in range(GROUPS)]
+
+
+def commit(
+    partition: int, offset: int = 5, epoch: int = 0, metadata: str | None = "", error: int = 0
+) -> dict[str, Any]:
+    """A partition of OffsetFetch."""
+    return {
+        "PartitionIndex": partition,
+        "CommittedOffset": offset,
+        "CommittedLeaderEpoch": epoch,
+        "Metadata": metadata,
+        "ErrorCode": error,
+    }
+
+
+def group(name: str, *partitions: dict[str, Any], topic: str = "orders", error: int = 0) -> dict[str, Any]:
+    """A group of OffsetFetch v8 and later."""
+    topics = [{"Name": topic, "Partitions": list(partitions)}] if partitions else []
+    return {"GroupId": name, "Topics": topics, "ErrorCode": error}
+
+
+def names_of(sent: Sent) -> list[str]:
+    return [row["GroupId"] for row in sent.fields["Groups"]]
+
+
+def each(partitions: int = 1) -> Callable[[Sent], Any]:
+    """Answers every group with so many partitions."""
+    return lambda sent: {"Groups": [group(name, *map(commit, range(partitions))) for name in names_of(sent)]}
+
+
+async def read(pool: FakePool, names: Sequence[str], timeout: float = 30) -> Any:
+    return await OffsetReader(pool).committed(1, names, Deadline(timeout), Lane.BULK)
+
+
+async def test_rows_are_sorted_and_minus_one_is_unknown() -> None:
+    def answer(sent: Sent) -> Any:
+        rows = [commit(2, 7, 3, "note"), commit(0, NONE, NONE, None), commit(1, NONE, NONE, None, error=29)]
+        return {"Groups": [group("g", *rows, topic="b") | {"Topics": [
+            {"Name": "b", "Partitions": rows}, {"Name": "a", "Partitions": [commit(9, 0)]},
+        ]}]}  # fmt: skip
+
+    batch = await read(FakePool(answers={"OffsetFetch": answer}), ["g"])
+    assert batch.rows["g"] == (
+        CommittedOffset("a", 9, 0, 0),
+        CommittedOffset("b", 0, None),
+        CommittedOffset("b", 1, None, error=29),
+        CommittedOffset("b", 2, 7, 3, "note"),
+    )
+
+
+async def test_up_to_200_small_groups_share_a_request() -> None:
+    pool = FakePool(answers={"OffsetFetch": each()})
+    batch = await read(pool, NAMES)
+    assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
+
+
+async def test_the_next_requests_are_as_long_as_what_they_bring_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer should hold no more than 20,000 partitions or so; the size follows what the last one held."""
+    assert offsets.PARTITIONS == 20_000
+    monkeypatch.setattr(offsets, "PARTITIONS", 200)
+    reader, many = OffsetReader(pool := FakePool(answers={"OffsetFetch": each(20)})), NAMES[:25]
+    await reader.committed(1, many[:2], Deadline(30), Lane.BULK)
+    await reader.committed(1, many, Deadline(30), Lane.BULK)
+    fit = 200 // 20
+    assert [len(names_of(sent)) for sent in pool.sent] == [2, fit, fit, 5]
+    pool.answers["OffsetFetch"] = each(400)
+    await reader.committed(1, many[:3], Deadline(30), Lane.BULK)
+    pool.sent.clear()
+    await reader.committed(1, many[:3], Deadline(30), Lane.BULK)
+    assert [len(names_of(sent)) for sent in pool.sent] == [1, 1, 1]
+    await reader.committed(2, many, Deadline(30), Lane.BULK)
+    assert len(names_of(pool.sent[3])) == len(many), "another broker has other groups"
+
+
+async def test_an_answer_that_is_late_is_asked_for_in_halves() -> None:
+    def answer(sent: Sent) -> Any:
+        return each()(sent) if len(names_of(sent)) <= 3 else DeadlineError("late", broker=1)
+
+    pool = FakePool(answers={"OffsetFetch": answer})
+    batch = await read(pool, NAMES[:10])
+    assert (list(batch.rows), batch.faults, batch.error) == (NAMES[:10], {}, None)
+    assert [len(names_of(sent)) for sent in pool.sent] == [10, 5, 2, 3, 5, 2, 3]
+    assert pool.sent[0].timeout == pytest.approx(15, abs=1)
+
+
+async def test_one_group_that_is_too_long_costs_no_other_group_its_rows() -> None:
+    def answer(sent: Sent) -> Any:
+        return DeadlineError("late", broker=1) if "g002" in names_of(sent) else each()(sent)
+
+    answered = await KafkaGroupAdmin(FakePool(answers={"OffsetFetch": answer})).committed_offsets(NAMES[:8])
+    assert list(answered.rows) == [name for name in NAMES[:8] if name != "g002"]
+    assert [(fault.group, fault.name, fault.broker) for fault in answered.faults] == [("g002", "NO_ANSWER", 1)]
+
+
+async def test_a_connection_lost_between_two_requests_costs_only_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offsets, "PARTITIONS", 200)
+
+    def answer(sent: Sent) -> Any:
+        return each(200)(sent) if len(pool.sent) < 2 else DisconnectedError("lost", broker=1)
+
+    pool = FakePool(answers={"OffsetFetch": answer})
+    reader = OffsetReader(pool)
+    await reader.committed(1, ["learn"], Deadline(30), Lane.BULK)
+    pool.sent.clear()
+    batch = await reader.committed(1, ["a", "b", "c"], Deadline(30), Lane.BULK)
+    assert list(batch.rows) == ["a"]
+    assert isinstance(batch.error, DisconnectedError)
+    assert batch.lacks(["a", "b", "c"]) == ["b", "c"]
+
+
+async def test_errors_are_kept_by_group() -> None:
+    def answer(sent: Sent) -> Any:
+        codes = {"forbidden": 30, "newer": 31_999, "fine": 0}
+        return {"Groups": [group(name, commit(0), error=codes[name]) for name in reversed(names_of(sent))]}
+
+    pool = FakePool(answers={"OffsetFetch": answer})
+    answered = await KafkaGroupAdmin(pool).committed_offsets(["forbidden", "newer", "fine"])
+    assert list(answered.rows) == ["fine"]
+    assert [(fault.group, fault.code) for fault in answered.faults] == [("forbidden", 30), ("newer", 31_999)]
+
+
+class OneByOne:
+    """OffsetFetch of brokers before 3.0, a group a request; tells how many were under way at once."""
+
+    def __init__(self, broken: str = "") -> None:
+        self.under_way = self.most = 0
+        self.broken = broken
+
+    async def __call__(self, sent: Sent) -> Any:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        await asyncio.sleep(0)
+        self.under_way -= 1
+        if sent.fields["GroupId"] == self.broken:
+            return DisconnectedError("lost", broker=1)
+        return {"Topics": [{"Name": "orders", "Partitions": [commit(0, int(sent.fields["GroupId"][1:]))]}]}
+
+
+@pytest.mark.parametrize("version", [2, 5, BATCHED_FROM - 1])
+async def test_old_brokers_are_asked_one_by_one_a_few_at_once(version: int) -> None:
+    answer = OneByOne()
+    pool = FakePool(answers={"OffsetFetch": answer}, versions={"OffsetFetch": version})
+    batch = await read(pool, NAMES[:20])
+    assert {name: rows[0].offset for name, rows in batch.rows.items()} == {name: int(name[1:]) for name in NAMES[:20]}
+    assert (len(pool.sent), answer.most) == (20, PIPELINE)
+
+
+async def test_one_by_one_a_lost_connection_costs_only_what_it_carried() -> None:
+    versions: dict[str | tuple[str, int], int | None] = {"OffsetFetch": 7}
+    batch = await read(FakePool(answers={"OffsetFetch": OneByOne("g003")}, versions=versions), NAMES[:8])
+    assert batch.lacks(NAMES[:8]) == ["g003"]
+    assert isinstance(batch.error, DisconnectedError)
+
+
+async def test_brokers_that_cannot_list_all_topics_are_not_supported() -> None:
+    pool = FakePool(versions={"OffsetFetch": 1})
+    answered = await KafkaGroupAdmin(pool).committed_offsets(["g"])
+    assert [(fault.name, fault.code) for fault in answered.faults] == [("NOT_SUPPORTED", None)]
+    assert pool.sent == []
+
+
+def share(name: str, *partitions: dict[str, Any], error: int = 0) -> dict[str, Any]:
+    """A group of DescribeShareGroupOffsets."""
+    topics = [{"TopicName": "jobs", "TopicId": UUID(int=1), "Partitions": list(partitions)}] if partitions else []
+    return {"GroupId": name, "Topics": topics, "ErrorCode": error, "ErrorMessage": None}
+
+
+@pytest.mark.parametrize(("version", "lag"), [(0, None), (1, 4)])
+async def test_share_offsets_without_a_start_or_a_lag_are_unknown(version: int, lag: int | None) -> None:
+    told = {"PartitionIndex": 1, "StartOffset": 6, "LeaderEpoch": 2, "Lag": 4, "ErrorCode": 0, "ErrorMessage": None}
+    if version == 0:
+        del told["Lag"]
+    never = {
+        **told,
+        "PartitionIndex": 0,
+        "StartOffset": NONE,
+        "LeaderEpoch": NONE,
+        **({"Lag": NONE} if version else {}),
+    }
+    refused = {**told, "PartitionIndex": 2, "ErrorCode": 29, "ErrorMessage": "no"}
+    pool = FakePool(
+        answers={"DescribeShareGroupOffsets": lambda _: {"Groups": [share("s", refused, told, never)]}},
+        versions={"DescribeShareGroupOffsets": version},
+    )
+    answered = await KafkaGroupAdmin(pool).share_offsets(["s"])
+    assert answered.rows["s"] == (
+        ShareOffset("jobs", 0, None, None, None),
+        ShareOffset("jobs", 1, 6, 2, lag),
+        ShareOffset("jobs", 2, 6, 2, lag, 29, "no"),
+    )
+
+
+@pytest.mark.parametrize("how", ["switched off", "too old"])
+async def test_share_offsets_that_a_broker_does_not_have_are_not_supported(how: str) -> None:
+    pool = FakePool(answers={"DescribeShareGroupOffsets": lambda _: {"Groups": [share("s", error=35)]}})
+    if how == "too old":
+        pool.versions["DescribeShareGroupOffsets"] = None
+    answered = await KafkaGroupAdmin(pool).share_offsets(["s"])
+    assert answered.rows == {}
+    assert [(fault.group, fault.name, fault.code) for fault in answered.faults] == [("s", "NOT_SUPPORTED", None)]
