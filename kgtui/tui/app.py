@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import App
 from textual.widgets import Input
+from textual.worker import WorkerFailed
 
 from kgtui.tui import crash, keys, text, themes
 from kgtui.tui.messages import DeleteRequested, ExplainRequested, SnapshotArrived
@@ -126,9 +127,9 @@ class KgtuiApp(App[int]):
     def _handle_exception(self, error: Exception) -> None:
         """A defect: write a report, and leave without Textual's traceback, which prints local variables."""
         if not isinstance(error, crash.CrashedError):
-            crashed = crash.crashed(error, self.session.state_folder)
-            crashed.__cause__ = error
-            error = crashed
+            cause = error.error if isinstance(error, WorkerFailed) else error
+            error = crash.crashed(cause, self.session.state_folder)
+            error.__cause__ = cause
         super()._handle_exception(error)
 
     # Keys that work everywhere

@@ -260,3 +260,47 @@ async def test_a_large_cluster_starts_closed_and_opens_at_once(tmp_path: Path) -
         assert tree.view.layout.rows > 17_000
         first = next(iter(tree.view.layout.groups(2, 3)))
         assert first == min(row[0] for row in many(20_000) if row[1] == "consumer" and row[3] == "Stable")
+
+
+async def test_rows_that_come_above_the_window_redraw_what_they_must(tmp_path: Path) -> None:
+    """After a refresh each line of the window shows the row that is there, though scrolling was not redrawn for it."""
+    before = many(3_000)
+    app, watch = app_on(snapshot_of(before), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        tree = tree_of(app)
+        await pilot.press("n", *["pagedown"] * 3)
+        await settled(pilot)
+        drawn = dict(enumerate(rows(app)))
+        above = [(f"aaa-{number}", "consumer", "consumer", "Stable", 1) for number in range(7)]
+        gone = next(iter(tree.view.layout.groups(tree.scroll_offset.y + 3, tree.scroll_offset.y + 4)))
+        redrawn: list[int] = []
+        refresh_line = tree.refresh_line
+
+        def note(y: int) -> None:
+            redrawn.append(y - tree.scroll_offset.y)
+            refresh_line(y)
+
+        tree.refresh_line = note  # type: ignore[method-assign]
+        watch.publish(snapshot_of([row for row in [*before, *above] if row[0] != gone]))
+        await settled(pilot)
+        after = dict(enumerate(rows(app)))
+        assert {y for y in after if after[y] != drawn[y]} <= set(redrawn)
+        assert 0 < len(set(redrawn)) < len(after) - 5
+
+
+async def test_a_worker_that_fails_is_reported_by_its_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kgtui.tui.crash import CrashedError
+
+    app, watch = app_on(company(), tmp_path)
+
+    async def fail() -> None:
+        raise LookupError("the monitor has a defect")
+
+    monkeypatch.setattr(watch, "run", fail)
+    with pytest.raises(CrashedError) as caught:
+        async with app.run_test(size=(120, 30)) as pilot:
+            await settled(pilot)
+    assert isinstance(caught.value.__cause__, LookupError)
+    assert caught.value.report is not None
+    assert "the monitor has a defect" in caught.value.report.read_text(encoding="utf-8")

@@ -253,7 +253,7 @@ class MainScreen(Screen[None]):
     def leave_panes(self) -> None:
         """Give the focus back to the tree."""
         self.remove_class("-pane", "-full")
-        self.groups.focus()
+        self.set_focus(self.groups)
         self.want_configs()
 
     @on(ActionRequested)

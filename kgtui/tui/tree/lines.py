@@ -81,6 +81,7 @@ class TreeLines(ScrollView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.view = TreeView(snapshot)
+        # By line of the window: after rows came or went above it, the same row stands on another one.
         self._drawn: dict[int, draw.Line | None] = {}
         self._in_view: tuple[str, ...] = ()
 
@@ -148,9 +149,8 @@ class TreeLines(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """One line of the window, as wide as the tree."""
-        row = self.scroll_offset.y + y
-        line = self._line(row)
-        self._drawn[row] = line
+        line = self._line(self.scroll_offset.y + y)
+        self._drawn[y] = line
         width = self.columns
         base = self.rich_style
         if line is None:
@@ -182,11 +182,9 @@ class TreeLines(ScrollView, can_focus=True, inherit_bindings=False):
         return draw.group_line(view.group_row(group), len(node.path), width, cursor=cursor)
 
     def refresh_changed(self) -> None:
-        """Redraw the lines in the window whose text is not what was drawn."""
+        """Redraw the lines of the window whose text is not what was drawn there."""
         top = self.scroll_offset.y
-        window = range(top, top + self.size.height)
-        for row in window:
-            if row not in self._drawn or self._drawn[row] != self._line(row):
-                self.refresh_line(row)
-        self._drawn = {row: line for row, line in self._drawn.items() if row in window}
+        for y in range(self.size.height):
+            if y not in self._drawn or self._drawn[y] != self._line(top + y):
+                self.refresh_line(top + y)
         self._tell_view()

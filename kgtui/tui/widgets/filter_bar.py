@@ -82,9 +82,9 @@ class FilterBar(Vertical):
         return self.query_one(Input)
 
     def begin(self) -> None:
-        """Put the cursor into the field."""
+        """Put the cursor into the field, at once: what is typed next belongs there."""
         self._before = self.in_force
-        self.input.focus()
+        self.screen.set_focus(self.input)
 
     def drop(self) -> bool:
         """Take the filter away without a message; False if there was none."""
