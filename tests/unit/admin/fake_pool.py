@@ -41,7 +41,7 @@ class FakePool(Pool):
     """See the module.
 
     Attributes:
-        answers: API name → what to answer a request: fields, or an exception to raise; may be async.
+        answers: API name → what to answer a request: fields, bytes, or an exception to raise; may be async.
         versions: API name, or `(API name, node)` → highest version; None is not supported.
         coordinators: group → node, 1 if not named; an exception is an error of that group.
         leaders: `(topic, partition)` → node, 1 if not named; a negative number is −error code.
@@ -99,7 +99,7 @@ class FakePool(Pool):
         if isinstance(answer, Exception):
             raise answer
         try:
-            body = api.response.encode(used, answer)
+            body = answer if isinstance(answer, bytes) else api.response.encode(used, answer)
         except EncodeError as error:
             raise AssertionError(f"no broker could answer this: {error}") from error
         return Reply(node, used, (decode or api.response.decode)(used, body), 1.0)

@@ -1,0 +1,206 @@
+"""The list of one broker, again and again: what changed, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.admin import listing
+from kgtui.admin.kafka import KafkaGroupAdmin
+from kgtui.errors import BrokerError, DeadlineError
+from kgtui.model.group import Listing
+from kgtui.protocol.messages import LIST_GROUPS
+from tests.unit.admin.fake_pool import FakePool
+
+if TYPE_CHECKING:
+    from kgtui.admin.base import ListingFeed
+    from tests.unit.admin.fake_pool import Sent
+
+Group = tuple[str, str, str]
+STABLE: Group = ("consumer", "Stable", "consumer")
+EMPTY: Group = ("consumer", "Empty", "consumer")
+
+
+@dataclass
+class Brokers:
+    """Groups by broker, listed in the order in which they are there.
+
+    Attributes:
+        groups: node → group → (protocol type, state, type).
+        tags: a section of tagged fields for every row.
+    """
+
+    groups: dict[int, dict[str, Group]]
+    throttle: int = 0
+    error: int | Exception = 0
+    tags: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.pool = FakePool(answers={"ListGroups": self.answer}, nodes=tuple(self.groups))
+        self.admin = KafkaGroupAdmin(self.pool)
+
+    def answer(self, sent: Sent) -> Any:
+        """ListGroups."""
+        if isinstance(self.error, Exception):
+            return self.error
+        rows = []
+        for name, (protocol, state, kind) in self.groups[sent.node].items():
+            row: dict[str, Any] = {"GroupId": name, "ProtocolType": protocol}
+            if sent.version >= 4:
+                row["GroupState"] = state
+            if sent.version >= 5:
+                row["GroupType"] = kind
+            rows.append(row)
+        throttle = {"ThrottleTimeMs": self.throttle} if sent.version >= 1 else {}
+        answer = {"ErrorCode": self.error, "Groups": rows, **throttle}
+        return self._tagged(answer) if self.tags else answer
+
+    def _tagged(self, answer: dict[str, Any]) -> bytes:
+        """The answer with tagged fields behind each row, instead of the zero that says that there are none."""
+        groups = answer.pop("Groups")
+        head = LIST_GROUPS.response.encode(5, answer | {"Groups": []})[:-2]
+        one_row = [LIST_GROUPS.response.encode(5, answer | {"Groups": [row]})[len(head) + 1 : -2] for row in groups]
+        return head + bytes([len(groups) + 1]) + b"".join(row + self.tags for row in one_row) + b"\0"
+
+    def use(self, version: int) -> None:
+        """Upgrade the brokers, or roll them back."""
+        self.pool.versions = {"ListGroups": version, "ConsumerGroupDescribe": 1 if version >= 5 else None}
+
+
+async def follow(feed: ListingFeed, known: dict[str, Listing]) -> tuple[set[str], set[str]]:
+    """Poll, and keep `known` up to date by what the feed tells; returns what was new or other, and what was gone."""
+    delta = await feed.poll()
+    assert not delta.updated.keys() & set(delta.removed)
+    known.update(delta.updated)
+    for group in delta.removed:
+        del known[group]
+    assert delta.total == len(known)
+    return set(delta.updated), set(delta.removed)
+
+
+async def test_a_poll_tells_what_is_new_other_and_gone() -> None:
+    brokers = Brokers({1: {"a": STABLE, "b": STABLE, "c": EMPTY}})
+    feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
+    assert await follow(feed, known) == ({"a", "b", "c"}, set())
+    brokers.groups[1] = {"d": STABLE, "a": STABLE, "b": EMPTY}
+    assert await follow(feed, known) == ({"b", "d"}, {"c"})
+    assert known == {
+        "a": Listing("consumer", "consumer", "Stable", 1),
+        "b": Listing("consumer", "consumer", "Empty", 1),
+        "d": Listing("consumer", "consumer", "Stable", 1),
+    }
+
+
+async def test_the_same_answer_again_ends_before_it_is_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its throttle time may differ: that is no news of any group."""
+    brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
+    feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
+    await follow(feed, known)
+    monkeypatch.setattr(listing, "split_list_groups", None)
+    brokers.throttle = 77
+    assert await follow(feed, known) == (set(), set())
+
+
+async def test_another_order_is_no_news() -> None:
+    brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
+    feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
+    await follow(feed, known)
+    brokers.groups[1] = {"b": EMPTY, "a": STABLE}
+    assert await follow(feed, known) == (set(), set())
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
+async def test_a_broker_upgraded_or_rolled_back_between_polls(before: int, after: int) -> None:
+    """Rows of two versions cannot be compared: all are told again as they are now, and only what is gone is gone."""
+    brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
+    brokers.use(before)
+    feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
+    await follow(feed, known)
+    brokers.use(after)
+    brokers.groups[1] = {"a": STABLE, "new": EMPTY}
+    assert await follow(feed, known) == ({"a", "new"}, {"gone"})
+    state = "Stable" if after >= 4 else None
+    kind = "consumer" if after >= 5 else "classic"
+    assert known["a"] == Listing(kind, "consumer", state, 1)
+    delta = await feed.poll()
+    assert (delta.total, delta.updated, delta.states_listed) == (2, {}, after >= 4)
+
+
+async def test_brokers_that_may_have_newer_groups_do_not_call_them_classic() -> None:
+    """Before ListGroups v5 only a broker without ConsumerGroupDescribe says by that that a group is classic."""
+    brokers = Brokers({1: {"a": STABLE, "c": ("connect", "Stable", "classic")}})
+    brokers.pool.versions = {"ListGroups": 4, "ConsumerGroupDescribe": 0}
+    delta = await brokers.admin.listing_feed(1).poll()
+    assert {group: row.type for group, row in delta.updated.items()} == {"a": None, "c": "classic"}
+
+
+async def test_long_ids_and_unknown_tags_are_carried() -> None:
+    long, hostile = "x" * 32_000, "[/red]\n\x1b\u202e\x00"
+    brokers = Brokers({1: {long: STABLE, hostile: EMPTY, "": EMPTY}})
+    brokers.tags = b"\x02\x07\x04news\x84\x07\x01!"  # two tags: 7 is "news", 900 is "!"
+    feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
+    assert await follow(feed, known) == ({long, hostile, ""}, set())
+    assert known[long] == Listing("consumer", "consumer", "Stable", 1)
+    del brokers.groups[1][long]
+    assert await follow(feed, known) == (set(), {long})
+
+
+async def test_a_group_that_moved_is_told_by_its_new_broker_and_gone_from_the_old() -> None:
+    """Whichever is polled first, the group is described where it is."""
+    for first, second in ((1, 2), (2, 1)):
+        brokers = Brokers({1: {"a": STABLE, "moves": STABLE}, 2: {"b": EMPTY}})
+        feeds = {node: brokers.admin.listing_feed(node) for node in (1, 2)}
+        for feed in feeds.values():
+            await feed.poll()
+        brokers.groups[2]["moves"] = brokers.groups[1].pop("moves")
+        deltas = {node: await feeds[node].poll() for node in (first, second)}
+        assert list(deltas[1].removed) == ["moves"]
+        assert {group: row.coordinator for group, row in deltas[2].updated.items()} == {"moves": 2}
+        assert brokers.pool.learned["moves"] == 2
+
+
+async def test_an_error_raises_and_what_was_known_stays() -> None:
+    brokers = Brokers({1: {"a": STABLE}})
+    feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
+    await follow(feed, known)
+    brokers.error = 14
+    with pytest.raises(BrokerError, match="list groups"):
+        await feed.poll()
+    brokers.error = DeadlineError("late", broker=1)
+    with pytest.raises(DeadlineError):
+        await feed.poll()
+    brokers.error = 0
+    assert await follow(feed, known) == (set(), set())
+
+
+async def test_equal_listings_are_one_object() -> None:
+    brokers = Brokers({1: {f"g{number}": STABLE if number % 2 else EMPTY for number in range(3000)}})
+    delta = await brokers.admin.listing_feed(1).poll()
+    assert len({id(row) for row in delta.updated.values()}) == 2
+
+
+ids = st.text(max_size=3)
+told = st.sampled_from([STABLE, EMPTY, ("connect", "Stable", "classic"), ("share", "Dead", "share"), ("", "?", "new")])
+polls = st.lists(st.tuples(st.dictionaries(ids, told, max_size=6), st.sampled_from([0, 2, 4, 5, 5, 5])), max_size=6)
+
+
+@given(polls=polls)
+async def test_whatever_happens_between_polls_the_feed_ends_at_what_is_listed(
+    polls: list[tuple[dict[str, Group], int]],
+) -> None:
+    """Applying what each poll tells gives the list, over any changes of groups and of the broker's version."""
+    brokers = Brokers({1: {}})
+    feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
+    for groups, version in polls:
+        brokers.use(version)
+        brokers.groups[1] = groups
+        await follow(feed, known)
+        assert known.keys() == groups.keys()
+        for name, (protocol, state, kind) in groups.items():
+            assert known[name].protocol == protocol
+            assert known[name].state == (state if version >= 4 else None)
+            assert known[name].type == (kind if version >= 5 else "classic")
