@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PROGRAM = str(Path(sys.executable).with_name("kgtui"))
 """The installed program, as its users start it."""
 
-TIMEOUT = 20.0
+TIMEOUT = 8.0
 """Seconds for something to appear on the screen, on a machine busy with other tests."""
 
 _PAUSE = 0.03
@@ -67,6 +67,7 @@ class Terminal:
 
     Attributes:
         folder: home of the programs in it; `state` is where they keep audit log and backups.
+        size: columns and rows at the start.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Terminal:
     ) -> None:
         """A terminal of `size` columns and rows; `environment` is added to `clean_environment`."""
         self.folder = folder
-        self._size = size
+        self.size = size
         self._environment = clean_environment(folder) | dict(environment or {})
         self._name = f"kgtui-{uuid.uuid4().hex[:12]}"
 
@@ -92,7 +93,7 @@ class Terminal:
         self.folder.mkdir(parents=True, exist_ok=True)
         conf = self.folder / "tmux.conf"
         conf.write_text(_TMUX, encoding="utf-8")
-        width, height = self._size
+        width, height = self.size
         variables = [f"{name}={value}" for name, value in self._environment.items()]
         shell = ["env", "-i", "TERM=tmux-256color", "PS1=<$?> ", *variables, "bash", "--norc", "--noprofile", "-i"]
         self._tmux("-f", str(conf), "new-session", "-d", "-x", str(width), "-y", str(height), shlex.join(shell))
@@ -145,6 +146,10 @@ class Terminal:
     def screen(self) -> str:
         """What is on the screen, a line for each row."""
         return self._tmux("capture-pane", "-p")
+
+    def painted(self) -> str:
+        """What is on the screen with its colours, as escape sequences."""
+        return self._tmux("capture-pane", "-p", "-e")
 
     def everything(self) -> str:
         """What is on the screen and what has scrolled out of it."""

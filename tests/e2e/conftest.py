@@ -1,0 +1,61 @@
+"""Clusters and running programs that tests share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.simulator import Options, spawn
+from tests.e2e.terminal import Terminal
+from tests.e2e.ui import Ui
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from kgtui.simulator import SimulatorProcess
+
+SIZES = ((120, 40), (80, 24))
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks these tests, and keeps those of a module together, so that one running program serves them."""
+    for item in items:
+        if item.path.parent.name == "e2e":
+            item.add_marker(pytest.mark.e2e)
+            if not any(name in getattr(item, "fixturenames", ()) for name in ("live_431", "secure_broker")):
+                item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SimulatorProcess]:
+    """The company's cluster with everything that makes careless programs fail."""
+    with spawn(Options(scenario="wild")) as process:
+        yield process
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    """A terminal of 120×40 with a shell."""
+    with Terminal(tmp_path) as terminal:
+        yield terminal
+
+
+@pytest.fixture(scope="module", params=SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def running(
+    request: pytest.FixtureRequest, cluster: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Ui]:
+    """The UI on `cluster`, started once for the module and size."""
+    with Terminal(tmp_path_factory.mktemp("home"), size=request.param) as terminal:
+        ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
+        ui.start()
+        yield ui
+
+
+@pytest.fixture
+def ui(running: Ui) -> Ui:
+    """The UI on `cluster`, as after its start."""
+    running.settle()
+    return running

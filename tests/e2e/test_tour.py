@@ -1,0 +1,205 @@
+"""What a person does in the first minutes: look, move, search, open panes, group, sort, ask for help."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+from tests.e2e.terminal import PROGRAM, clean_environment
+from tests.e2e.ui import names_shown
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kgtui.simulator import SimulatorProcess
+    from tests.e2e.terminal import Terminal
+    from tests.e2e.ui import Ui
+
+
+def listed(cluster: SimulatorProcess, folder: Path) -> list[str]:
+    """The groups that the command line lists."""
+    done = subprocess.run(
+        [PROGRAM, "ls", "--bootstrap-server", cluster.bootstrap, "--format", "json"],
+        check=True, capture_output=True, env=clean_environment(folder), timeout=60,
+    )  # fmt: skip
+    assert done.stderr == b""
+    return [row["group"] for row in json.loads(done.stdout)["groups"]]
+
+
+def test_every_group_is_in_the_tree(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
+    """Page by page through all of them; what fits and needs no escaping is there to the letter."""
+    ids = listed(cluster, tmp_path)
+    terminal = ui.terminal
+    assert f"{len(ids)} groups" in terminal.screen()
+    # Not by state, which some of them change meanwhile.
+    terminal.keys("b", "b", "b", "b", "b", "Home")
+    terminal.wait_for(lambda screen: " by nothing" in screen and "audit.sink" in screen)
+    terminal.keys("End")
+    last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
+    terminal.keys("Home")
+    seen = names_shown(terminal.wait_for("audit.sink"))
+    terminal.keys("NPage")  # to the last line of the window
+    for _ in ids:
+        if last in seen:
+            break
+        terminal.keys("NPage")
+        seen |= names_shown(terminal.wait_for(lambda screen: names_shown(screen) - seen))
+    plain = {name for name in ids if re.fullmatch(r"[\w.-]{1,25}", name, re.ASCII)}
+    assert len(plain) > 100
+    assert plain <= seen
+    terminal.keys("b", "Home")
+    terminal.wait_for(" by type, state")
+
+
+def test_a_filter_is_typed_and_dropped(ui: Ui) -> None:
+    screen = ui.filter("type:share", shown=6)
+    assert "emails.workers" in screen
+    assert "customers.sync" not in screen
+    ui.drop_filter()
+    ui.terminal.wait_for("customers.sync")
+
+
+def test_a_mistake_in_a_filter_is_shown_in_place(ui: Ui) -> None:
+    """The last good filter stays in force, and the words say what was expected."""
+    ui.filter("type:share", shown=6)
+    ui.terminal.keys("/")
+    ui.terminal.type(" lag:lots")
+    screen = ui.terminal.wait_for("expected")
+    assert "^" in screen
+    assert "6 shown" in screen
+    assert "emails.workers" in screen
+    ui.terminal.keys("Escape")
+    ui.terminal.wait_until_gone("expected")
+    assert "6 shown" in ui.terminal.screen()
+    ui.drop_filter()
+
+
+def test_each_pane_opens_by_its_key(ui: Ui) -> None:
+    ui.select("iot.aggregate")
+    assert "ConsumerGroupDescribe" in ui.pane("1", "coordinator")
+    ui.pane("2", "aggregate-6")
+    ui.pane("3", "settled")
+    ui.pane("4", "iot.telemetry")
+    ui.pane("6", "consumer.session.timeout.ms")
+    ui.pane("1", "described by")
+    ui.leave_pane()
+    ui.drop_filter()
+
+
+def test_a_pane_fills_the_screen_and_gives_it_back(ui: Ui) -> None:
+    ui.select("iot.aggregate")
+    ui.leave_pane()
+    ui.terminal.keys("f")
+    ui.terminal.wait_until_gone("by type, state")
+    ui.terminal.wait_for("described by")
+    ui.terminal.keys("f")
+    ui.terminal.wait_for("by type, state")
+    ui.drop_filter()
+
+
+def test_the_tree_is_grouped_and_sorted_in_every_way(ui: Ui) -> None:
+    """Each press of `b` and `s` says what it did, and the last ones come back to the start."""
+    ui.filter("kind:simple", shown=3)
+    for name in ("state", "coordinator", "topic", "name", "nothing", "type, state"):
+        ui.terminal.keys("b")
+        ui.terminal.wait_for(lambda screen, name=name: re.search(rf"^ by .*{name}", screen, re.MULTILINE))
+        ui.terminal.wait_for("spark-checkpoints")
+    ui.terminal.keys("s")
+    screen = ui.terminal.wait_for("lag-")
+    assert screen.index("flink-savepoint-7") < screen.index("spark-checkpoints") < screen.index("mirror-checkpoints")
+    ui.terminal.keys("s")
+    ui.terminal.wait_for("count-")
+    ui.terminal.keys("s")
+    screen = ui.terminal.wait_until_gone("count-")
+    ui.terminal.wait_for(lambda screen: screen.find("flink-savepoint-7") < screen.find("mirror-checkpoints"))
+    ui.drop_filter()
+
+
+def test_nodes_close_and_open(ui: Ui) -> None:
+    ui.filter("kind:simple", shown=3)
+    ui.terminal.keys("Home", "Left")
+    ui.terminal.wait_until_gone("spark-checkpoints")
+    ui.terminal.keys("Right")
+    ui.terminal.wait_for("spark-checkpoints")
+    ui.drop_filter()
+
+
+def test_marks_are_counted(ui: Ui) -> None:
+    ui.filter("kind:simple", shown=3)
+    ui.terminal.keys("*")
+    ui.terminal.wait_for("3 marked")
+    ui.terminal.keys("*")
+    ui.terminal.wait_until_gone("marked")
+    ui.drop_filter()
+
+
+def test_help_lists_keys_and_filter_terms(ui: Ui) -> None:
+    ui.terminal.keys("?")
+    ui.terminal.wait_for("From the tree to the panes and back.")
+    ui.terminal.keys("End")
+    ui.terminal.wait_for("sort:lag-")
+    ui.terminal.keys("Escape")
+    ui.terminal.wait_for("by type, state")
+
+
+def test_the_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
+    ui.terminal.keys("C-p")
+    ui.terminal.wait_for("Search for commands")
+    ui.terminal.type("aggregate")
+    ui.terminal.wait_for("iot.aggregate")
+    ui.terminal.keys("Down", "Enter")
+    ui.terminal.wait_until_gone("Search for commands")
+    ui.terminal.keys("1")
+    ui.terminal.wait_for("described by")
+    ui.leave_pane()
+    ui.terminal.keys("C-p")
+    ui.terminal.wait_for("Search for commands")
+    ui.terminal.type("pause")
+    ui.terminal.wait_for("Stop polling")
+    ui.terminal.keys("Enter", "Enter")
+    ui.terminal.wait_for("PAUSED")
+    ui.terminal.keys("p")
+    ui.terminal.wait_for("LIVE")
+    ui.terminal.keys("Home")
+
+
+def test_ids_and_commands_are_copied(ui: Ui) -> None:
+    ui.select("iot.aggregate")
+    ui.terminal.keys("y")
+    ui.terminal.wait_for(lambda _: ui.terminal.copied() == "iot.aggregate")
+    ui.terminal.keys("Y")
+    ui.terminal.wait_for("Copied (OSC 52)")
+    ui.terminal.wait_for(lambda _: ui.terminal.copied().startswith("kafka-consumer-groups.sh --bootstrap-server"))
+    assert "--group iot.aggregate" in ui.terminal.copied()
+    ui.terminal.keys("Escape")
+    ui.terminal.wait_until_gone("Copied (OSC 52)")
+    ui.leave_pane()
+    ui.drop_filter()
+
+
+def test_the_window_is_resized_while_it_runs(ui: Ui) -> None:
+    """Down to 60×20, where everything still works, and back."""
+    terminal: Terminal = ui.terminal
+    ui.filter("kind:simple", shown=3)
+    for size in ((60, 20), (200, 50), (60, 20)):
+        terminal.resize(*size)
+        terminal.wait_for(lambda screen, size=size: _fits(screen, *size) and "spark-checkpoints" in screen)
+    terminal.keys("n", "1")
+    terminal.wait_for("described by")
+    terminal.keys("?")
+    terminal.wait_for("One row up.")
+    terminal.keys("Escape")
+    terminal.wait_for("described by")
+    terminal.keys("Escape")
+    terminal.wait_for("spark-checkpoints")
+    terminal.resize(*terminal.size)
+    terminal.wait_for(lambda screen: _fits(screen, *terminal.size) and "spark-checkpoints" in screen)
+    ui.drop_filter()
+
+
+def _fits(screen: str, width: int, height: int) -> bool:
+    """Whether header and footer stand where they belong on a screen of this size."""
+    lines = screen.rstrip("\n").split("\n")
+    return len(lines) == height and "LIVE" in lines[0] and "quit" in lines[-1] and max(map(len, lines)) <= width
