@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PROGRAM = str(Path(sys.executable).with_name("kgtui"))
 """The installed program, as its users start it."""
 
-TIMEOUT = 8.0
+TIMEOUT = 15.0
 """Seconds for something to appear on the screen, on a machine busy with other tests."""
 
 _PAUSE = 0.03

@@ -1,0 +1,66 @@
+"""However the program ends, the terminal is as it was before, and nothing is left behind on it."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.terminal import PROGRAM
+from tests.e2e.ui import Ui
+
+if TYPE_CHECKING:
+    from kgtui.simulator import SimulatorProcess
+    from tests.e2e.terminal import Terminal
+
+
+@pytest.mark.parametrize("key", ["q", "C-c"])
+def test_a_key_ends_it(terminal: Terminal, cluster: SimulatorProcess, key: str) -> None:
+    Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
+    terminal.keys(key)
+    assert terminal.status() == 0
+    terminal.check_clean()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: str(number.name))
+def test_a_signal_ends_it(terminal: Terminal, cluster: SimulatorProcess, number: signal.Signals) -> None:
+    Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
+    terminal.signal(number)
+    assert terminal.status() == 128 + number
+    terminal.check_clean()
+
+
+def test_ctrl_z_gives_the_shell_back_and_fg_returns(terminal: Terminal, cluster: SimulatorProcess) -> None:
+    """The suspended program leaves a plain terminal, and draws all of its screen again."""
+    ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
+    ui.start()
+    terminal.keys("C-z")
+    terminal.wait_for(lambda _: terminal.at_prompt())
+    terminal.enter("stty -a")
+    modes = terminal.wait_for("echoke").replace(";", " ").split()
+    assert {"echo", "icanon", "isig"} <= set(modes)
+    terminal.enter("fg")
+    ui.wait_until_complete()
+    terminal.wait_for("customers.sync")
+    terminal.keys("q")
+    assert terminal.status() == 0
+
+
+def test_the_demo_ends_with_its_cluster(terminal: Terminal) -> None:
+    """One command for a newcomer: a cluster, the UI on it, and neither process left over."""
+    Ui(terminal, "demo", "--brokers", "2").start()
+    terminal.wait_for("customers.sync")
+    terminal.keys("q")
+    assert terminal.status() == 0
+    terminal.enter("pgrep -u $(id -u) -fc 'simulator .*--brokers=2 .*--scenario=company' || echo none")
+    terminal.wait_for("none")
+
+
+def test_the_reader_of_a_list_goes_away(terminal: Terminal, cluster: SimulatorProcess) -> None:
+    """`ls | head` ends quietly, whatever `head` has not read."""
+    terminal.enter(f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} | head -1")
+    assert terminal.status() == 0
+    said = [line for line in terminal.everything().splitlines() if line.strip()]
+    assert len(said) == 2
+    assert said[0].startswith("GROUP")
