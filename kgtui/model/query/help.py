@@ -1,5 +1,7 @@
 """The filter language in a table: the README, `--help` and the in-app help are made from it.
 
+`python -m kgtui.model.query` prints it in Markdown.
+
 Every example is in a spelling that no shell touches; what needs quotes there is named in the meaning only.
 """
 
@@ -56,3 +58,15 @@ def help_text(width: int = 16) -> str:
     """The table as plain text, one term a line."""
     rows = [f"  {row.example:<{width}}  {row.term:<12}  {row.meaning}" for row in HELP]
     return "\n".join([*rows, *(f"  {note}" for note in NOTES)])
+
+
+def markdown() -> str:
+    """The table as Markdown, for the README."""
+    lines = ["| term | meaning | example |", "|---|---|---|"]
+    lines += [f"| `{row.term}` | {_cell(row.meaning)} | `{row.example}` |" for row in HELP]
+    return "\n".join([*lines, "", *map(_cell, NOTES)])
+
+
+def _cell(text: str) -> str:
+    """Text in which nothing is markup."""
+    return "".join(f"\\{char}" if char in "\\|*_<>[]`" else char for char in text)

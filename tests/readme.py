@@ -1,0 +1,44 @@
+"""What the README has from the program itself: `python -m tests.readme` writes both tables anew."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PRINTED_BY = {"keys": "kgtui.tui.keys", "filter": "kgtui.model.query"}
+"""Mark in the README → the module that prints, run as a program, what belongs there."""
+
+
+def table(mark: str) -> str:
+    """What belongs between two marks."""
+    program = [sys.executable, "-m", PRINTED_BY[mark]]
+    return subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def between(text: str, mark: str) -> str:
+    """What is between two marks. Raises `ValueError` when they are not there once each."""
+    found = re.findall(f"^<!-- {mark} -->\n(.*?)^<!-- /{mark} -->$", text, re.DOTALL | re.MULTILINE)
+    if len(found) != 1:
+        raise ValueError(f"the README should have <!-- {mark} --> and <!-- /{mark} --> once, each on a line of its own")
+    return str(found[0])
+
+
+def with_tables(text: str) -> str:
+    """The README with both tables as the program prints them now."""
+    for mark in PRINTED_BY:
+        old = f"<!-- {mark} -->\n{between(text, mark)}<!-- /{mark} -->"
+        text = text.replace(old, f"<!-- {mark} -->\n{table(mark)}<!-- /{mark} -->")
+    return text
+
+
+def fenced(text: str, language: str) -> list[str]:
+    """The code blocks in a language."""
+    return re.findall(f"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+if __name__ == "__main__":
+    README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,119 @@
+"""The README says what is so: its example runs, its tables are the program's, its commands parse, its links lead."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgtui.admin.base import GroupAdmin
+from kgtui.commands.kafka_groups import OPTIONS
+from kgtui.commands.kafka_options import read_options
+from kgtui.commands.parser import parse_args
+from kgtui.config import load
+from kgtui.errors import UsageError
+from kgtui.model.query import HELP, NOTES, parse
+from tests.contract import mirror
+from tests.readme import PRINTED_BY, README, ROOT, between, fenced, table, with_tables
+
+TEXT = README.read_text(encoding="utf-8")
+
+
+def commands() -> list[list[str]]:
+    """Every command line of kgtui's in a shell block, without its first word."""
+    found = []
+    for line in "\n".join(fenced(TEXT, "sh")).splitlines():
+        words = shlex.split(line, comments=True)
+        while words:
+            end = words.index("&&") if "&&" in words else len(words)
+            if Path(words[0]).name == "kgtui":
+                found.append(words[1:end])
+            words = words[end + 1 :]
+    return found
+
+
+async def test_the_python_example_runs_as_it_stands() -> None:
+    """In a process of its own, on a simulated cluster; only the address is another."""
+    (code,) = fenced(TEXT, "python")
+    assert code.count('"localhost:9092"') == 1
+    async with mirror.simulator("4.4") as cluster:
+        program = code.replace('"localhost:9092"', ", ".join(map(repr, cluster.bootstrap.split(","))))
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-W", "error", "-c", program,
+            cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, errors = await asyncio.wait_for(process.communicate(), 60)
+    assert (errors.decode(), process.returncode) == ("", 0)
+    wanted = [g for g in mirror.groups_of("4.4").values() if g.type == "consumer" and g.state == "Stable"]
+    told = {name: rest for name, *rest in map(str.split, out.decode().splitlines())}
+    assert {name: (state, members) for name, (state, _, members) in told.items()} == {
+        group.id: ("Stable", str(group.members)) for group in wanted
+    }
+
+
+@pytest.mark.parametrize("mark", PRINTED_BY)
+def test_tables_are_what_the_program_prints(mark: str) -> None:
+    """If this fails: `python -m tests.readme` writes them anew."""
+    assert between(TEXT, mark) == table(mark)
+    assert with_tables(TEXT) == TEXT
+
+
+def test_the_filter_table_has_every_term_with_an_example_that_parses() -> None:
+    rows = [line for line in between(TEXT, "filter").splitlines() if line.startswith("| `")]
+    examples = [re.findall(r"`([^`]*)`", line) for line in rows]
+    assert examples == [[row.term, row.example] for row in HELP]
+    for _, example in examples:
+        parse(example)
+    assert all(note.split("(")[0][:20] in between(TEXT, "filter") for note in NOTES)
+    assert len({line.count(" | ") for line in rows}) == 1
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_commands_parse(words: list[str]) -> None:
+    """By the parser that the program uses, the filters in them too."""
+    if words[:1] == ["groups"]:
+        assert "list" in read_options(words[1:], OPTIONS)
+        return
+    args = parse_args(words)
+    for text in (getattr(args, "filter", None), " ".join(getattr(args, "expr", None) or [])):
+        if text:
+            parse(text)
+
+
+def test_the_commands_are_found_and_a_wrong_one_would_be_noticed() -> None:
+    assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {w[0] for w in commands()}
+    with pytest.raises(UsageError):
+        parse_args(["ls", "--no-such-option"])
+
+
+def test_the_configuration_examples_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys, config = fenced(TEXT, "toml")
+    (tmp_path / "config.toml").write_text(config + keys, encoding="utf-8")
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path))
+    settings = load()
+    assert settings.default == "prod"
+    assert settings.clusters["prod"].read_only is True
+    assert settings.keys == {"refresh": "f5"}
+
+
+def test_links_lead_to_what_is_there() -> None:
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)", TEXT) if "://" not in link]
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_table_of_calls_names_every_call_of_the_interface() -> None:
+    rows = re.findall(r"^\| `[^|]*\| (`[^|]*)\|$", TEXT[TEXT.index("| Java's Admin |") :], re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    calls = {name for name, _ in inspect.getmembers(GroupAdmin, inspect.isfunction) if not name.startswith("_")}
+    assert named == calls - {"close"}
+
+
+def test_folders_of_the_house_are_all_named() -> None:
+    named = set(re.findall(r"^\| `kgtui/(\w+)` \|", TEXT, re.MULTILINE))
+    assert named == {path.parent.name for path in (ROOT / "kgtui").glob("*/__init__.py")}
