@@ -1,0 +1,139 @@
+"""Groups read in full: positions, logs, and what fails without hiding the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.admin.reading import has_offsets, read_groups
+from kgtui.errors import UnreachableError
+from kgtui.model.answer import Answer, Fault
+from kgtui.model.group import Listing
+from kgtui.model.members import StreamsAssignment, StreamsMember, Subtopology, TopicInfo, Topology
+from kgtui.model.offsets import PartitionBounds, lags
+from tests.scripted import ScriptedAdmin, member
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kgtui.model.offsets import TopicPartition
+
+
+class OutOfReach(ScriptedAdmin):
+    """A cluster that goes away before its logs are asked for."""
+
+    async def partition_bounds(
+        self, partitions: Iterable[TopicPartition], *, timeout: float = 30.0
+    ) -> Answer[dict[TopicPartition, PartitionBounds]]:
+        raise UnreachableError("nothing answers any more")
+
+
+def listings(admin: ScriptedAdmin) -> dict[str, Listing]:
+    return {name: Listing(row.type, row.protocol, row.state, row.coordinator) for name, row in admin.groups.items()}
+
+
+@pytest.mark.parametrize(
+    ("group_type", "protocol", "asked"),
+    [
+        ("classic", "consumer", True),
+        ("classic", "", True),
+        ("classic", "connect", False),
+        ("classic", "sr", False),
+        ("consumer", "consumer", True),
+        ("streams", "streams", True),
+        ("share", "share", True),
+        (None, "consumer", True),
+        (None, "connect", False),
+        ("swarm", "swarm", False),
+    ],
+)
+def test_offsets_are_asked_for_where_they_say_something(group_type: str | None, protocol: str, asked: bool) -> None:
+    assert has_offsets(Listing(group_type, protocol, "Stable", 1)) is asked
+
+
+async def test_every_group_is_read_by_the_calls_of_its_type() -> None:
+    admin = ScriptedAdmin()
+    admin.add("c", lag=5)
+    admin.add("s", "share", lag=7)
+    admin.add("w", "classic", "connect")
+    read = await read_groups(admin, listings(admin), timeout=5)
+    assert read.descriptions.keys() == {"c", "s", "w"}
+    assert {name: [row.lag for row in lags(rows)] for name, rows in read.offsets.items()} == {"c": [5], "s": [7]}
+    assert dict(admin.calls)["committed_offsets"] == ("c",)
+    assert dict(admin.calls)["share_offsets"] == ("s",)
+    assert (read.faults, read.describe_faults, read.offset_faults) == ((), {}, {})
+
+
+async def test_partitions_owned_without_a_commit_have_their_log() -> None:
+    admin = ScriptedAdmin()
+    admin.add("c", members=(member(assignment=(("t-c", (0, 1)), ("gone", (0,)))),), lag=5)
+    admin.bounds["t-c", 1] = PartitionBounds(3, 9)
+    rows = lags((await read_groups(admin, listings(admin), timeout=5)).offsets["c"])
+    assert [(row.topic, row.partition, row.lag, row.log_end, row.reason) for row in rows] == [
+        ("t-c", 0, 5, 1005, ""),
+        ("t-c", 1, None, 9, "no commit"),
+    ]
+
+
+async def test_partitions_that_active_tasks_read_have_their_log() -> None:
+    """Sources and repartition topics of the subtopologies; not those of standby tasks."""
+    held = StreamsAssignment(active=(("0", (0,)), ("1", (1,))), standby=(("0", (2,)),))
+    parts = (Subtopology("0", ("in",)), Subtopology("1", (), (), (), (TopicInfo("again", 2, -1),)))
+    admin = ScriptedAdmin()
+    admin.add(
+        "t", "streams", members=(member(streams=StreamsMember("p", 0, assignment=held)),), topology=Topology(0, parts)
+    )
+    admin.commits["t"] = ()
+    admin.bounds |= {
+        ("in", 0): PartitionBounds(0, 4),
+        ("again", 1): PartitionBounds(2, 2),
+        ("in", 2): PartitionBounds(0, 9),
+    }
+    rows = lags((await read_groups(admin, listings(admin), timeout=5)).offsets["t"])
+    assert [(row.topic, row.partition, row.reason) for row in rows] == [
+        ("again", 1, "no commit"),
+        ("in", 0, "no commit"),
+    ]
+
+
+async def test_faults_stay_with_their_groups_and_the_worst_is_told_first() -> None:
+    admin = ScriptedAdmin()
+    admin.add("fine", lag=1)
+    admin.add("forbidden", lag=1)
+    admin.broken["forbidden"] = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="forbidden")
+    read = await read_groups(admin, listings(admin) | {"gone": Listing("classic", "consumer", "Empty", 1)}, timeout=5)
+    assert read.descriptions.keys() == {"fine"}
+    assert read.offsets["fine"].committed
+    assert {name: fault.code for name, fault in read.describe_faults.items()} == {"forbidden": 30, "gone": 69}
+    assert read.offset_faults.keys() == {"forbidden"}
+    assert read.fault("fine") is None
+    told = read.fault("forbidden")
+    assert told is not None
+    assert told.name == "GROUP_AUTHORIZATION_FAILED"
+
+
+async def test_a_cluster_that_goes_away_before_the_logs_leaves_what_was_read() -> None:
+    admin = OutOfReach()
+    admin.add("c", lag=5)
+    read = await read_groups(admin, listings(admin), timeout=5)
+    assert read.descriptions["c"].state == "Stable"
+    (row,) = lags(read.offsets["c"])
+    assert (row.position, row.lag, row.reason) == (1000, None, "pending")
+    assert [(fault.name, fault.group) for fault in read.faults] == [("UNREACHABLE", None)]
+
+
+async def test_descriptions_are_told_before_the_logs_are_there() -> None:
+    admin = ScriptedAdmin()
+    admin.add("c", lag=5)
+    told: list[tuple[set[str], set[str]]] = []
+    await read_groups(
+        admin,
+        listings(admin),
+        timeout=5,
+        tell=lambda answer: told.append((set(answer.rows), {c for c, _ in admin.calls})),
+    )
+    ((groups, called),) = told
+    assert groups == {"c"}
+    assert "partition_bounds" in dict(admin.calls)
+    assert "partition_bounds" not in called
