@@ -145,14 +145,14 @@ class FocusTier:
             self._under_way.difference_update(groups)
 
     async def _read(self, groups: Sequence[str]) -> None:
-        listed = {group: self._store.groups[group] for group in groups}
+        listed = {group: row for group in groups if (row := self._store.groups.get(group)) is not None}
         try:
             read = await read_groups(self._admin, listed, timeout=self._options.timeout, tell=self._take_descriptions)
         except KgtuiError as error:
-            for group in groups:
+            for group in listed:
                 self._store.put_fault(group, fault_of(error), ("details", "offsets"))
         else:
-            for group in groups:
+            for group in listed:
                 self._take(group, read)
         self._changed()
 

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from kgtui.monitor.options import MonitorOptions
     from kgtui.monitor.store import Store
 
-LOADING = 14
-"""COORDINATOR_LOAD_IN_PROGRESS: the broker is taking groups over, and will list them soon."""
-
 
 class ListingTier:
     """Follows the cluster's brokers and polls each one's list.
@@ -49,7 +46,7 @@ class ListingTier:
         self._changed = changed
         self._polls: dict[int, asyncio.Task[None]] = {}
         self._listed: set[int] = set()
-        self._departures = Departures(store)
+        self._departures = Departures(store, clockwork.now)
         self._look = asyncio.Event()
 
     async def run(self) -> None:
@@ -82,7 +79,7 @@ class ListingTier:
             self._departures.gone(node)
             self._departures.missed(node, self._store.coordinated_by(node), cluster.brokers, left=True)
         for node in cluster.brokers.keys() - self._polls.keys():
-            self._departures.returned(node)
+            self._departures.joined(node)
             self._polls[node] = asyncio.create_task(self._poll_forever(node), name=f"list groups of broker {node}")
         self._changed()
         return True
@@ -100,8 +97,7 @@ class ListingTier:
                 failures += 1
                 fault = fault_of(error, broker=node)
                 self._store.set_broker(node, asked_at=None, fault=fault, failures=failures)
-                if fault.code != LOADING:
-                    self._departures.silent(node)
+                self._departures.silent(node)
                 if failures == 1:
                     self._look.set()  # perhaps it left the cluster, and its groups have moved
             else:
@@ -127,16 +123,9 @@ class ListingTier:
         self._listed.add(node)
         # A broker that was away has a first list again, which cannot say what left it.
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
-        self._departures.missed(node, missing, self._answering() - {node})
-
-    def _answering(self) -> set[int]:
-        """Brokers whose next list can be waited for."""
-        status = self._store.brokers
-        return {
-            node
-            for node in self._polls
-            if (fault := status[node].fault if node in status else None) is None or fault.code == LOADING
-        }
+        self._departures.missed(node, missing, self._polls)
+        if missing:
+            self._look.set()  # perhaps a broker that is not known yet has taken them over
 
     def _pause(self, node: int, took: float, failures: int) -> float:
         """Seconds to the next poll: stretched by slow answers, backed off after failures."""

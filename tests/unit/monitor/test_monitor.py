@@ -11,7 +11,7 @@ import pytest
 
 from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model.answer import Fault
-from kgtui.monitor import Monitor, MonitorOptions
+from kgtui.monitor import Monitor, MonitorOptions, departures
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
@@ -219,7 +219,10 @@ async def test_groups_that_move_with_a_broker_never_vanish(admin: ScriptedAdmin)
     assert always_there
 
 
-async def test_a_broker_that_was_away_is_believed_about_what_it_has_lost(admin: ScriptedAdmin) -> None:
+async def test_a_broker_that_was_away_is_believed_about_what_it_has_lost(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(departures, "GRACE", 0.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         admin.broken[1] = DeadlineError("no answer within 2 s", broker=1)
