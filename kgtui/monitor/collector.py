@@ -1,7 +1,8 @@
-"""The garbage collector's pauses: off while a poll is taken in, frozen once after the first load.
+"""The garbage collector's pauses: off while a poll is taken in, frozen once, and full passes only while nobody looks.
 
-With 100,000 groups a full collection stops the loop for about 0.2 s. Off for good, or frozen at every poll, it would
-leak the cycles that a screen makes.
+With 100,000 groups a full collection stops the loop for up to 0.2 s, since it visits every mapping and list of them.
+Off for good, or frozen at every poll, it would leak the cycles that a screen makes; those die young, and the passes
+over what is young go on.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MANY = 10_000  # groups from which freezing pays
+_THRESHOLDS = (10_000, 20, 1_000_000)  # the last one keeps full passes from coming by themselves
+_AWAY = 60.0  # seconds without a look at anything else after which nobody minds a pause
+_RARELY = 600.0  # seconds between two full passes
 
 
 class Collector:
@@ -23,6 +27,8 @@ class Collector:
         self._holders = 0
         self._frozen = False
         self._restore = False
+        self._thresholds: tuple[int, int, int] | None = None
+        self._tidied = 0.0
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -44,3 +50,23 @@ class Collector:
             self._frozen = True
             gc.collect()
             gc.freeze()
+            self._thresholds = gc.get_threshold()
+            gc.set_threshold(*_THRESHOLDS)
+
+    def tidy(self, now: float, looked: float) -> None:
+        """A full pass now and then, while nobody looks.
+
+        Args:
+            now: seconds of a clock.
+            looked: when somebody last looked at something else, by the same clock.
+        """
+        if self._frozen and now - looked > _AWAY and now - self._tidied > _RARELY:
+            self._tidied = now
+            gc.collect()
+
+    def release(self) -> None:
+        """Leave the collector as it was found."""
+        if self._thresholds is not None:
+            gc.set_threshold(*self._thresholds)
+            gc.unfreeze()
+            self._thresholds, self._frozen = None, False

@@ -54,6 +54,7 @@ class Monitor:
         self._listeners: list[Callable[[Snapshot], None]] = []
         self._publishing: asyncio.TimerHandle | None = None
         self._published = 0.0
+        self._looked = now()
         summariser = Summariser()
         self._listing = ListingTier(admin, self._store, options, self._clock, self._collector, self._publish_soon)
         self._focus = FocusTier(admin, self._store, self.series, summariser, options, self._clock, self._publish_soon)
@@ -74,11 +75,13 @@ class Monitor:
         finally:
             if self._publishing is not None:
                 self._publishing.cancel()
+            self._collector.release()
 
     # -- what the views say ------------------------------------------------------------------------------------
 
     def look_at(self, selected: str | None, visible: Sequence[str] = ()) -> None:
         """Say which group is selected and which rows are in view: they are read in full at every interval."""
+        self._looked = self._clock.now()
         self._focus.look_at(selected, visible)
 
     def want_configs(self, group: str | None) -> None:
@@ -135,5 +138,6 @@ class Monitor:
         self.snapshot = self._store.snapshot()
         if self._listing.complete:
             self._collector.freeze_once(len(self.snapshot.groups))
+            self._collector.tidy(self._clock.now(), self._looked)
         for listener in list(self._listeners):
             listener(self.snapshot)

@@ -1,0 +1,68 @@
+"""The collector stays out of the way of a large cluster, and is left as it was found."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.monitor.collector import Collector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    before = gc.get_threshold(), gc.isenabled(), gc.get_freeze_count()
+    collector = Collector()
+    yield collector
+    collector.release()
+    assert (gc.get_threshold(), gc.isenabled(), gc.get_freeze_count()) == before
+
+
+@pytest.fixture
+def passes() -> Iterator[list[int]]:
+    """The generations collected."""
+    seen: list[int] = []
+
+    def collected(phase: str, info: dict[str, int]) -> None:
+        if phase == "stop":
+            seen.append(info["generation"])
+
+    gc.callbacks.append(collected)
+    yield seen
+    gc.callbacks.remove(collected)
+
+
+def test_the_collector_is_off_until_the_last_holder_leaves(collector: Collector) -> None:
+    with collector.held():
+        with collector.held():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_a_small_cluster_changes_nothing(collector: Collector) -> None:
+    before = gc.get_threshold()
+    collector.freeze_once(9_999)
+    assert gc.get_threshold() == before
+    assert gc.get_freeze_count() == 0
+
+
+def test_many_groups_are_frozen_once_and_full_passes_wait_until_nobody_looks(
+    collector: Collector, passes: list[int]
+) -> None:
+    collector.freeze_once(10_000)
+    assert gc.get_freeze_count() > 0
+    passes.clear()
+    kept = [[number] for number in range(300_000)]
+    assert len(kept) == 300_000
+    assert 2 not in passes
+    collector.tidy(now=1_000.0, looked=990.0)
+    assert 2 not in passes
+    collector.tidy(now=1_000.0, looked=900.0)
+    assert passes.count(2) == 1
+    collector.tidy(now=1_100.0, looked=900.0)
+    assert passes.count(2) == 1
