@@ -98,15 +98,17 @@ class OverviewPane(Pane):
         lines = lay_out(parts, width)
         if fresh or lines != self._lines:
             # Ages change with every snapshot; a layout each time would draw the whole screen again.
-            taller = fresh or len(lines) != len(self._lines)
+            taller = len(lines) != len(self._lines)
             self._lines = lines
             self.query_one("#fields", Static).update(ink(lines), layout=taller)
         if fresh:
             scroll.scroll_home(animate=False)
 
     def clear(self) -> None:
-        self._lines, self._summed = [], (None, None)
-        self.query_one("#fields", Static).update("")
+        self._summed = (None, None)
+        if self._lines:
+            self._lines = []
+            self.query_one("#fields", Static).update("")
 
     def on_resize(self) -> None:
         # A layout asked for while this one is under way would be lost.
