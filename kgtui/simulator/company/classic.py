@@ -54,7 +54,12 @@ def _healthy(topics: Topics) -> Iterator[Group]:
         client=Client("push-gateway"),
     )
     yield ClassicGroup("audit.sink", Settled(1), [Reads(topics["audit.log"])], payload=ROUND_ROBIN)
-    yield ClassicGroup("console-consumer-48213", Settled(1), [Reads(topics["orders.placed"], Never())])
+    yield ClassicGroup(
+        "console-consumer-48213",
+        Shifts(120.0, ((0,), ())),
+        [Reads(topics["orders.placed"], Never())],
+        outlives=100.0,
+    )
     yield ClassicGroup(
         "dwh.nightly-load", Settled(2), [Reads(topics["dwh.loads"], Batch(90.0))], client=Client("dwh-loader")
     )

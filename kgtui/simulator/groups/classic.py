@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgtui.simulator.groups.base import Client, Reads
-    from kgtui.simulator.life import Life
+    from kgtui.simulator.life import Life, Moment
 
 CONSUMER_PAYLOAD = ConsumerPayload()
 
@@ -21,6 +21,7 @@ class ClassicGroup(Group):
 
     Attributes:
         payload: what makes those bytes.
+        outlives: seconds from its last member's leaving until it is Dead; None for a group with commits, which stays.
     """
 
     type: ClassVar[str] = "classic"
@@ -38,9 +39,17 @@ class ClassicGroup(Group):
         pace: Pace | None = None,
         epoch: int = 7,
         seed: int = 1,
+        outlives: float | None = None,
     ) -> None:
         super().__init__(name, life, reads, protocol=protocol, client=client, pace=pace, epoch=epoch, seed=seed)
         self.payload = payload
+        self.outlives = outlives
+
+    def state_at(self, moment: Moment) -> str:
+        """As of every group; one without commits is Dead when its time is over, until somebody joins again."""
+        if self.outlives is not None and not moment.slots and moment.since >= self.outlives:
+            return "Dead"
+        return super().state_at(moment)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
         """As in DescribeGroups: the protocol and the members' bytes are told only of a Stable group."""

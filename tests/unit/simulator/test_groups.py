@@ -15,7 +15,7 @@ from kgtui.simulator.groups.consumer import ConsumerGroup
 from kgtui.simulator.groups.payload import ConnectPayload, ConsumerPayload, RawPayload, RegistryPayload
 from kgtui.simulator.groups.share import ShareGroup
 from kgtui.simulator.groups.streams import Part, StreamsGroup
-from kgtui.simulator.habits import Steady, Stuck
+from kgtui.simulator.habits import Never, Steady, Stuck
 from kgtui.simulator.life import Settled, Shifts
 from kgtui.simulator.topics import Topic
 
@@ -51,6 +51,25 @@ def test_only_a_stable_classic_group_tells_protocol_and_member_bytes() -> None:
     wanted = consumer.subscription(stable["Members"][0]["MemberMetadata"])
     assert wanted is not None
     assert wanted.topics == ("orders.placed",)
+
+
+def test_a_group_without_commits_dies_after_its_last_member_left() -> None:
+    group = ClassicGroup("g", Shifts(100.0, ((0,), ())), [Reads(TOPIC, Never())], outlives=60.0)
+    assert states(group, range(90, 250)) == [
+        "Stable",
+        "Empty",
+        "Dead",
+        "PreparingRebalance",
+        "CompletingRebalance",
+        "Stable",
+    ]
+    assert described(group, 170)["GroupState"] == "Dead"
+
+
+def test_the_company_shows_every_state_of_a_classic_group() -> None:
+    company = Simulator(clock=ManualClock()).world.groups.values()
+    seen = {group.state(t) for group in company if group.type == "classic" for t in range(0, 250, 2)}
+    assert seen == {"Stable", "PreparingRebalance", "CompletingRebalance", "Empty", "Dead"}
 
 
 def test_a_group_that_everybody_left_is_empty_and_commits_nothing_more() -> None:
