@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tests.e2e.terminal import TIMEOUT
+
 if TYPE_CHECKING:
     from tests.e2e.terminal import Terminal
 
@@ -24,9 +26,9 @@ class Ui:
         self.terminal.start(*self._arguments)
         self.wait_until_complete()
 
-    def wait_until_complete(self) -> str:
+    def wait_until_complete(self, timeout: float = TIMEOUT) -> str:
         """Wait until every broker has answered; the screen."""
-        return self.terminal.wait_for(_complete)
+        return self.terminal.wait_for(_complete, timeout)
 
     @property
     def at_rest(self) -> bool:
