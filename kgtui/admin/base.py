@@ -62,7 +62,10 @@ class GroupAdmin(Protocol):
         *,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Answer[tuple[GroupListing, ...]]:
-        """Every group of every broker, filtered (None: no filter); sorted by id (KIP-1043, KIP-518, KIP-40)."""
+        """Every group of every broker, filtered (None: no filter); sorted by id (KIP-1043, KIP-518, KIP-40).
+
+        Types and states that Kafka knows are taken in any case.
+        """
         ...
 
     def listing_feed(self, broker: int) -> ListingFeed:

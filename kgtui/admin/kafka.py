@@ -18,7 +18,7 @@ from kgtui.client.pool import Lane, Pool
 from kgtui.errors import BrokerError, UnreachableError
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome, fault_of
 from kgtui.model.cluster import Broker, ClusterInfo
-from kgtui.model.group import GroupListing, Listing
+from kgtui.model.group import GroupListing, Listing, canonical_state, canonical_type
 from kgtui.protocol.codes import Reaction, lookup
 from kgtui.protocol.messages import DELETE_GROUPS
 
@@ -96,6 +96,8 @@ class KafkaGroupAdmin:
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Answer[tuple[GroupListing, ...]]:
         deadline = Deadline(timeout)
+        types = None if types is None else {canonical_type(name) for name in types}
+        states = None if states is None else {canonical_state(state) for state in states}
         view = await self._pool.metadata(timeout=deadline.left())
         nodes = sorted(view.brokers)
         # A group moves while it is listed: two brokers may name it, the later answer is kept.

@@ -14,7 +14,7 @@ from kgtui.model.members import partitions_read
 from kgtui.model.offsets import GroupOffsets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.answer import Answer, Fault
@@ -118,6 +118,7 @@ async def read_groups(
     groups: Mapping[str, Listing],
     *,
     timeout: float,
+    undescribed: Collection[str] = (),
     tell: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
     """Describe groups and read their offsets and logs. Never raises for a group that fails.
@@ -125,12 +126,14 @@ async def read_groups(
     Args:
         groups: id → newest listing.
         timeout: seconds for the whole.
+        undescribed: ids of which only offsets are read.
         tell: given the descriptions as soon as they are there: logs may be led by a broker that does not answer.
     """
     deadline = Deadline(timeout)
 
     async def describe() -> Answer[Mapping[str, GroupDescription]]:
-        answer = await admin.describe_groups(list(groups), timeout=timeout)
+        wanted = [group for group in groups if group not in undescribed]
+        answer = await admin.describe_groups(wanted, timeout=timeout)
         if tell is not None:
             tell(answer)
         return answer

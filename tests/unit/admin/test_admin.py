@@ -1,0 +1,147 @@
+"""What is asked of the whole cluster: lists of every broker, configs from any."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.admin import kafka
+from kgtui.admin.kafka import KafkaGroupAdmin
+from kgtui.errors import ConnectError, DeadlineError, UnreachableError
+from tests.unit.admin.fake_pool import FakePool
+
+if TYPE_CHECKING:
+    from tests.unit.admin.fake_pool import Sent
+
+LOADING, FORBIDDEN, NOT_KNOWN = 14, 30, 42
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "PAUSE_FIRST", 0.001)
+
+
+def row(group: str, state: str = "Stable", kind: str = "classic", protocol: str = "consumer") -> dict[str, Any]:
+    """A group of ListGroups v5."""
+    return {"GroupId": group, "ProtocolType": protocol, "GroupState": state, "GroupType": kind}
+
+
+def lists(*rows: dict[str, Any], code: int = 0) -> dict[str, Any]:
+    return {"ErrorCode": code, "Groups": list(rows)}
+
+
+async def test_the_lists_of_all_brokers_are_one_sorted_by_id() -> None:
+    pool = FakePool(answers={"ListGroups": lambda sent: lists(row(f"g{3 - sent.node}"), row(f"z{sent.node}"))})
+    answer = await KafkaGroupAdmin(pool).list_groups()
+    assert [(found.group, found.coordinator) for found in answer.rows] == [
+        ("g0", 3), ("g1", 2), ("g2", 1), ("z1", 1), ("z2", 2), ("z3", 3),
+    ]  # fmt: skip
+    assert answer.coverage.brokers == (3, 3)
+    assert pool.learned["g1"] == 2
+
+
+async def test_a_group_that_two_brokers_name_is_one() -> None:
+    """It moved while it was listed."""
+    pool = FakePool(answers={"ListGroups": lambda _: lists(row("moves"))})
+    assert [found.group for found in (await KafkaGroupAdmin(pool).list_groups()).rows] == ["moves"]
+
+
+@pytest.mark.parametrize("honest", [True, False], ids=["filtered by the broker", "filtered here"])
+async def test_filters_are_sent_in_kafkas_case_and_checked_here(honest: bool) -> None:
+    rows = [row("a", "Empty", "consumer"), row("b"), row("c", "Empty", "share", "share"), row("d", "Odd", "swarm", "x")]
+
+    def answer(sent: Sent) -> Any:
+        assert sent.fields in ({"TypesFilter": ["consumer"], "StatesFilter": ["Empty"]}, {"TypesFilter": ["swarm"]}, {})
+        if not honest:
+            return lists(*rows)
+        types, states = sent.fields.get("TypesFilter"), sent.fields.get("StatesFilter")
+        kept = [r for r in rows if (not types or r["GroupType"] in types) and (not states or r["GroupState"] in states)]
+        return lists(*kept)
+
+    admin = KafkaGroupAdmin(FakePool(answers={"ListGroups": answer}, nodes=(1,)))
+
+    async def listed(**filters: list[str]) -> list[str]:
+        return [found.group for found in (await admin.list_groups(**filters)).rows]  # type: ignore[arg-type]
+
+    assert await listed(types=["CONSUMER"], states=["empty"]) == ["a"]
+    assert await listed(types=["swarm"]) == ["d"]
+    assert await listed(protocols=["share", "x"]) == ["c", "d"]
+    assert await listed(protocols=[]) == []
+
+
+async def test_a_broker_that_loads_is_asked_again_and_one_that_never_ends_is_a_fault() -> None:
+    times: dict[int, int] = {1: 0, 2: 0}
+
+    def answer(sent: Sent) -> Any:
+        times[sent.node] += 1
+        return lists(code=LOADING) if sent.node == 2 or times[1] < 3 else lists(row("a"))
+
+    pool = FakePool(answers={"ListGroups": answer}, nodes=(1, 2))
+    answered = await KafkaGroupAdmin(pool).list_groups(timeout=0.05)
+    assert [found.group for found in answered.rows] == ["a"]
+    assert [(fault.broker, fault.name, fault.code) for fault in answered.faults] == [
+        (2, "COORDINATOR_LOAD_IN_PROGRESS", LOADING)
+    ]
+    assert (times[1], times[2] > 3, answered.coverage.brokers) == (3, True, (1, 2))
+
+
+async def test_no_broker_that_lists_is_unreachable_with_what_was_tried() -> None:
+    pool = FakePool(answers={"ListGroups": lambda sent: DeadlineError("late", broker=sent.node)}, nodes=(1, 2))
+    with pytest.raises(UnreachableError) as caught:
+        await KafkaGroupAdmin(pool).list_groups()
+    assert caught.value.attempts == (("127.0.0.1:9092", "late"), ("127.0.0.1:9093", "late"))
+
+
+def config(name: str, source: int = 5) -> dict[str, Any]:
+    """A config of DescribeConfigs v4."""
+    return {
+        "Name": name, "Value": "1", "ReadOnly": False, "ConfigSource": source, "IsSensitive": False,
+        "Synonyms": [{"Name": f"group.{name}", "Value": "1", "Source": source}], "ConfigType": 3, "Documentation": None,
+    }  # fmt: skip
+
+
+def configs(sent: Sent, codes: dict[str, int] | None = None, *rows: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "Results": [
+            {
+                "ErrorCode": (codes or {}).get(resource["ResourceName"], 0),
+                "ErrorMessage": None,
+                "ResourceType": 32,
+                "ResourceName": resource["ResourceName"],
+                "Configs": list(rows),
+            }
+            for resource in sent.fields["Resources"]
+        ]
+    }
+
+
+async def test_configs_are_told_by_name_with_their_sources() -> None:
+    pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, None, config("b", 8), config("a", 99))})
+    (a, b) = (await KafkaGroupAdmin(pool).group_configs(["g"])).rows["g"]
+    assert (a.name, a.source, a.type) == ("a", "UNKNOWN_99", "INT")
+    assert (b.source, b.synonyms) == ("DYNAMIC_GROUP_CONFIG", (("group.b", "1", "DYNAMIC_GROUP_CONFIG"),))
+
+
+async def test_a_silent_controller_is_not_the_only_one_asked_for_configs() -> None:
+    def answer(sent: Sent) -> Any:
+        return ConnectError("refused", broker=1) if sent.node == 1 else configs(sent, None, config("a"))
+
+    pool = FakePool(answers={"DescribeConfigs": answer})
+    assert list((await KafkaGroupAdmin(pool).group_configs(["g", "h"])).rows) == ["g", "h"]
+    assert [sent.node for sent in pool.sent] == [1, 2]
+    pool.answers["DescribeConfigs"] = lambda sent: ConnectError("refused", broker=sent.node)
+    answered = await KafkaGroupAdmin(pool).group_configs(["g", "h"])
+    assert [(fault.group, fault.name) for fault in answered.faults] == [("g", "NOT_CONNECTED"), ("h", "NOT_CONNECTED")]
+
+
+async def test_brokers_without_group_configs_say_so_and_a_refusal_is_one() -> None:
+    codes = {"old": NOT_KNOWN, "forbidden": FORBIDDEN, "": NOT_KNOWN}
+    pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, codes)})
+    answered = await KafkaGroupAdmin(pool).group_configs(["old", "forbidden", "", "fine"])
+    assert [(fault.group, fault.name, fault.code) for fault in answered.faults] == [
+        ("old", "NOT_SUPPORTED", None),
+        ("forbidden", "GROUP_AUTHORIZATION_FAILED", FORBIDDEN),
+        ("", "INVALID_REQUEST", NOT_KNOWN),
+    ]
+    assert answered.rows == {"fine": ()}
