@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from kgtui.model.offsets import lags, total
+from kgtui.model.offsets import lag_of_group
 from kgtui.model.snapshot import Summary
 
 if TYPE_CHECKING:
@@ -25,16 +25,26 @@ class Summariser:
         return self._shared.setdefault(row, row)
 
     def summary(
-        self, description: GroupDescription | None, offsets: GroupOffsets | None, fault: Fault | None, at: float
+        self,
+        description: GroupDescription | None,
+        offsets: GroupOffsets | None,
+        fault: Fault | None,
+        at: float,
+        *,
+        memberless: bool = False,
     ) -> Summary:
-        """What is kept of a group that nobody looks at; a part that was not learned is None or empty."""
+        """What is kept of a group that nobody looks at; a part that was not learned is None or empty.
+
+        Args:
+            memberless: the list says that there are no members, so it was not described.
+        """
         members = description.members if description else None
-        sums = total(lags(offsets)) if offsets else None
+        sums = lag_of_group(offsets) if offsets else None
         topics = {topic for topic, _ in offsets.partitions} if offsets else set()
         for member in members or ():
             topics.update(member.topics or ())
         return Summary(
-            members=description.member_count if description else None,
+            members=description.member_count if description else 0 if memberless else None,
             lag=sums.lag if sums else None,
             lag_unknown=sums.unknown if sums else 0,
             partitions=sums.partitions if sums else 0,

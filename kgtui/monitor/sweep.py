@@ -76,8 +76,9 @@ class SweepTier:
     async def _read(self, groups: Sequence[str]) -> bool:
         """Read a batch; False when its coordinator told nothing at all, not even an error."""
         listed = {group: self._store.groups[group] for group in groups}
+        memberless = {group for group, row in listed.items() if row.state == EMPTY and row.type is not None}
         try:
-            read = await read_groups(self._admin, listed, timeout=self._options.timeout)
+            read = await read_groups(self._admin, listed, undescribed=memberless, timeout=self._options.timeout)
         except KgtuiError as error:
             for group in groups:
                 self._store.put_fault(group, fault_of(error))
@@ -85,18 +86,20 @@ class SweepTier:
             return False
         for start in range(0, len(groups), _SOME):
             for group in groups[start : start + _SOME]:
-                self._take(group, read)
+                self._take(group, read, memberless=group in memberless)
             await asyncio.sleep(PAUSE)
         self._changed()
-        return bool(read.descriptions) or any(fault.code is not None for fault in read.describe_faults.values())
+        faults = [*read.describe_faults.values(), *read.offset_faults.values()]
+        return not faults or bool(read.descriptions) or any(fault.code is not None for fault in faults)
 
-    def _take(self, group: str, read: GroupsRead) -> None:
+    def _take(self, group: str, read: GroupsRead, *, memberless: bool) -> None:
         fault = read.fault(group)
         description, offsets = read.descriptions.get(group), read.offsets.get(group)
         if fault is not None:
             self._store.put_fault(group, fault)
         else:
             self._store.clear_fault(group)
-        if description is not None or offsets is not None:
-            summary = self._summariser.summary(description, offsets, fault, self._clock.now())
+        if description is not None or offsets is not None or (memberless and fault is None):
+            now = self._clock.now()
+            summary = self._summariser.summary(description, offsets, fault, now, memberless=memberless)
             self._store.put_summary(group, summary)

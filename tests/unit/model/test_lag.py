@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kgtui.model.offsets import (
     CommittedOffset,
@@ -11,6 +13,7 @@ from kgtui.model.offsets import (
     PartitionBounds,
     ShareOffset,
     lag_of_commit,
+    lag_of_group,
     lag_of_share,
     lags,
     total,
@@ -85,3 +88,25 @@ def test_a_sum_says_how_much_of_it_is_unknown() -> None:
 def test_a_sum_of_nothing_known_is_unknown_and_not_zero() -> None:
     assert total([]).lag is None
     assert total(lags(GroupOffsets((CommittedOffset("t", 0, None),)))) == LagTotal(None, 0, 1)
+
+
+_few = st.none() | st.integers(0, 9)
+_errors = st.sampled_from([0, 0, 0, 3, 29])
+_partitions = st.tuples(st.sampled_from(["t", "u"]), st.integers(0, 2))
+_commits = st.dictionaries(_partitions, st.tuples(_few, _errors), max_size=5)
+_shares = st.dictionaries(_partitions, st.tuples(_few, _few, _errors), max_size=5)
+_bounds = st.none() | st.dictionaries(_partitions, st.builds(PartitionBounds, _few, _few, _errors), max_size=6)
+
+
+@given(_commits, _shares, _bounds)
+def test_a_group_is_summed_up_alike_with_and_without_its_partitions(
+    commits: dict[tuple[str, int], tuple[int | None, int]],
+    shares: dict[tuple[str, int], tuple[int | None, int | None, int]],
+    bounds: dict[tuple[str, int], PartitionBounds] | None,
+) -> None:
+    committed = tuple(CommittedOffset(*tp, offset, error=error) for tp, (offset, error) in commits.items())
+    share = tuple(
+        ShareOffset(*tp, start, None, lag, error) for tp, (start, lag, error) in shares.items() if tp not in commits
+    )
+    offsets = GroupOffsets(committed, share, bounds)
+    assert lag_of_group(offsets) == total(lags(offsets))

@@ -93,6 +93,14 @@ async def test_what_is_looked_at_is_read_in_full_at_once(admin: ScriptedAdmin) -
     assert list(series.lag) == [7.0]
 
 
+async def test_a_group_listed_as_empty_is_not_described_and_has_no_members(admin: ScriptedAdmin) -> None:
+    admin.add("left", "consumer", state="Empty", lag=3)
+    async with watching(admin) as monitor:
+        snapshot = await until(monitor, lambda s: s.swept == 4)
+    assert (snapshot.summaries["left"].members, snapshot.summaries["left"].lag) == (0, 3)
+    assert not any("left" in groups for call, groups in admin.calls if call == "describe_groups")
+
+
 async def test_what_a_held_key_passes_over_is_not_read(admin: ScriptedAdmin) -> None:
     slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001, rest=0.3)
     async with watching(admin, slow) as monitor:
