@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta, timezone
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from kgtui.tui.text import Look
 from tests.pilot.watching import NOW, HandWatch, Row, described, snapshot_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from typing import Any
 
@@ -78,6 +80,13 @@ async def settled(pilot: Pilot[Any]) -> None:
     if screen is not None:
         await screen.groups.arranged()
     await pilot.pause()
+
+
+async def until(pilot: Pilot[Any], true: Callable[[], bool]) -> None:
+    """Let the app run until something is so; fails after ten seconds."""
+    async with asyncio.timeout(10):
+        while not true():
+            await pilot.pause()
 
 
 def rows(app: KgtuiApp) -> list[str]:

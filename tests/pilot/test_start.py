@@ -1,0 +1,98 @@
+"""Without a cluster: what was tried, and the ways on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.widgets import Button, Input
+
+from kgtui.errors import UnreachableError
+from kgtui.tui.app import KgtuiApp
+from kgtui.tui.screens.main import MainScreen
+from kgtui.tui.screens.start import StartScreen
+from tests.pilot.shell import company, screen_text, session_of, settled, until
+from tests.pilot.watching import HandWatch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kgtui.tui.session import Session
+
+
+def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
+    """The app on its start screen; `good:9092` answers, anything else does not."""
+    asked: list[str] = []
+
+    async def connect(address: str) -> Session:
+        asked.append(address)
+        if address != "good:9092":
+            raise UnreachableError("no broker answers", ((address, "[/red] connection refused"),))
+        return session_of(HandWatch(company()), state_folder=tmp_path)
+
+    async def demo() -> Session:
+        return await connect("good:9092")
+
+    tried = (("localhost:9092", "connection refused"),)
+    session = session_of(
+        None, state_folder=tmp_path, connect=connect, demo=demo, tried=tried, config_file=tmp_path / "c.toml"
+    )
+    return KgtuiApp(session), asked
+
+
+async def test_says_what_was_tried_and_which_file_to_write(tmp_path: Path) -> None:
+    app, _ = start_app(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert isinstance(app.screen, StartScreen)
+        shown = screen_text(app)
+        assert "localhost:9092: connection refused" in shown
+        assert "c.toml" in shown
+        assert isinstance(app.focused, Input)
+
+
+async def test_an_address_that_does_not_answer_says_why_and_can_be_typed_again(tmp_path: Path) -> None:
+    app, asked = start_app(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"bad:1", "enter")
+        await until(pilot, lambda: "bad:1: [/red] connection refused" in screen_text(app))
+        await pilot.press(*["backspace"] * 5, *"good:9092", "enter")
+        await until(pilot, lambda: isinstance(app.screen, MainScreen))
+        await settled(pilot)
+        assert asked == ["bad:1", "good:9092"]
+        assert isinstance(app.screen, MainScreen)
+        assert "payments.settle" in screen_text(app)
+
+
+async def test_the_demo_by_keyboard(tmp_path: Path) -> None:
+    app, _ = start_app(tmp_path)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await settled(pilot)
+        await pilot.press("tab")
+        assert isinstance(app.focused, Button)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, MainScreen))
+        await settled(pilot)
+        assert isinstance(app.screen, MainScreen)
+
+
+async def test_ctrl_c_leaves(tmp_path: Path) -> None:
+    app, _ = start_app(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+    assert app.return_code == 0
+    assert not app.is_running
+
+
+async def test_ctrl_c_copies_what_is_selected(tmp_path: Path) -> None:
+    app, _ = start_app(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"good:9092", "ctrl+a", "shift+home")
+        field = app.screen.query_one(Input)
+        field.select_all()
+        await pilot.press("ctrl+c")
+        assert app.clipboard == "good:9092"
+        assert app.is_running
