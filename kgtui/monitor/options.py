@@ -33,7 +33,7 @@ class MonitorOptions:
     share: float = 0.1
     focus: int = 40
     sweep_rate: float = 400.0
-    sweep_batch: int = 100
+    sweep_batch: int = 50
     sweep_pause: float = 15.0
     publish: float = 0.2
     rest: float = 0.08

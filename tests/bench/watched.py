@@ -9,12 +9,15 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.segment import Segment
 from textual.strip import Strip
 
+import kgtui.monitor
 from kgtui.cli import main
+from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.tree.widget import GroupTree
@@ -23,6 +26,7 @@ from tests.bench.instruments import Callbacks, listen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kgtui.admin.base import GroupAdmin
     from kgtui.model.snapshot import Snapshot
 
 MARK = 8  # cells of the count
@@ -30,6 +34,13 @@ MARK = 8  # cells of the count
 
 def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
     setattr(owner, name, function)
+
+
+class Unstretched(Monitor):
+    """Polls every 2 s, also where a loaded machine takes so long to answer that the interval would stretch."""
+
+    def __init__(self, admin: GroupAdmin, options: MonitorOptions) -> None:
+        super().__init__(admin, replace(options, share=1.0))
 
 
 class Watched:
@@ -44,6 +55,7 @@ class Watched:
 
     def install(self) -> None:
         """Before the app starts."""
+        kgtui.monitor.Monitor = Unstretched  # type: ignore[misc, assignment]
         self.callbacks.install()
         self._count_keys()
         self._draw_count()
