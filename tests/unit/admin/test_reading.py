@@ -137,3 +137,12 @@ async def test_descriptions_are_told_before_the_logs_are_there() -> None:
     assert groups == {"c"}
     assert "partition_bounds" in dict(admin.calls)
     assert "partition_bounds" not in called
+
+
+async def test_groups_that_need_no_description_have_their_offsets_read() -> None:
+    admin = ScriptedAdmin()
+    admin.add("live", lag=5)
+    admin.add("empty", state="Empty", lag=7)
+    read = await read_groups(admin, listings(admin), timeout=5, undescribed=["empty"])
+    assert dict(admin.calls)["describe_groups"] == ("live",)
+    assert {name: [row.lag for row in lags(rows)] for name, rows in read.offsets.items()} == {"live": [5], "empty": [7]}
