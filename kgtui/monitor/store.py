@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_MANY = 10_000  # summaries that are not copied for each snapshot
+_COPIED_EVERY = 1.5  # seconds
 _FEW = 64  # changes to a sorted list up to which bisecting is cheaper than sorting again
 
 
@@ -57,6 +59,7 @@ class Store:
         self._stale |= {"brokers", "group_faults"}
         self._frozen: dict[str, dict[object, object]] = {}
         self._serial = 0
+        self._copied = 0.0
 
     # -- lists -------------------------------------------------------------------------------------------------
 
@@ -244,11 +247,20 @@ class Store:
         """Whether a snapshot would differ from the last one."""
         return bool(self._stale)
 
+    def _summaries_may_wait(self) -> bool:
+        """Whether a copy of very many summaries is young enough: groups in view have details of their own."""
+        now = self._clock()
+        if len(self.summaries) < _MANY or not 0 <= now - self._copied < _COPIED_EVERY:
+            self._copied = now
+            return False
+        return True
+
     def snapshot(self) -> Snapshot:
         """A frozen copy; parts that did not change are shared with the one before."""
-        for part in self._stale:
+        waiting = {"summaries"} if self._summaries_may_wait() else set()
+        for part in self._stale - waiting:
             self._frozen[part] = dict(getattr(self, part))
-        self._stale.clear()
+        self._stale &= waiting
         changes = Changes(
             frozenset(self._added),
             frozenset(self._removed),

@@ -176,3 +176,21 @@ async def test_what_comes_late_for_a_removed_group_is_dropped() -> None:
     store.put_config_fault("gone", Fault("NO_ANSWER", "configs: no answer", group="gone"))
     snapshot = store.snapshot()
     assert (snapshot.summaries, snapshot.details, snapshot.group_faults, snapshot.configs) == ({}, {}, {}, {})
+
+
+async def test_very_many_summaries_are_copied_now_and_then() -> None:
+    now = 100.0
+    store = Store(keep=10, clock=lambda: now)
+    groups = [f"g{number}" for number in range(10_000)]
+    await store.take_list(1, ListingDelta(dict.fromkeys(groups, STABLE)), first=True)
+    for group in groups:
+        store.put_summary(group, SUMMARY)
+    first = store.snapshot()
+    newer = replace(SUMMARY, lag=7)
+    store.put_summary("g1", newer)
+    assert store.snapshot().summaries is first.summaries
+    assert store.dirty
+    now += 2.0
+    assert store.snapshot().summaries["g1"] is newer
+    assert not store.dirty
+    assert first.summaries["g1"] is SUMMARY
