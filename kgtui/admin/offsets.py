@@ -57,8 +57,8 @@ class OffsetReader:
         try:
             while start < len(groups):
                 size = self._fit.get(node, GROUPS)
-                await self._many(node, groups[start : start + size], version, batch, deadline, lane)
-                start += size
+                some, start = groups[start : start + size], start + size
+                await self._many(node, some, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
             batch.error = error  # what came before it is kept
         return batch
@@ -71,10 +71,16 @@ class OffsetReader:
         batch: Batch[tuple[CommittedOffset, ...]],
         deadline: Deadline,
         lane: Lane,
+        *,
+        last: bool,
     ) -> None:
-        """One request for several groups; halved when its answer does not come within half of the time left."""
+        """One request for several groups; halved when its answer does not come within half of the time left.
+
+        Args:
+            last: no other group waits for the rest of the time.
+        """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
-        patience = deadline.left() if len(groups) == 1 else deadline.left() / 2
+        patience = deadline.left() if last and len(groups) == 1 else deadline.left() / 2
         try:
             reply: Reply[OffsetFetchAnswer] = await self._pool.call(
                 node, OFFSET_FETCH, request, timeout=patience, lane=lane, version=version, decode=decode_offset_fetch
@@ -86,8 +92,8 @@ class OffsetReader:
                 batch.faults[groups[0]] = fault_of(error, broker=node, group=groups[0])
                 return
             half = len(groups) // 2
-            await self._many(node, groups[:half], version, batch, deadline, lane)
-            await self._many(node, groups[half:], version, batch, deadline, lane)
+            await self._many(node, groups[:half], version, batch, deadline, lane, last=False)
+            await self._many(node, groups[half:], version, batch, deadline, lane, last=last)
             return
         for row in reply.value["Groups"]:
             _settle_committed(batch, row["GroupId"], row)

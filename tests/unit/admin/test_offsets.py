@@ -118,6 +118,16 @@ async def test_one_group_that_is_too_long_costs_no_other_group_its_rows() -> Non
     assert [(fault.group, fault.name, fault.broker) for fault in answered.faults] == [("g002", "NO_ANSWER", 1)]
 
 
+async def test_a_group_that_is_too_long_leaves_time_to_those_behind_it() -> None:
+    def answer(sent: Sent) -> Any:
+        return DeadlineError("late", broker=1) if "g000" in names_of(sent) else each()(sent)
+
+    pool = FakePool(answers={"OffsetFetch": answer})
+    await read(pool, NAMES[:2], timeout=40)
+    assert [names_of(sent) for sent in pool.sent] == [["g000", "g001"], ["g000"], ["g001"]]
+    assert [sent.timeout for sent in pool.sent] == [pytest.approx(wait, abs=2) for wait in (20, 20, 40)]
+
+
 async def test_a_connection_lost_between_two_requests_costs_only_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offsets, "PARTITIONS", 200)
 
