@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.widgets import Button, Input
@@ -14,8 +15,6 @@ from tests.pilot.shell import company, screen_text, session_of, settled, until
 from tests.pilot.watching import HandWatch
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kgtui.tui.session import Session
 
 
@@ -34,7 +33,7 @@ def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
 
     tried = (("localhost:9092", "connection refused"),)
     session = session_of(
-        None, state_folder=tmp_path, connect=connect, demo=demo, tried=tried, config_file=tmp_path / "c.toml"
+        None, state_folder=tmp_path, connect=connect, demo=demo, tried=tried, config_file=Path("/home/me/c.toml")
     )
     return KgtuiApp(session), asked
 
