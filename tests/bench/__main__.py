@@ -27,7 +27,7 @@ def _decode(scale: Scale) -> Iterator[Figure]:
 def _black_hole(scale: Scale) -> Iterator[Figure]:
     from tests.bench import black_hole
 
-    return black_hole.figures(*{"tiny": (40, 1), "quick": (300, 5), "full": (1_000, 9)}[scale])
+    return black_hole.figures(*{"tiny": (40, 1), "quick": (300, 5), "full": (1_000, 4)}[scale])
 
 
 def _command_line(scale: Scale) -> Iterator[Figure]:
