@@ -1,0 +1,180 @@
+"""What members of classic groups wrote of themselves, read through their group's description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.admin.decoding import classic_group
+from kgtui.model.members import ConnectWorker, Member, RegistryNode
+from kgtui.protocol import connect, consumer, registry
+from kgtui.protocol.messages import DESCRIBE_GROUPS
+
+
+def _described(row: dict[str, Any]) -> tuple[Member, ...]:
+    """The members of a row of DescribeGroups that has gone over the wire."""
+    body = DESCRIBE_GROUPS.response.encode(6, {"Groups": [row]})
+    (read,) = DESCRIBE_GROUPS.response.decode(6, body)["Groups"]
+    return classic_group(read, 7, "test").members or ()
+
+
+def classic(protocol: str, *members: tuple[bytes, bytes], state: str = "Stable") -> tuple[Member, ...]:
+    """Members of a classic group, by their metadata and assignments, in the order given."""
+    rows = [
+        {
+            "MemberId": f"m-{number}",
+            "ClientId": "client",
+            "ClientHost": "/10.0.0.1",
+            "MemberMetadata": metadata,
+            "MemberAssignment": assigned,
+        }
+        for number, (metadata, assigned) in enumerate(members)
+    ]
+    row = {"GroupId": "g", "GroupState": state, "ProtocolType": protocol, "ProtocolData": "range", "Members": rows}
+    return _described(row)
+
+
+def worker(url: str, allocation: connect.Assignment | None, assigned: connect.Assignment | None) -> tuple[bytes, bytes]:
+    """The bytes of a Connect worker."""
+    metadata = connect.encode_subscription(connect.Subscription(2, url, 5, allocation))
+    return metadata, b"" if assigned is None else connect.encode_assignment(assigned)
+
+
+def given_to(assigned: connect.Tasks = (), revoked: connect.Tasks = (), *, version: int = 2) -> connect.Assignment:
+    """An assignment by the leader, whose address is http://a/."""
+    return connect.Assignment(version, 0, "m-0", "http://a/", 9, assigned, revoked, 300_000 if revoked else 0)
+
+
+# consumers
+
+
+def test_a_consumer_tells_its_topics_rack_and_partitions() -> None:
+    metadata = consumer.encode_subscription(consumer.Subscription(3, ("b", "a"), rack="r1"))
+    assigned = consumer.encode_assignment([("b", (2, 0)), ("a", (1,)), ("b", (1,))])
+    (member,) = classic("consumer", (metadata, assigned))
+    assert (member.topics, member.rack) == (("a", "b"), "r1")
+    assert member.assignment == (("a", (1,)), ("b", (0, 1, 2)))
+    assert (member.protocol, member.epoch, member.target, member.undecoded) == ("classic", None, None, b"")
+
+
+def test_a_rebalancing_group_tells_no_assignment() -> None:
+    metadata = consumer.encode_subscription(consumer.Subscription(1, ("a",)))
+    (member,) = classic("consumer", (metadata, b""), state="PreparingRebalance")
+    assert (member.topics, member.assignment, member.assigned_count) == (("a",), None, None)
+    (member,) = classic("consumer", (metadata, consumer.encode_assignment([])))
+    assert (member.assignment, member.assigned_count) == ((), 0)
+
+
+# Connect
+
+
+def test_an_increment_counts_on_what_the_worker_had() -> None:
+    """KIP-415: what it said it had, less what is revoked, and what is new."""
+    had = given_to((("files", (-1, 0, 1)), ("db", (0,)), ("old", (-1, 3))))
+    now = given_to((("db", (-1, 1)), ("files", (0,))), (("files", (1,)), ("old", (-1, 3))))
+    (member,) = classic("connect", worker("http://a/", had, now))
+    assert member.connect == ConnectWorker(
+        url="http://a/",
+        leader=True,
+        leader_url="http://a/",
+        config_offset=9,
+        connectors=("db", "files"),
+        tasks=(("db", (0, 1)), ("files", (0,))),
+        revoked=("files-1", "old", "old-3"),
+        delay_ms=300_000,
+    )
+    assert member.assigned_count == 5
+
+
+def test_an_eager_assignment_is_all_that_the_worker_has() -> None:
+    metadata = connect.encode_subscription(connect.Subscription(0, "http://b/", 5))
+    assigned = connect.encode_assignment(given_to((("db", (-1, 0)),), version=0))
+    (member,) = classic("connect", (metadata, assigned))
+    assert member.connect is not None
+    assert (member.connect.connectors, member.connect.tasks) == (("db",), (("db", (0,)),))
+    assert member.connect.leader is False
+
+
+def test_who_leads_is_known_while_any_worker_has_an_assignment() -> None:
+    waiting, leads = classic(
+        "connect", worker("http://b/", None, None), worker("http://a/", None, given_to((("db", (0,)),)))
+    )
+    assert waiting.connect == ConnectWorker(url="http://b/", config_offset=5)
+    assert leads.connect is not None
+    assert leads.connect.leader is True
+    (alone,) = classic("connect", worker("http://a/", None, None))
+    assert alone.connect is not None
+    assert alone.connect.leader is None, "nobody has said yet who leads"
+
+
+units = st.sets(st.tuples(st.sampled_from(["a", "b-1", "c"]), st.integers(-1, 3)))
+
+
+def rows_of(found: set[tuple[str, int]]) -> connect.Tasks:
+    return tuple(
+        (name, tuple(sorted(task for other, task in found if other == name))) for name in {n for n, _ in found}
+    )
+
+
+@given(had=units, revoked=units, new=units)
+def test_whatever_the_increments_a_worker_runs_what_is_left_of_them(
+    had: set[tuple[str, int]], revoked: set[tuple[str, int]], new: set[tuple[str, int]]
+) -> None:
+    allocation, increment = given_to(rows_of(had)), given_to(rows_of(new), rows_of(revoked))
+    (member,) = classic("connect", worker("http://a/", allocation, increment))
+    assert member.connect is not None
+    running = {(name, -1) for name in member.connect.connectors}
+    running |= {(name, task) for name, tasks in member.connect.tasks for task in tasks}
+    assert running == (had - revoked) | new
+    assert member.assigned_count == len(running)
+
+
+# schema registries
+
+
+def node(host: str, *, eligible: bool = True) -> registry.Identity:
+    return registry.Identity(1, host, 8081, eligible)
+
+
+def test_registry_nodes_tell_who_leads() -> None:
+    assigned = registry.encode_assignment(registry.Assignment(1, 0, "m-0", node("a")))
+    nodes = classic(
+        "sr",
+        (registry.encode_identity(node("a")), assigned),
+        (registry.encode_identity(node("b", eligible=False)), assigned),
+    )
+    assert [member.registry for member in nodes] == [
+        RegistryNode("http://a:8081", True, True, "http://a:8081"),
+        RegistryNode("http://b:8081", False, False, "http://a:8081"),
+    ]
+
+
+def test_registry_nodes_without_a_leader_or_an_assignment() -> None:
+    nobody = registry.encode_assignment(registry.Assignment(1, registry.DUPLICATE_URLS, None, None))
+    refused, waiting = classic(
+        "sr", (registry.encode_identity(node("a")), nobody), (registry.encode_identity(node("b")), b"")
+    )
+    assert refused.registry == RegistryNode("http://a:8081", True, None, None, error=1)
+    assert waiting.registry == RegistryNode("http://b:8081", True)
+
+
+# what nobody can read
+
+
+@pytest.mark.parametrize("protocol", ["consumer", "connect", "sr", "weblogic", ""])
+@pytest.mark.parametrize("garbage", [b"\xff\xfe\xfd", b"\x00", b"\x00\x01\x7f\xff\xff\xff", b"not json {", b"[1, 2]"])
+def test_bytes_that_follow_no_protocol_are_kept(protocol: str, garbage: bytes) -> None:
+    (member,) = classic(protocol, (garbage, garbage))
+    assert member.undecoded == garbage
+    assert (member.member_id, member.client_id, member.host) == ("m-0", "client", "/10.0.0.1")
+    assert (member.topics, member.assignment, member.connect, member.registry) == (None, None, None, None)
+
+
+@given(protocol=st.sampled_from(["consumer", "connect", "sr", "x"]), metadata=st.binary(), assigned=st.binary())
+def test_no_bytes_of_a_member_hide_a_group(protocol: str, metadata: bytes, assigned: bytes) -> None:
+    damaged, _ = classic(protocol, (metadata, assigned), (b"", b""))
+    told = (damaged.topics, damaged.connect, damaged.registry)
+    assert damaged.undecoded == (b"" if any(part is not None for part in told) else metadata)
