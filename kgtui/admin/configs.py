@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 GROUP_RESOURCE = 32
 DOCUMENTED_FROM = 3  # DescribeConfigs version that tells types and documentation
-INVALID_REQUEST = 42  # what brokers before 4.0 answer: they do not know the resource type
+INVALID_REQUEST = 42  # what brokers before 4.0 answer: they do not know the resource type (seen on 3.9.2)
 
 # Kafka's DescribeConfigsResponse.ConfigSource and ConfigType
 _SOURCES = {

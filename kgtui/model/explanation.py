@@ -132,7 +132,7 @@ _FAULTS: dict[str, _Words] = {
     # Topics
     "UNKNOWN_TOPIC_OR_PARTITION": _Words(
         "The topic or partition does not exist any more, but the group's offset is still there; or it may not be seen.",
-        "offsets of deleted topics go with offsets.retention.minutes",
+        "offsets.retention.minutes; a coordinator that learns of the deletion drops them at once",
         "Nothing; or delete the offsets of that topic.",
     ),
     "LEADER_NOT_AVAILABLE": _Words(

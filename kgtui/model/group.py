@@ -110,6 +110,8 @@ class GroupDescription:
         state: canonical state.
         coordinator: node id that answered.
         assignor: assignor or protocol name; None if the broker did not say.
+            Without an authorizer that is all that the release knows: READ, DELETE and DESCRIBE on 3.9.2 (bits 328),
+            from 4.0 on DESCRIBE_CONFIGS and ALTER_CONFIGS too (bits 3400, seen on 4.1.2 and 4.3.1).
         group_epoch: KIP-848, KIP-932, KIP-1071; None for classic groups.
         assignment_epoch: epoch of the target assignment; None for classic groups.
         members: None when the broker withheld them.

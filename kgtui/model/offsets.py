@@ -90,7 +90,8 @@ class PartitionLag:
         lead: records between log start and position (distance to data loss); None when unknown.
         lost: records that expired before they were read (position < log start), 0 when none, None when unknown.
         reason: `` or why the lag is unknown: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told`,
-            `pending`.
+            `pending`. Commits on a deleted topic are rare: a coordinator that learns of the deletion drops them
+            (seen on 4.3.1 and 3.9.2).
         error: Kafka's error code behind the reason, 0 when there is none.
     """
 
