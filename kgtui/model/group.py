@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kgtui.model.members import Member, Topology
 
 CLASSIC = "classic"
@@ -173,9 +171,3 @@ class GroupConfig:
 def listing_of(description: GroupDescription) -> Listing:
     """The list row that a description amounts to."""
     return Listing(description.type, description.protocol, description.state, description.coordinator)
-
-
-def state_order(states: Iterable[str | None]) -> list[str | None]:
-    """States in the order a screen shows them: working ones first, Empty and Dead after, unknown ones last."""
-    rank = {state: index for index, state in enumerate(STATES)}
-    return sorted(states, key=lambda s: (s is None, rank.get(s or "", len(rank)), s or ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtui.model.group import canonical_state, canonical_type, kind_of, state_order
+from kgtui.model.group import canonical_state, canonical_type, kind_of
 from kgtui.model.members import ConnectWorker, Member, StreamsAssignment, StreamsMember
 
 
@@ -32,10 +32,6 @@ def test_known_names_take_kafkas_spelling_and_unknown_ones_are_kept() -> None:
     assert canonical_state("Hibernating") == "Hibernating"
     assert canonical_type("Consumer") == "consumer"
     assert canonical_type("Swarm") == "Swarm"
-
-
-def test_states_are_ordered_for_a_screen() -> None:
-    assert state_order([None, "Dead", "Zzz", "Empty", "Stable"]) == ["Stable", "Empty", "Dead", "Zzz", None]
 
 
 def test_what_a_member_holds_is_counted_by_its_kind() -> None:
