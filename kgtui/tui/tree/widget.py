@@ -131,6 +131,8 @@ class GroupTree(TreeLines, inherit_bindings=False):
         while True:
             await self._wake.wait()
             self._wake.clear()
+            # Before the pass: a choice made during it must not wait until the rest is over.
+            self._choice.clear()
             self._idle.clear()
             try:
                 await self._arrange_once()
@@ -142,7 +144,6 @@ class GroupTree(TreeLines, inherit_bindings=False):
 
     async def _rest(self) -> None:
         """Let a large cluster's snapshots gather for a moment; a choice of the user ends the rest."""
-        self._choice.clear()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._choice.wait(), len(self.view.snapshot.groups) / ARRANGED_A_SECOND)
 
