@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta, ListingFeed
-from kgtui.admin.bounds import BoundsReader
-from kgtui.admin.configs import read_configs
 from kgtui.admin.deadline import Deadline
-from kgtui.admin.describing import BATCH, Describer
 from kgtui.admin.listing import KafkaListingFeed, Lister
-from kgtui.admin.offsets import GROUPS, OffsetReader
 from kgtui.admin.routing import EXCHANGE_ERRORS, PAUSE_FIRST, Batch, Router
 from kgtui.client.pool import Lane, Pool
 from kgtui.errors import BrokerError, UnreachableError
@@ -27,12 +23,17 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from kgtui.admin.bounds import BoundsReader
+    from kgtui.admin.describing import Describer
+    from kgtui.admin.offsets import OffsetReader
     from kgtui.client.pool import ClusterView, Reply
     from kgtui.model.group import GroupConfig, GroupDescription
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 T = TypeVar("T")
 
+DESCRIBED = 100  # groups per request: answers stay below a few MB with dozens of members each
+MEASURED = 200  # groups per OffsetFetch request (KIP-709)
 # Faults after which a request that was sent may have been carried out.
 UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
 FEW = 20  # groups: up to this many a call uses the interactive lane, which no long list can hold up
@@ -52,9 +53,26 @@ class KafkaGroupAdmin:
         self._listings: dict[str, Listing] = {}
         self._router = Router(pool)
         self._lister = Lister(pool)
-        self._describer = Describer(pool, self._lister, self._type_of)
-        self._offsets = OffsetReader(pool)
-        self._bounds = BoundsReader(pool)
+
+    # A plain list needs none of these: what they import is a good part of a short command's time.
+
+    @cached_property
+    def _describer(self) -> Describer:
+        from kgtui.admin.describing import Describer
+
+        return Describer(self._pool, self._lister, self._type_of)
+
+    @cached_property
+    def _offsets(self) -> OffsetReader:
+        from kgtui.admin.offsets import OffsetReader
+
+        return OffsetReader(self._pool)
+
+    @cached_property
+    def _bounds(self) -> BoundsReader:
+        from kgtui.admin.bounds import BoundsReader
+
+        return BoundsReader(self._pool)
 
     async def __aenter__(self) -> Self:
         await self._pool.__aenter__()
@@ -174,7 +192,7 @@ class KafkaGroupAdmin:
         async def send(node: int, names: Sequence[str], until: Deadline) -> Batch[GroupDescription]:
             return await self._describer.send(node, names, until, lane)
 
-        return await self._router.run(groups, send, deadline=deadline, size=BATCH, asked="describe")
+        return await self._router.run(groups, send, deadline=deadline, size=DESCRIBED, asked="describe")
 
     async def committed_offsets(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
@@ -185,7 +203,7 @@ class KafkaGroupAdmin:
         async def send(node: int, some: Sequence[str], until: Deadline) -> Batch[tuple[CommittedOffset, ...]]:
             return await self._offsets.committed(node, some, until, lane)
 
-        return await self._router.run(names, send, deadline=Deadline(timeout), size=GROUPS, asked="read offsets")
+        return await self._router.run(names, send, deadline=Deadline(timeout), size=MEASURED, asked="read offsets")
 
     async def share_offsets(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
@@ -196,7 +214,8 @@ class KafkaGroupAdmin:
         async def send(node: int, some: Sequence[str], until: Deadline) -> Batch[tuple[ShareOffset, ...]]:
             return await self._offsets.share(node, some, until, lane)
 
-        return await self._router.run(names, send, deadline=Deadline(timeout), size=GROUPS, asked="read share offsets")
+        deadline = Deadline(timeout)
+        return await self._router.run(names, send, deadline=deadline, size=MEASURED, asked="read share offsets")
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, timeout: float = DEFAULT_TIMEOUT
@@ -208,6 +227,8 @@ class KafkaGroupAdmin:
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
+        from kgtui.admin.configs import read_configs
+
         deadline, names = Deadline(timeout), list(groups)
         view = await self._pool.metadata(timeout=deadline.left())
         failed: Answer[dict[str, tuple[GroupConfig, ...]]] | None = None
@@ -223,7 +244,7 @@ class KafkaGroupAdmin:
         names = list(dict.fromkeys(groups))
         send = partial(_send_delete, self._pool)
         answer = await self._router.run(
-            names, send, deadline=Deadline(timeout), size=BATCH, asked="delete", repeat=False
+            names, send, deadline=Deadline(timeout), size=DESCRIBED, asked="delete", repeat=False
         )
         faults = {fault.group: fault for fault in answer.faults}
         return tuple(Outcome(group) if group in answer.rows else _failed(group, faults.get(group)) for group in names)
