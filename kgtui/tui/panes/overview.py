@@ -96,6 +96,8 @@ class OverviewPane(Pane):
             self.snapshot, self.group, self._summed[1], command_config=self.command_config, series=self.series
         )
         lines = lay_out(parts, width)
+        # As tall as its window at least: then the next group, a few lines longer or shorter, needs no layout.
+        lines += [()] * (scroll.size.height - len(lines))
         if fresh or lines != self._lines:
             # Ages change with every snapshot; a layout each time would draw the whole screen again.
             taller = len(lines) != len(self._lines)
