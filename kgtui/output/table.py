@@ -32,11 +32,9 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
     shown, odd = _harmless([*titles, *rows])
     if not shown:
         return ""
-    widths = [
-        min(max((odd.get(cell) or len(cell) for cell in cells), default=0), WIDEST)
-        for cells in zip(*shown, strict=True)
-    ]
+    widths = [min(max(map(len, cells)), WIDEST) for cells in zip(*shown, strict=True)]
     if odd:
+        widths = [min(max(odd.get(cell) or len(cell) for cell in cells), WIDEST) for cells in zip(*shown, strict=True)]
         return "".join(_line(columns, cells, widths, indent, odd) for cells in shown)
     # One format for all lines: a hundred thousand of them take no time.
     last = len(columns) - 1
