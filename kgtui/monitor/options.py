@@ -36,6 +36,6 @@ class MonitorOptions:
     sweep_batch: int = 50
     sweep_pause: float = 15.0
     publish: float = 0.2
-    rest: float = 0.08
+    rest: float = 0.12
     cluster_every: float = 30.0
     keep: int = 200
