@@ -91,7 +91,7 @@ class Ui:
 
 
 def _complete(screen: str) -> bool:
-    found = re.search(r"LIVE · brokers (\d+)/(\d+) · [\d,]+ group", screen)
+    found = re.search(r"LIVE · (?:read-only · )?brokers (\d+)/(\d+) · [\d,]+ group", screen)
     return found is not None and found[1] == found[2]
 
 

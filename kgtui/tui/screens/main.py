@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Session, Watch
 
-PANE_DELAY = 0.04
+PANE_DELAY = 0.1
 """Seconds that the cursor rests before the panes are drawn: a key held down never waits for them."""
 
 
@@ -262,6 +262,10 @@ class MainScreen(Screen[None]):
 
     def action_do(self, action: str) -> None:
         """Do what a key stands for, or say why it cannot be done."""
+        # Keys that come at once, as over a slow line, run before the tree's message about the first of them does.
+        if self.group != self.groups.group:
+            self.group = self.groups.group
+            self._look()
         why = self.reason(action)
         if why is not None:
             name = keys.BY_ID[action].name
