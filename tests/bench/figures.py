@@ -39,7 +39,7 @@ class Figure:
         return None if self.aim is None or value is None else value <= self.aim
 
 
-_WIDTHS = (58, 13, 13, 8, 10, 4)
+_WIDTHS = (62, 13, 13, 9, 10, 6)
 
 
 def table(figures: Iterable[Figure]) -> Iterator[str]:
