@@ -12,7 +12,7 @@ from kgtui.output.table import Column, table
 if TYPE_CHECKING:
     import argparse
 
-    from kgtui.config import ClusterSettings, Settings
+    from kgtui.config import Settings
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,11 +33,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _bootstrap(cluster: ClusterSettings) -> str:
-    given = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)
-    return given or cluster.properties.get("bootstrap.servers", "")
-
-
 def as_text(settings: Settings) -> str:
     """A table; the default cluster has a star."""
     columns = [
@@ -49,7 +44,7 @@ def as_text(settings: Settings) -> str:
             (
                 name,
                 "*" if name == settings.default else "",
-                marks.text(_bootstrap(cluster)),
+                marks.text(cluster.address),
                 marks.text(cluster.environment),
                 "no" if cluster.read_only else "yes",
                 marks.text(cluster.command_config),
@@ -65,7 +60,7 @@ def as_json(settings: Settings) -> bytes:
         {
             "name": name,
             "default": name == settings.default,
-            "bootstrap": [part.strip() for part in _bootstrap(cluster).split(",") if part.strip()],
+            "bootstrap": [part.strip() for part in cluster.address.split(",") if part.strip()],
             "command_config": cluster.command_config or None,
             "read_only": cluster.read_only,
             "colour": cluster.colour or None,

@@ -9,14 +9,14 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgtui.config import ASSUMED, Target, load, parse_bootstrap, resolve, state_dir
+from kgtui.config import ASSUMED, Target, load, named, parse_bootstrap, protected, resolve, state_dir
 from kgtui.errors import UnreachableError, UsageError
 
 if TYPE_CHECKING:
     import argparse
 
     from kgtui.simulator.options import Options
-    from kgtui.tui.session import Session
+    from kgtui.tui.session import ClusterChoice, Session
 
 FIRST_LOOK = 3.0
 """Seconds that a cluster may take to answer before the start screen comes up, or stays."""
@@ -69,12 +69,13 @@ class Opener:
         self._args = args
         self._stack = stack
         self._settings = load()
+        self._opened: dict[str, tuple[Target, str | None]] = {}
 
     async def first(self) -> Session:
         """The session of the cluster that was asked for; without one, of localhost if it answers."""
         target = resolve(self._settings, self._args)
         tried = await _tried(target) if target.source == ASSUMED else ()
-        return replace(self._empty(), tried=tried) if tried else self._open(target)
+        return replace(self._empty(), tried=tried) if tried else await self._open(target, self._command_config(target))
 
     async def demo(self, options: Options | None = None) -> Session:
         """A session on a simulated cluster, which ends with the program."""
@@ -83,7 +84,7 @@ class Opener:
 
         process = await asyncio.to_thread(spawn, options or SimulatorOptions())
         self._stack.callback(process.stop)
-        return self._open(Target("demo", tuple(process.bootstrap.split(",")), source="demo"))
+        return await self._open(Target("demo", tuple(process.bootstrap.split(",")), source="demo"), None)
 
     async def connect(self, address: str) -> Session:
         """A session on the cluster at an address. Raises `UnreachableError`, `ConfigError`."""
@@ -94,22 +95,37 @@ class Opener:
         tried = await _tried(target)
         if tried:
             raise UnreachableError(f"{', '.join(seeds)} does not answer", tried)
-        return self._open(target)
+        return await self._open(target, self._command_config(target))
 
-    def _open(self, target: Target) -> Session:
+    async def another(self, name: str) -> Session:
+        """A session on a cluster of the list, whether it answers or not. Raises `ConfigError`.
+
+        One that was open before is opened as it was; a command config that was given for it is for no other.
+        """
+        if name in self._opened:
+            target, command_config = self._opened[name]
+        else:
+            target = named(self._settings, name, self._args)
+            command_config = self._settings.clusters[name].command_config or None
+        return replace(await self._open(target, command_config), filter="")
+
+    async def _open(self, target: Target, command_config: str | None) -> Session:
         from kgtui.admin.kafka import connect
         from kgtui.monitor import Monitor, MonitorOptions
         from kgtui.tui.session import Target as Shown
 
         admin = connect(target.seeds, target.properties)
-        self._stack.push_async_callback(admin.close)
+        # Closed when another cluster takes its place, at the latest with the program.
+        held = await self._stack.enter_async_context(AsyncExitStack())
+        held.push_async_callback(admin.close)
+        self._opened[target.name] = target, command_config
         interval = self._args.interval or self._settings.ui.interval
         shown = Shown(
             target.name,
             ",".join(target.seeds),
             target.colour or None,
             target.environment,
-            self._command_config(target),
+            command_config,
         )
         return replace(
             self._empty(),
@@ -117,7 +133,32 @@ class Opener:
             monitor=Monitor(admin, MonitorOptions(interval=interval)),
             admin=admin,
             read_only=target.read_only,
+            close=held.aclose,
+            warnings=admin.warnings,
         )
+
+    def _clusters(self) -> tuple[ClusterChoice, ...]:
+        """Those configured, and what else was opened, such as an address; nothing when none is configured."""
+        from kgtui.tui.session import ClusterChoice
+
+        configured = self._settings.clusters
+        if not configured:
+            return ()
+        others = [
+            ClusterChoice(one.name, ",".join(one.seeds), one.colour or None, one.environment, one.read_only)
+            for one, _ in self._opened.values()
+            if one.name not in configured
+        ]
+        return (
+            *(
+                ClusterChoice(
+                    name, cluster.address, cluster.colour or None, cluster.environment,
+                    protected(cluster.read_only, self._args),
+                )
+                for name, cluster in sorted(configured.items())
+            ),
+            *others,
+        )  # fmt: skip
 
     def _command_config(self, target: Target) -> str | None:
         cluster = self._settings.clusters.get(target.name)
@@ -147,6 +188,8 @@ class Opener:
             look=look,
             connect=self.connect,
             demo=self.demo,
+            clusters=self._clusters(),
+            open=None if self._opened.keys() == {"demo"} and not settings.clusters else self.another,
         )
 
 

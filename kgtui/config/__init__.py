@@ -37,7 +37,7 @@ from __future__ import annotations
 from kgtui.config.address import parse_bootstrap
 from kgtui.config.properties import Properties, read_properties
 from kgtui.config.settings import ClusterSettings, Settings, UiSettings, config_dir, load, state_dir
-from kgtui.config.target import ASSUMED, Target, resolve
+from kgtui.config.target import ASSUMED, Target, named, protected, resolve
 
 __all__ = [
     "ASSUMED",
@@ -48,7 +48,9 @@ __all__ = [
     "UiSettings",
     "config_dir",
     "load",
+    "named",
     "parse_bootstrap",
+    "protected",
     "read_properties",
     "resolve",
     "state_dir",

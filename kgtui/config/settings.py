@@ -40,6 +40,12 @@ class ClusterSettings:
     environment: str = ""
     properties: Properties = field(default_factory=Properties)
 
+    @property
+    def address(self) -> str:
+        """Bootstrap addresses in one line, from `bootstrap` or from the Java property; empty if neither tells."""
+        given = self.bootstrap if isinstance(self.bootstrap, str) else ",".join(self.bootstrap)
+        return given or self.properties.get("bootstrap.servers", "")
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

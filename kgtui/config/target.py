@@ -53,8 +53,25 @@ def resolve(settings: Settings, flags: object = None) -> Target:
     file = getattr(flags, "command_config", None) or os.environ.get("KGTUI_COMMAND_CONFIG", "")
     given = filled_in(read_properties(file), str(file), Path()) if file else None
     target = _target(settings, flags, given or Properties(), str(file))
-    read_only = target.read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
-    return replace(target, read_only=read_only, properties=target.properties if given is None else given)
+    properties = target.properties if given is None else given
+    return replace(target, read_only=protected(target.read_only, flags), properties=properties)
+
+
+def named(settings: Settings, name: str, flags: object = None) -> Target:
+    """A configured cluster as the file describes it, whatever command config was given for another.
+
+    Args:
+        flags: what the command line was parsed to; of its attributes only `read_only` counts.
+
+    Raises ConfigError.
+    """
+    target = _configured(settings, name, "clusters")
+    return replace(target, read_only=protected(target.read_only, flags))
+
+
+def protected(read_only: bool, flags: object = None) -> bool:
+    """Whether nothing may be changed: because the cluster is `read_only`, by flag, or by the environment."""
+    return read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
 
 
 def _target(settings: Settings, flags: object, given: Properties, file: str) -> Target:

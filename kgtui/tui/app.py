@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import App
 from textual.widgets import Input
-from textual.worker import WorkerFailed
+from textual.worker import WorkerError, WorkerFailed
 
 from kgtui.tui import crash, keys, text, themes
-from kgtui.tui.messages import DeleteRequested, ExplainRequested, SnapshotArrived
+from kgtui.tui.messages import ClustersRequested, DeleteRequested, ExplainRequested, SnapshotArrived
 from kgtui.tui.palette import ActionCommands, ChoiceCommands, GroupCommands
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.screens.start import StartScreen
+from kgtui.tui.settings import tell_mistaken_presets, tell_warnings
 from kgtui.tui.unfinished import look_into_unfinished
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class KgtuiApp(App[int]):
         self._catch_signals()
         self.enter(self.session)
         self._tell_failed_themes()
+        tell_mistaken_presets(self, self.session.presets)
         unknown = keys.unknown_ids(self.session.keymap)
         if unknown:
             self.notify(f"no action is called {', '.join(unknown)}", title="Keys", severity="warning", markup=False)
@@ -96,6 +98,7 @@ class KgtuiApp(App[int]):
         self.switch_screen(screen) if len(self.screen_stack) > 1 else self.push_screen(screen)
         self._watch(session.monitor, screen)
         self.run_worker(look_into_unfinished(self, session), name="unfinished", group="unfinished", exclusive=True)
+        tell_warnings(self, session)
 
     def _watch(self, monitor: Watch, screen: MainScreen) -> None:
         if self._unsubscribe is not None:
@@ -189,6 +192,28 @@ class KgtuiApp(App[int]):
     @on(StartScreen.Opened)
     def _opened(self, message: StartScreen.Opened) -> None:
         self.enter(message.session)
+
+    @on(ClustersRequested)
+    def _clusters_requested(self) -> None:
+        from kgtui.tui.dialogs.clusters import ClusterDialog
+
+        self.push_screen(ClusterDialog(self.session), self._cluster_chosen)
+
+    def _cluster_chosen(self, session: Session | None) -> None:
+        if session is not None:
+            # A worker: the dialog still stands on the stack of screens, and closing may take a moment.
+            self.run_worker(self._change_to(session), name="switch", group="switch")
+
+    async def _change_to(self, session: Session) -> None:
+        """Put another cluster in the place of the one on the screen, which is let go of."""
+        old = self.session
+        for group in ("monitor", "unfinished"):
+            for worker in self.workers.cancel_group(self, group):
+                with contextlib.suppress(WorkerError):
+                    await worker.wait()
+        self.enter(session)
+        if old.close is not None:
+            await old.close()
 
     @on(ExplainRequested)
     def _explain_requested(self, message: ExplainRequested) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kgtui.model.guard import READ_ONLY, delete_availability
+from kgtui.tui import text
 from kgtui.tui.keys import BY_ID
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def reason(
         return READ_ONLY
     if action in _CLUSTER_WIDE and session.monitor is None:
         return "no cluster is being watched"
+    if action == "cluster" and session.open is None:
+        where = f" in {text.plain(str(session.config_file))}" if session.config_file else ""
+        return f"no other cluster is configured; name yours{where}"
     if action not in _ABOUT_A_GROUP or (action == "delete" and marked):
         return None
     if group is None:

@@ -92,6 +92,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("explain", "e", "e", "Explain", "What the group's fault or state means, and what to do.", "Act", footer=9),
     Action("palette", "ctrl+p", "ctrl+p", "Palette", "Every command and every group by name.", "Program", footer=10,
            palette=False),
+    Action("cluster", "c", "c", "Cluster", "The configured clusters: another one in the place of this.", "Program"),
     Action("help", "question_mark,f1", "?", "Help", "This help.", "Program", footer=11),
     Action("suspend", "ctrl+z", "ctrl+z", "Suspend", "Back to the shell; `fg` returns.", "Program", palette=False,
            everywhere=True),

@@ -42,6 +42,10 @@ class ActionRequested(Message):
         self.action = action
 
 
+class ClustersRequested(Message):
+    """A person wants to see the clusters that can be opened."""
+
+
 class DeleteRequested(Message):
     """The groups named are to be deleted; they are the ones that the dialog is opened for."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.command import DiscoveryHit, Hit, Provider
 
 from kgtui.tui import keys, text
+from kgtui.tui.settings import good_presets
 from kgtui.tui.tree.forest import NAMES
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class ActionCommands(Provider):
     def _actions(self) -> list[keys.Action]:
         main = self._main
         read_only = main.session.read_only if main is not None else True
-        return [action for action in keys.offered(read_only) if action.palette]
+        gone = {"cluster"} if main is None or main.session.open is None else set()
+        return [action for action in keys.offered(read_only) if action.palette and action.id not in gone]
 
 
 class GroupCommands(Provider):
@@ -78,6 +80,11 @@ class GroupCommands(Provider):
 class ChoiceCommands(Provider):
     """Themes, saved filters and ways to group, each by its name."""
 
+    async def discover(self) -> Hits:
+        """The saved filters: few, and known to nobody who does not see them."""
+        for name, choose, meaning in self._filters():
+            yield DiscoveryHit(name, choose, help=meaning)
+
     async def search(self, query: str) -> Hits:
         """Those whose name matches."""
         matcher = self.matcher(query)
@@ -96,8 +103,16 @@ class ChoiceCommands(Provider):
             return
         for grouping, name in NAMES.items():
             yield f"Group by {name}", partial(main.groups.group_by, grouping), "the tree"
-        for name, expression in sorted(main.session.presets.items()):
-            yield f"Filter {text.plain(name)}", partial(main.set_filter, expression), text.plain(expression, 80)
+        yield from self._filters()
+
+    def _filters(self) -> Iterator[tuple[str, Callable[[], None], str]]:
+        from kgtui.tui.screens.main import MainScreen
+
+        main = self.screen
+        if not isinstance(main, MainScreen):
+            return
+        for name, expression in good_presets(main.session.presets).items():
+            yield f"Filter: {text.plain(name)}", partial(main.set_filter, expression), text.plain(expression, 80)
 
 
 def _title(main: MainScreen, action: keys.Action) -> str:

@@ -72,6 +72,25 @@ class Target:
     command_config: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterChoice:
+    """One cluster that can be opened.
+
+    Attributes:
+        name: what `Session.open` takes.
+        bootstrap: `host:port`, comma separated.
+        colour: as in `Target`.
+        environment: a label such as `PROD`, or empty.
+        read_only: nothing can be changed in it.
+    """
+
+    name: str
+    bootstrap: str = ""
+    colour: str | None = None
+    environment: str = ""
+    read_only: bool = False
+
+
 @dataclass(slots=True)
 class Session:
     """One run of the UI on one cluster.
@@ -92,6 +111,11 @@ class Session:
         connect: opens a session for an address typed on the start screen, or raises `KgtuiError`.
         demo: starts the demo cluster and opens a session for it, or None where there is none.
         tried: `(address, reason)` of what was tried before the start screen came up.
+        clusters: what can be opened instead, by name; empty when none is configured.
+        open: opens a session on one of `clusters`, whether it answers or not, or raises `KgtuiError`; None where there
+            is no other cluster to go to.
+        close: closes what the session holds of its cluster; the app calls it when another takes its place.
+        warnings: what the user should know of how the cluster is configured, a sentence each.
     """
 
     target: Target
@@ -110,3 +134,7 @@ class Session:
     connect: Callable[[str], Awaitable[Session]] | None = None
     demo: Callable[[], Awaitable[Session]] | None = None
     tried: tuple[tuple[str, str], ...] = ()
+    clusters: tuple[ClusterChoice, ...] = ()
+    open: Callable[[str], Awaitable[Session]] | None = None
+    close: Callable[[], Awaitable[None]] | None = None
+    warnings: tuple[str, ...] = ()

@@ -9,8 +9,7 @@ from kgtui.model.command_line import describe, quote
 from kgtui.model.group import kind_of
 from kgtui.model.text import is_visible
 from kgtui.tui import text
-from kgtui.tui.dialogs.export import ExportDialog
-from kgtui.tui.messages import DeleteRequested, ExplainRequested
+from kgtui.tui.messages import ClustersRequested, DeleteRequested, ExplainRequested
 from kgtui.tui.panes import PANES
 from kgtui.tui.screens.copied import CopiedDialog
 from kgtui.tui.screens.help import HelpScreen
@@ -250,12 +249,20 @@ class Deeds:
 
     def export(self) -> None:
         """Write the group and its surroundings to a file."""
+        from kgtui.tui.dialogs.export import (
+            ExportDialog,
+        )  # loads what writes files, which the first frame can do without
+
         screen, group = self._screen, self._screen.group
         if group is not None:
             folder, config = screen.session.state_folder / "exports", screen.session.target.command_config
             screen.app.push_screen(ExportDialog(screen.snapshot, group, folder, command_config=config))
 
     # The program
+
+    def cluster(self) -> None:
+        """Ask for the list of clusters."""
+        self._screen.post_message(ClustersRequested())
 
     def palette(self) -> None:
         """Open the command palette."""

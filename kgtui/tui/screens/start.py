@@ -13,6 +13,7 @@ from textual.widgets import Button, Input, Static
 
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.tui import text
+from kgtui.tui.dialogs.clusters import EXAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from kgtui.tui.session import Session
-
-EXAMPLE = """\
-  default = "staging"
-  [clusters.staging]
-  bootstrap = "broker-1.example:9092"
-  command_config = "/etc/kafka/client.properties"   # Java's keys
-  environment = "PROD"    # a label; also: colour, read_only
-"""
 
 
 class StartScreen(Screen[None]):

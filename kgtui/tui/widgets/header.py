@@ -47,7 +47,7 @@ class ClusterHeader(LineWidget):
     def __init__(self, target: Target, watch: Watch, *, read_only: bool = False) -> None:
         super().__init__()
         self._target = target
-        self._colour = _colour(target.colour)
+        self._colour = colour_of(target.colour)
         self._watch = watch
         self._read_only = read_only
         self._snapshot = watch.snapshot
@@ -140,7 +140,7 @@ def newest_answer(snapshot: Snapshot) -> float | None:
     return max((s.answered_at for s in snapshot.brokers.values() if s.answered_at is not None), default=None)
 
 
-def _colour(name: str | None) -> Color | None:
+def colour_of(name: str | None) -> Color | None:
     """A configured colour; None for one that Textual does not know."""
     try:
         return Color.parse(name) if name else None

@@ -128,3 +128,76 @@ def test_without_a_terminal_the_screen_is_refused_with_what_to_use_instead() -> 
     assert "needs a terminal" in refused.stderr
     assert "kgtui ls" in refused.stderr
     assert refused.stdout == ""
+
+
+CLUSTERS = """
+    default = "prod"
+    [clusters.prod]
+    bootstrap = "127.0.0.1:1"
+    command_config = "prod.properties"
+    read_only = true
+    colour = "red"
+    environment = "PROD"
+    [clusters.staging]
+    bootstrap = ["127.0.0.1:2", "127.0.0.1:3"]
+    "client.idd" = "me"
+"""
+
+
+async def test_every_configured_cluster_can_be_opened_though_none_answers(folder: Path) -> None:
+    (folder / "config.toml").write_text(CLUSTERS)
+    (folder / "prod.properties").write_text("client.id=me\n")
+    async with AsyncExitStack() as stack:
+        session = await first(stack, "--filter", "lag:1k+")
+        told = [(one.name, one.bootstrap, one.colour, one.environment, one.read_only) for one in session.clusters]
+        assert told == [
+            ("prod", "127.0.0.1:1", "red", "PROD", True),
+            ("staging", "127.0.0.1:2,127.0.0.1:3", None, "", False),
+        ]
+        assert session.open is not None
+        other = await session.open("staging")
+        assert (other.target.name, other.target.bootstrap, other.target.command_config) == (
+            "staging", "127.0.0.1:2,127.0.0.1:3", None,
+        )  # fmt: skip
+        assert (other.read_only, other.filter) == (False, "")
+        assert other.monitor is not None
+        assert other.admin is not session.admin
+        assert ["client.idd" in warning for warning in other.warnings] == [True]
+        assert session.close is not None
+        await session.close()
+        again = await session.open("prod")
+        assert (again.read_only, again.target.command_config) == (True, "prod.properties")
+
+
+async def test_a_command_config_given_for_one_cluster_is_not_sent_to_another(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its password belongs to the cluster that it was given for; the read-only flag is for all."""
+    (folder / "config.toml").write_text(CLUSTERS)
+    secret = folder / "secret.properties"
+    secret.write_text("no.such.key=1\n")
+    monkeypatch.setenv("KGTUI_COMMAND_CONFIG", str(secret))
+    words = ("--bootstrap-server", "127.0.0.1:9", "--command-config", str(secret), "--read-only")
+    async with AsyncExitStack() as stack:
+        session = await first(stack, *words)
+        assert ["no.such.key" in warning for warning in session.warnings] == [True]
+        assert [one.name for one in session.clusters] == ["prod", "staging", "127.0.0.1:9"]
+        assert all(one.read_only for one in session.clusters)
+        assert session.open is not None
+        other = await session.open("staging")
+        assert not any("no.such.key" in warning for warning in other.warnings)
+        assert (other.target.command_config, other.read_only) == (None, True)
+        back = await session.open("127.0.0.1:9")
+        assert ["no.such.key" in warning for warning in back.warnings] == [True]
+        assert back.target.command_config == str(secret)
+
+
+async def test_the_demo_offers_other_clusters_only_if_some_are_configured(folder: Path) -> None:
+    async with AsyncExitStack() as stack:
+        opener = ui.Opener(build().parse_args([]), stack)
+        assert (await opener.demo()).open is None
+    (folder / "config.toml").write_text(CLUSTERS)
+    async with AsyncExitStack() as stack:
+        session = await ui.Opener(build().parse_args([]), stack).demo()
+        assert session.open is not None
+        assert [one.name for one in session.clusters] == ["prod", "staging", "demo"]

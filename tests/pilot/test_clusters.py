@@ -1,0 +1,242 @@
+"""From one cluster to another without a restart: by key, by palette, from the start screen."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual.widgets import OptionList, Static
+
+from kgtui.errors import ConfigError
+from kgtui.model.answer import Fault
+from kgtui.model.snapshot import Snapshot
+from kgtui.tui.app import KgtuiApp
+from kgtui.tui.dialogs.clusters import ClusterDialog
+from kgtui.tui.session import ClusterChoice, Session, Target
+from kgtui.tui.widgets.header import ClusterHeader
+from tests.pilot.shell import HOSTILE, company, main_screen, rows, screen_text, session_of, settled
+from tests.pilot.watching import NOW, HandWatch, snapshot_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from textual.pilot import Pilot
+
+CHOICES = (
+    ClusterChoice("prod-eu", "broker-1:9092"),
+    ClusterChoice("payments", "pay-1:9093,pay-2:9093", "#b01030", "PROD", read_only=True),
+    ClusterChoice("staging", "staging:9092", "seagreen"),
+)
+REFUSED = Fault("NOT_CONNECTED", "pay-1:9093 refused the connection: nothing listens there", advice="check the port")
+
+
+class Clusters:
+    """Opens hand-made clusters by name, and remembers what was opened and closed."""
+
+    def __init__(self, tmp_path: Path, choices: tuple[ClusterChoice, ...] = CHOICES) -> None:
+        self.tmp_path = tmp_path
+        self.choices = choices
+        self.opened: list[str] = []
+        self.closed: list[str] = []
+        self.watches: dict[str, HandWatch] = {}
+        self.snapshots: dict[str, Snapshot] = {}
+
+    async def open(self, name: str) -> Session:
+        """As the command does it."""
+        self.opened.append(name)
+        if name == "staging":
+            raise ConfigError("config.toml: clusters.staging: [/red] no such file: staging.properties")
+        choice = next(choice for choice in self.choices if choice.name == name)
+        return self.session(
+            Target(name, choice.bootstrap, choice.colour, choice.environment), read_only=choice.read_only
+        )
+
+    def session(self, target: Target, **fields: Any) -> Session:
+        """A session that can be left."""
+
+        async def close() -> None:
+            self.closed.append(target.name)
+
+        watch = HandWatch(self.snapshots.get(target.name, company()))
+        self.watches[target.name] = watch
+        session = session_of(watch, state_folder=self.tmp_path, **fields)
+        return replace(session, target=target, clusters=self.choices, open=self.open, close=close)
+
+    def app(self, **fields: Any) -> KgtuiApp:
+        """The app on the first cluster."""
+        return KgtuiApp(self.session(Target("prod-eu", "broker-1:9092"), **fields))
+
+
+def dialog(app: KgtuiApp) -> ClusterDialog:
+    """The dialog in front."""
+    assert isinstance(app.screen, ClusterDialog)
+    return app.screen
+
+
+def lines(app: KgtuiApp) -> list[str]:
+    """The list as text."""
+    choices = dialog(app).choices
+    return [str(choices.get_option_at_index(at).prompt) for at in range(choices.option_count)]
+
+
+async def choose(pilot: Pilot[int], *presses: str) -> None:
+    """Open the dialog, go to a cluster, and take it."""
+    await pilot.press("c")
+    await pilot.pause()
+    await pilot.press(*presses, "enter")
+    async with asyncio.timeout(10):
+        while any(worker.group in ("open", "switch") for worker in pilot.app.workers if not worker.is_finished):
+            await pilot.pause()
+    await settled(pilot)
+
+
+async def test_another_cluster_takes_the_place_of_the_first(tmp_path: Path) -> None:
+    """Its groups, its header; no mark, no filter; the theme stays; the first is let go of."""
+    clusters = Clusters(tmp_path)
+    clusters.snapshots["payments"] = snapshot_of([("card.events", "share", "share", "Stable", 1)])
+    app = clusters.app(filter="payments", theme="kgtui-light")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("n", "space", "p")
+        first = main_screen(app)
+        assert first.marked
+        app.theme = "kgtui-contrast"
+        await choose(pilot, "down")
+        shown = main_screen(app)
+        assert shown is app.screen is not first
+        assert (clusters.opened, clusters.closed) == (["payments"], ["prod-eu"])
+        assert any("card.events" in row for row in rows(app))
+        assert not shown.marked
+        assert shown.filter_bar.in_force == ""
+        assert app.theme == "kgtui-contrast"
+        assert first not in app.screen_stack
+        said = shown.query_one(ClusterHeader).render_line(0).text
+        assert "payments PROD" in said
+        assert "read-only" in said
+        assert "LIVE" in said
+
+
+async def test_news_of_the_cluster_that_was_left_do_not_arrive(tmp_path: Path) -> None:
+    clusters = Clusters(tmp_path)
+    clusters.snapshots["payments"] = snapshot_of([("card.events", "share", "share", "Stable", 1)])
+    app = clusters.app()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await choose(pilot, "down")
+        clusters.watches["prod-eu"].publish(company(serial=9))
+        await settled(pilot)
+        assert list(main_screen(app).snapshot.groups) == ["card.events"]
+        clusters.watches["payments"].publish(snapshot_of([("new.one", "share", "share", "Stable", 1)], serial=2))
+        await settled(pilot)
+        assert list(main_screen(app).snapshot.groups) == ["new.one"]
+
+
+async def test_a_cluster_that_does_not_answer_is_opened_and_says_so(tmp_path: Path) -> None:
+    clusters = Clusters(tmp_path)
+    clusters.snapshots["payments"] = Snapshot(2, NOW, snapshot_of([], brokers=0).cluster, faults=(REFUSED,))
+    app = clusters.app()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await choose(pilot, "down")
+        shown = screen_text(app)
+        assert "NO ANSWER" in shown
+        assert "No broker of payments answers." in shown
+        await choose(pilot, "up")
+        assert clusters.closed == ["prod-eu", "payments"]
+        assert "payments.settle" in screen_text(app)
+
+
+async def test_a_mistake_in_the_configuration_is_said_and_nothing_changes(tmp_path: Path) -> None:
+    clusters = Clusters(tmp_path)
+    app = clusters.app()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await choose(pilot, "j", "j")
+        said = str(dialog(app).query_one("#status", Static).content)
+        assert "[/red] no such file: staging.properties" in said
+        await pilot.press("escape")
+        await settled(pilot)
+        assert app.screen is main_screen(app)
+        assert app.session.target.name == "prod-eu"
+        assert clusters.closed == []
+
+
+async def test_the_list_tells_name_label_colour_writes_and_address_and_which_is_open(tmp_path: Path) -> None:
+    app = Clusters(tmp_path).app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("c")
+        await pilot.pause()
+        first, second, third = lines(app)
+        assert first.split() == ["✱", "prod-eu", "broker-1:9092"]
+        assert second.split() == ["payments", "PROD", "#b01030", "read-only", "pay-1:9093,pay-2:9093"]
+        assert third.split() == ["staging", "seagreen", "staging:9092"]
+        assert dialog(app).choices.highlighted == 0
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.screen is main_screen(app)
+
+
+async def test_hostile_names_are_only_shown(tmp_path: Path) -> None:
+    """Of a configuration that came from somewhere: every name is one harmless line."""
+    choices = tuple(ClusterChoice(name, name[:40], "no[colour]", name[:30]) for name in HOSTILE)
+    app = Clusters(tmp_path, choices).app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("c")
+        await pilot.pause()
+        shown = lines(app)
+        assert len(shown) == len(HOSTILE)
+        assert "[/red]" in shown[0]
+        assert not any("\x1b" in line or "\n" in line or "\u202e" in line for line in shown)
+
+
+async def test_without_a_configured_cluster_the_file_and_what_to_write_are_said(tmp_path: Path) -> None:
+    app = Clusters(tmp_path, ()).app(config_file=tmp_path / "config.toml")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("c")
+        await pilot.pause()
+        said = str(dialog(app).query_one("#none", Static).content)
+        assert str(tmp_path / "config.toml") in said
+        assert "[clusters.staging]" in said
+        assert not dialog(app).query(OptionList)
+        await pilot.press("j", "c")
+        await pilot.pause()
+        assert app.screen is main_screen(app)
+
+
+async def test_the_palette_offers_it_only_where_there_is_somewhere_to_go(tmp_path: Path) -> None:
+    app = Clusters(tmp_path).app()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+p", *"cluster")
+        await pilot.pause(0.3)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(app.screen, ClusterDialog)
+    session = replace(session_of(HandWatch(company()), state_folder=tmp_path), open=None)
+    alone = KgtuiApp(session)
+    async with alone.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("c")
+        await settled(pilot)
+        assert alone.screen is main_screen(alone)
+        assert [one.title for one in alone._notifications] == ["Cluster: not now"]
+
+
+async def test_what_is_odd_about_a_cluster_is_one_toast(tmp_path: Path) -> None:
+    session = session_of(HandWatch(company()), state_folder=tmp_path)
+    target = Target("prod-eu", "broker-1:9092", "rde")
+    warnings = ("sasl.mechansim is not known", "[/foo] is not known")
+    app = KgtuiApp(replace(session, target=target, warnings=warnings))
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await settled(pilot)
+        async with asyncio.timeout(10):
+            while "[/foo] is not known" not in screen_text(app):
+                await pilot.pause()
+        (toast,) = app._notifications
+        assert toast.title == "Configuration of prod-eu"
+        assert toast.message.splitlines() == [*warnings, "colour 'rde' is not known: write red, or #b01030"]
