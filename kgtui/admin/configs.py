@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kgtui.admin.faults import fault_of_code, not_supported
+from kgtui.admin.routing import EXCHANGE_ERRORS
 from kgtui.client.pool import Lane
-from kgtui.model.answer import Answer, Coverage, Fault
+from kgtui.client.race import AllFailedError, first_good
+from kgtui.errors import DeadlineError
+from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.group import GroupConfig
 from kgtui.protocol.messages import DESCRIBE_CONFIGS
 
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
     from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Pool, Reply
 
+HEAD_START = 0.25  # seconds that one broker has before the next is asked too
 GROUP_RESOURCE = 32
 DOCUMENTED_FROM = 3  # DescribeConfigs version that tells types and documentation
 INVALID_REQUEST = 42  # what brokers before 4.0 answer: they do not know the resource type (seen on 3.9.2)
@@ -43,6 +49,24 @@ _TYPES = {
     8: "CLASS",
     9: "PASSWORD",
 }
+
+
+async def ask_any(
+    pool: Pool, nodes: Sequence[int], groups: Sequence[str], deadline: Deadline
+) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
+    """Configs of each group from the first broker that answers; a silent one costs no more than `HEAD_START`."""
+    try:
+        async with asyncio.timeout(deadline.left()):
+            return await first_good(
+                [partial(read_configs, pool, node, groups, deadline) for node in nodes],
+                head_start=HEAD_START,
+                losing=EXCHANGE_ERRORS,
+            )
+    except AllFailedError as failed:
+        error = failed.errors[0]
+    except TimeoutError:
+        error = DeadlineError("no broker answered DescribeConfigs in time")
+    return Answer({}, tuple(fault_of(error, group=group) for group in groups), Coverage(groups=(0, len(groups))))
 
 
 async def read_configs(

@@ -227,18 +227,12 @@ class KafkaGroupAdmin:
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
-        from kgtui.admin.configs import read_configs
+        from kgtui.admin.configs import ask_any
 
-        deadline, names = Deadline(timeout), list(groups)
+        deadline = Deadline(timeout)
         view = await self._pool.metadata(timeout=deadline.left())
-        failed: Answer[dict[str, tuple[GroupConfig, ...]]] | None = None
-        for node in sorted(view.brokers, key=lambda node: node != view.controller):
-            try:
-                return await read_configs(self._pool, node, names, deadline)
-            except EXCHANGE_ERRORS as error:
-                faults = tuple(fault_of(error, broker=node, group=group) for group in names)
-                failed = Answer({}, faults, Coverage(groups=(0, len(names))))
-        return failed or Answer({}, (), Coverage(groups=(0, len(names))))
+        nodes = sorted(view.brokers, key=lambda node: node != view.controller)
+        return await ask_any(self._pool, nodes, list(groups), deadline)
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         names = list(dict.fromkeys(groups))

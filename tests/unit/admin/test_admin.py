@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kgtui.admin import kafka
 from kgtui.admin.kafka import KafkaGroupAdmin
+from kgtui.client.pool import Lane
 from kgtui.errors import ConnectError, DeadlineError, UnreachableError
 from tests.unit.admin.fake_pool import FakePool
 
 if TYPE_CHECKING:
+    from kgtui.protocol.schema import Api
     from tests.unit.admin.fake_pool import Sent
 
 LOADING, FORBIDDEN, NOT_KNOWN = 14, 30, 42
@@ -133,6 +136,19 @@ async def test_a_silent_controller_is_not_the_only_one_asked_for_configs() -> No
     pool.answers["DescribeConfigs"] = lambda sent: ConnectError("refused", broker=sent.node)
     answered = await KafkaGroupAdmin(pool).group_configs(["g", "h"])
     assert [(fault.group, fault.name) for fault in answered.faults] == [("g", "NOT_CONNECTED"), ("h", "NOT_CONNECTED")]
+
+
+async def test_a_black_hole_holds_up_no_configs(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, None, config("a"))})
+    version = pool.version
+
+    async def silent(node: int, api: Api, *, timeout: float, lane: Lane = Lane.BULK) -> int:
+        if node == 1:
+            await asyncio.Event().wait()
+        return await version(node, api, timeout=timeout, lane=lane)
+
+    monkeypatch.setattr(pool, "version", silent)
+    assert list((await KafkaGroupAdmin(pool).group_configs(["g"], timeout=60)).rows) == ["g"]
 
 
 async def test_brokers_without_group_configs_say_so_and_a_refusal_is_one() -> None:
