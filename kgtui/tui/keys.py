@@ -77,7 +77,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("pane-6", "6", "6", "Config", "The group's configuration with its sources.", "Look"),
     Action("only", "l", "l", "Only open points", "In Offsets only what lags, in Assignments only what must move or is "
            "nobody's; and all again.", "Look"),
-    Action("view", "v", "v", "Next view", "Assignments by partition, member, host or rack.", "Look"),
+    Action("view", "v", "v", "Next view", "Assignments as a list, as a grid with members, or by member, host or rack.",
+           "Look"),
     Action("full", "f", "f", "Full screen", "The pane alone, and back.", "Look"),
     Action("utc", "U", "U", "UTC", "Times in UTC, and back to local time.", "Look"),
     Action("refresh", "r", "r", "Refresh", "Ask every broker now.", "Look", footer=8),

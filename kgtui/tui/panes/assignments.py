@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 
 from kgtui.model.assignment import Assignment, assignment_of
+from kgtui.tui.panes.assignment_grid import GridMember, grid_columns, grid_members, legend
 from kgtui.tui.panes.assignment_rows import (
     load_columns,
     load_rows,
@@ -30,16 +32,19 @@ if TYPE_CHECKING:
 
 
 class AssignmentsPane(Pane):
-    """Partitions or tasks with owner and target; or the loads of members, hosts and racks."""
+    """Partitions or tasks with owner and target, or in a grid with members; or the loads of members, hosts, racks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("v", "view", "View", id="view", tooltip="Show partitions, or loads by member, host or rack."),
+        Binding("v", "view", "View", id="view", tooltip="A list, a grid, or loads by member, host or rack."),
+        Binding("left", "member(-1)", "Member before", show=False, id="collapse"),
+        Binding("right", "member(1)", "Next member", show=False, id="expand"),
         Binding("l", "only", "Unsettled", id="only", tooltip="Show only what is not settled."),
     ]
     """
     | key | does |
     |---|---|
-    | v | partitions, or loads by member, host, rack |
+    | v | partitions as a list, in a grid with the members, or loads by member, host, rack |
+    | left / right | in the grid, the member before or after |
     | l | only what is not settled |
     """
 
@@ -53,10 +58,15 @@ class AssignmentsPane(Pane):
         self._names: dict[str, str] = {}
         self._view = "partition"
         self._unsettled = False
+        self._members: list[GridMember] = []
+        self._member = 0
+        self._first = 0
+        self._columns = 1
 
     def compose(self) -> ComposeResult:
         yield Notice()
         yield SummaryLine()
+        yield SummaryLine(id="legend")
         yield DetailedTable(LineTable[Any]((), lambda row: row.key, id="assignments-table"))
 
     @property
@@ -87,17 +97,24 @@ class AssignmentsPane(Pane):
             self.clear()
             return
         self._assignment, self._names = prepared
+        self._members = grid_members(self._assignment, self._names) if self._assignment else []
+        self._member = 0 if fresh else min(self._member, max(len(self._members) - 1, 0))
+        self._first = 0 if fresh else self._first
         self._arrange(fresh=fresh)
 
     def clear(self) -> None:
         self._assignment = None
         self.table.set_rows((), fresh=True)
         self.query_one(SummaryLine).say(())
+        self.query_one("#legend", SummaryLine).say(())
 
     @property
     def views(self) -> list[str]:
         """The views that this assignment has: racks only where a member tells its rack."""
-        return ["partition", *(skew.by for skew in self._assignment.skews)] if self._assignment else ["partition"]
+        if self._assignment is None:
+            return ["partition"]
+        grid = ["grid"] if self._assignment.placements and self._names else []
+        return ["partition", *grid, *(skew.by for skew in self._assignment.skews)]
 
     def _arrange(self, *, fresh: bool = False) -> None:
         assignment = self._assignment
@@ -108,7 +125,12 @@ class AssignmentsPane(Pane):
         if self._view not in self.views:
             self._view = "partition"
         parts = summary(assignment, self._names)
-        if self._view == "partition":
+        said: tuple[Cell, ...] = ()
+        if self._view == "grid":
+            said = self._draw_grid(assignment, fresh=fresh)
+            if self._unsettled:
+                parts.insert(0, (Cell("only unsettled", ACCENT),))
+        elif self._view == "partition":
             rows = placement_rows(assignment, self._names, unsettled=self._unsettled)
             self.table.set_rows(rows, columns=placement_columns(assignment), fresh=fresh)
             if self._unsettled:
@@ -117,8 +139,36 @@ class AssignmentsPane(Pane):
             skew = next(skew for skew in assignment.skews if skew.by == self._view)
             self.table.set_rows(load_rows(assignment, skew, self._names), columns=load_columns(skew), fresh=fresh)
             parts.insert(0, (Cell(f"by {self._view}", ACCENT),))
-        said = joined(parts or [(Cell("nothing is assigned", MUTED),)])
-        self.query_one(SummaryLine).say(said, hint="v view  l unsettled" if assignment.placements else "")
+        words = joined(parts or [(Cell("nothing is assigned", MUTED),)])
+        self.query_one(SummaryLine).say(words, hint="v view  l unsettled" if assignment.placements else "")
+        self.query_one("#legend", SummaryLine).say(said)
+
+    def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> tuple[Cell, ...]:
+        """The members around the chosen one that there is room for; returns the legend."""
+        rows = placement_rows(assignment, self._names, unsettled=self._unsettled)
+        room = self.table.scrollable_content_region.width - 1
+        _, count = grid_columns(rows, self._members, 0, room)
+        if not self._first <= self._member < self._first + count:
+            self._first = self._member if self._member < self._first else self._member - count + 1
+        self._first = max(0, min(self._first, len(self._members) - count))
+        columns, self._columns = grid_columns(rows, self._members, self._first, room)
+        self.table.set_rows(rows, columns=columns, fresh=fresh)
+        if self._members:
+            self.table.set_sorted(self._members[self._member].member_id, descending=False)
+        return legend(assignment, self._members, self._member, self._first, self._columns)
+
+    def on_resize(self) -> None:
+        """Another width has room for other members."""
+        if self._view == "grid":
+            # A layout asked for while this one is under way would be lost.
+            self.call_after_refresh(self._arrange)
+
+    def action_member(self, step: int) -> None:
+        """In the grid, choose the member before or after; the columns follow."""
+        if self._view != "grid":
+            raise SkipAction
+        self._member = max(0, min(self._member + step, len(self._members) - 1))
+        self._arrange()
 
     def action_view(self) -> None:
         """Partitions, then loads by member, host and rack."""
@@ -129,5 +179,5 @@ class AssignmentsPane(Pane):
     def action_only(self) -> None:
         """Only what must move or is nobody's, and all again."""
         self._unsettled = not self._unsettled
-        self._view = "partition"
+        self._view = "grid" if self._view == "grid" else "partition"
         self._arrange()

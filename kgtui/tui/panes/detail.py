@@ -81,6 +81,7 @@ class DetailedTable(Vertical, Generic[RowT]):
 
     def _tell(self, *, force: bool = False) -> None:
         row = self.table.row
-        if force or row != self._told:
-            self._told = row
+        told = (row, [column.id for column in self.table.columns])
+        if force or told != self._told:
+            self._told = told
             self.query_one(RowDetail).describe(self.table.columns, row)

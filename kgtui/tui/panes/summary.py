@@ -33,8 +33,8 @@ class SummaryLine(Static):
     SummaryLine.-said { display: block; }
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
         self._cells: tuple[Cell, ...] = ()
         self._hint = ""
         self._shape = (0, 0)

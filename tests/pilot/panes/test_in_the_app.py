@@ -122,7 +122,7 @@ async def test_pane_keys_work_from_the_tree_too(tmp_path: Path) -> None:
         assert isinstance(pane_3, AssignmentsPane)
         await pilot.press("v")
         await pilot.pause()
-        assert pane_3.table.columns[0].title == "MEMBER"
+        assert pane_3.table.columns[0].title == "ITEM"
 
 
 async def test_snapshots_keep_cursor_and_focus_of_the_pane_in_front(tmp_path: Path) -> None:

@@ -184,11 +184,11 @@ async def test_assignments_are_seen_by_partition_member_host_and_rack() -> None:
         assert "3 of 14 must move" in words(pane)
         assert "waits for settle-0, settle-1" in words(pane)
         seen = []
-        for _ in range(4):
+        for _ in range(5):
             seen.append(pane.table.columns[0].title)
             await pilot.press("v")
             await pilot.pause()
-        assert seen == ["TOPIC", "MEMBER", "HOST", "RACK"]
+        assert seen == ["TOPIC", "ITEM", "MEMBER", "HOST", "RACK"]
         assert pane.table.columns[0].title == "TOPIC"
 
 

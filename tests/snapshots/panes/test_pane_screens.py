@@ -75,7 +75,7 @@ def test_assignments_that_must_still_move(snap_compare: Compare) -> None:
 
 def test_assignments_by_member(snap_compare: Compare) -> None:
     """A bar for each member, the heaviest first in amber, the idle one with 0; who holds up what."""
-    assert snap_compare(stage(AssignmentsPane(), "payments.settle"), press=["v"], terminal_size=(80, 16))
+    assert snap_compare(stage(AssignmentsPane(), "payments.settle"), press=["v", "v"], terminal_size=(80, 16))
 
 
 def test_offsets_with_every_reason_for_a_missing_lag(snap_compare: Compare) -> None:

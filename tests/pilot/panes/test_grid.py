@@ -1,0 +1,125 @@
+"""The grid of partitions and members in the Assignments pane."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgtui.model.members import Member
+from kgtui.model.snapshot import Reading, Snapshot
+from kgtui.tui import text
+from kgtui.tui.panes import AssignmentsPane
+from kgtui.tui.panes.summary import SummaryLine
+from tests.pilot.panes import data
+from tests.pilot.panes.stage import Stage
+
+
+def grid(pane: AssignmentsPane) -> dict[str, str]:
+    """Item → what its line says after it."""
+    table = pane.table
+    lines = [table.render_line(y).text.rstrip() for y in range(table.size.height)]
+    return {line.split()[0]: line for line in lines if line.strip()}
+
+
+def legend(pane: AssignmentsPane) -> str:
+    return str(pane.query_one("#legend", SummaryLine).content)
+
+
+def crowd(members: int, partitions: int = 300) -> Snapshot:
+    """A group of many members, the last of them idle."""
+    people = tuple(
+        Member(f"id-{at}", f"worker-{at}", f"/10.0.0.{at}",
+               assignment=(("clicks", tuple(range(at, partitions, members - 1))),) if at < members - 1 else ())
+        for at in range(members)
+    )  # fmt: skip
+    snapshot = data.company()
+    description = replace(snapshot.details["orders.enrich"].value, members=people)
+    return replace(snapshot, details={"orders.enrich": Reading(description, data.NOW)}, offsets={})
+
+
+async def test_a_row_for_each_partition_and_a_mark_for_each_member() -> None:
+    """What one must give up and another is to take stands in one row; what is nobody's for now is marked."""
+    pane = AssignmentsPane()
+    async with Stage(pane, data.company(), "payments.settle").run_test(size=(80, 30)) as pilot:
+        await pilot.press("v")
+        await pilot.pause()
+        shown = grid(pane)
+        assert shown["ITEM"].split() == ["ITEM", "0", "1", "2", "3", "4", "5"]
+        columns = {title: shown["ITEM"].index(f" {title}") + 1 for title in "012345"}
+        settled, moving, coming = (shown[f"payments.settled-{at}"].ljust(80) for at in (3, 2, 10))
+        assert [settled[columns[one]] for one in "012345"] == [" ", "▪", " ", " ", " ", " "]
+        assert [moving[columns[one]] for one in "012345"] == ["-", " ", " ", " ", " ", "+"]
+        assert [coming[columns[one]] for one in "012345"] == [" ", " ", " ", " ", "+", " "]
+        assert coming.split()[1] == "!"
+        assert "▪ has  + to come  - to go  ! nobody's" in legend(pane)
+
+
+async def test_an_idle_member_is_seen_down_its_column() -> None:
+    pane = AssignmentsPane()
+    async with Stage(pane, data.company(), "orders.enrich").run_test(size=(80, 30)) as pilot:
+        await pilot.press("v")
+        await pilot.pause()
+        assert all(line.endswith(":") for name, line in grid(pane).items() if name != "ITEM")
+        assert ": idle member" in legend(pane)
+
+
+async def test_members_that_do_not_fit_are_reached_with_right_and_left() -> None:
+    """The chosen member is named; its column comes into sight; the cursor stays on its partition."""
+    pane = AssignmentsPane()
+    async with Stage(pane, crowd(120), "orders.enrich").run_test(size=(80, 24)) as pilot:
+        await pilot.press("v", "down", "down")
+        await pilot.pause()
+        assert pane.table.row is not None
+        at = pane.table.row.key
+        assert "member 1 of 120" in legend(pane)
+        assert "worker-0" in legend(pane)
+        first = grid(pane)["ITEM"].split()
+        assert 2 < len(first) < 40
+        await pilot.press(*["right"] * 119, "right")
+        await pilot.pause()
+        assert "member 120 of 120" in legend(pane)
+        assert "worker-119" in legend(pane)
+        assert grid(pane)["ITEM"].split()[-1] == "119"
+        assert pane.table.row.key == at
+        await pilot.press(*["left"] * 119)
+        await pilot.pause()
+        assert grid(pane)["ITEM"].split() == first
+
+
+async def test_members_whose_names_end_alike_are_numbered() -> None:
+    snapshot = crowd(12)
+    description = snapshot.details["orders.enrich"].value
+    assert description.members is not None
+    alike = tuple(replace(member, client_id=f"{at}-consumer") for at, member in enumerate(description.members))
+    snapshot = replace(snapshot, details={"orders.enrich": Reading(replace(description, members=alike), data.NOW)})
+    pane = AssignmentsPane()
+    async with Stage(pane, snapshot, "orders.enrich").run_test(size=(80, 24)) as pilot:
+        await pilot.press("v")
+        await pilot.pause()
+        assert grid(pane)["ITEM"].split()[1:] == [str(number) for number in range(1, 13)]
+
+
+async def test_a_newer_snapshot_and_another_width_keep_the_chosen_member() -> None:
+    pane = AssignmentsPane()
+    app = Stage(pane, crowd(60), "orders.enrich")
+    async with app.run_test(size=(100, 24)) as pilot:
+        await pilot.press("v", *["right"] * 50)
+        await pilot.pause()
+        pane.show(crowd(60), "orders.enrich")
+        await pilot.pause()
+        assert "member 51 of 60" in legend(pane)
+        await pilot.resize_terminal(60, 20)
+        await pilot.pause()
+        assert "50" in grid(pane)["ITEM"].split()
+        assert len(grid(pane)["ITEM"]) <= 60
+
+
+async def test_the_grid_is_ascii_where_nothing_else_may_be_written() -> None:
+    pane = AssignmentsPane()
+    app = Stage(pane, data.company(), "payments.settle")
+    text.look().ascii = True
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("v", "l")
+        await pilot.pause()
+        assert "".join(grid(pane).values()).isascii()
+        assert len(grid(pane)) == 4
+        assert "# has" in legend(pane)
