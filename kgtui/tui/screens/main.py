@@ -13,6 +13,7 @@ from kgtui.tui import keys
 from kgtui.tui.availability import reason
 from kgtui.tui.messages import ActionRequested, GroupOpened, GroupSelected, SnapshotArrived
 from kgtui.tui.screens.deeds import Deeds
+from kgtui.tui.settings import good_presets
 from kgtui.tui.tree.forest import NAMES
 from kgtui.tui.tree.widget import GroupTree
 from kgtui.tui.widgets.broker_faults import BrokerFaults
@@ -76,7 +77,7 @@ class MainScreen(Screen[None]):
         """Top to bottom."""
         session = self.session
         yield ClusterHeader(session.target, self.watched, read_only=session.read_only)
-        yield FilterBar(session.filter)
+        yield FilterBar(session.filter, good_presets(session.presets))
         with Horizontal(id="body"):
             with Vertical(id="left"):
                 yield TreeHeading()

@@ -8,6 +8,7 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static
 
 from kgtui.errors import QueryError
@@ -15,6 +16,8 @@ from kgtui.model.query import parse
 from kgtui.tui import text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from textual import events
     from textual.app import ComposeResult
 
@@ -60,8 +63,9 @@ class FilterBar(Vertical):
     class Done(Message):
         """Typing is over; the tree wants the focus back."""
 
-    def __init__(self, expression: str = "") -> None:
+    def __init__(self, expression: str = "", presets: Mapping[str, str] | None = None) -> None:
         super().__init__()
+        self._presets = dict(presets or {})
         self._initial = expression
         self._before = expression
         self._said = ""
@@ -72,7 +76,8 @@ class FilterBar(Vertical):
         """The line, and the mistake under it."""
         with Horizontal():
             yield Static("/", id="sign", markup=False)
-            yield Input(self._initial, placeholder=HINT, id="expression", select_on_focus=False)
+            yield Input(self._initial, placeholder=HINT, id="expression", select_on_focus=False,
+                        suggester=SuggestFromList(self._presets.values(), case_sensitive=False))  # fmt: skip
             yield Static(id="note", markup=False)
         yield Static(id="mistake", markup=False)
 
@@ -98,7 +103,8 @@ class FilterBar(Vertical):
 
     def note_searched(self, searched: tuple[int, int] | None, *, only_faults: bool) -> None:
         """Say beside the filter how much of it could be searched, and whether only faults are shown."""
-        words = ["only faults (z)"] if only_faults else []
+        words = [text.plain(name, 24) for name, saved in self._presets.items() if saved == self.in_force.strip()][:1]
+        words += ["only faults (z)"] if only_faults else []
         if searched is not None and searched[0] < searched[1]:
             words.append(f"searched {text.share_of(*searched)} so far")
         said = ", ".join(words)
@@ -131,10 +137,21 @@ class FilterBar(Vertical):
             event.prevent_default()
             self.input.value = self._before
             self.post_message(self.Done())
+        elif event.key == "up" and self._presets:
+            event.stop()
+            event.prevent_default()
+            self._next_preset()
         elif event.key in ("down", "tab"):
             event.stop()
             event.prevent_default()
             self.post_message(self.Done())
+
+    def _next_preset(self) -> None:
+        """Put the preset after the one in the field there, the first after the last."""
+        saved = list(self._presets.values())
+        at = saved.index(self.input.value) + 1 if self.input.value in saved else 0
+        self.input.value = saved[at % len(saved)]
+        self.input.cursor_position = len(self.input.value)
 
     def _show_mistake(self, error: QueryError | None) -> None:
         self.set_class(error is not None, "-mistaken")

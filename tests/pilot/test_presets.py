@@ -1,0 +1,63 @@
+"""Saved filters: in the palette, in the filter bar, and what is said of those that are none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.widgets import Static
+
+from tests.pilot.shell import app_on, company, main_screen, settled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PRESETS = {"trouble": "fault:yes", "behind": "lag:1k+", "odd": "lagg:1", "[/red]": "nonsense:"}
+
+
+async def test_the_palette_puts_a_preset_in_force(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path, presets=PRESETS)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+p", *"filter: behind")
+        await pilot.pause(0.3)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert main_screen(app).filter_bar.in_force == "lag:1k+"
+
+
+async def test_up_in_the_filter_bar_goes_through_the_presets(tmp_path: Path) -> None:
+    """By name, the mistaken ones left out, the first after the last; the name stands beside the filter."""
+    app, _ = app_on(company(), tmp_path, presets=PRESETS)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash")
+        seen = []
+        for _ in range(3):
+            await pilot.press("up")
+            await settled(pilot)
+            seen.append(main_screen(app).filter_bar.in_force)
+        assert seen == ["lag:1k+", "fault:yes", "lag:1k+"]
+        assert "behind" in str(main_screen(app).query_one("#note", Static).content)
+
+
+async def test_what_is_typed_is_completed_to_a_preset(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path, presets=PRESETS)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"fault")
+        await pilot.pause(0.2)
+        await pilot.press("right", "enter")
+        await settled(pilot)
+        assert main_screen(app).filter_bar.in_force == "fault:yes"
+
+
+async def test_mistaken_presets_are_named_in_one_toast(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path, presets=PRESETS)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        (toast,) = app._notifications
+        assert toast.title == "Presets that are no filters"
+        first, second = toast.message.splitlines()
+        assert first.startswith("[/red]: ")
+        assert second.startswith("odd: ")
+        assert not toast.markup
