@@ -18,7 +18,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable, Iterable, Mapping
     from types import TracebackType
 
@@ -154,6 +154,11 @@ class Terminal:
     def everything(self) -> str:
         """What is on the screen and what has scrolled out of it."""
         return self._tmux("capture-pane", "-p", "-S", "-")
+
+    @property
+    def title(self) -> str:
+        """The window's title."""
+        return self._asked("pane_title")
 
     def copied(self) -> str:
         """What was copied last, by the terminal's clipboard sequence; empty if nothing was."""

@@ -12,7 +12,6 @@ from tests.e2e.ui import Ui
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.brokers.live import Live
     from tests.brokers.secure import Secure
@@ -42,7 +41,9 @@ def test_each_live_group_is_shown_and_cannot_be_deleted(live_431: Live, real: Ui
         real.filter(f"/^{re.escape(group.id)}$/", shown=1)
         terminal.keys("n", "1")
         screen = terminal.wait_for("described by", PATIENCE)
-        assert re.search(rf"^ state .*{group.state}" if "▏" not in screen else rf"▏ state +. {group.state}", screen, re.M)
+        assert re.search(
+            rf"^ state .*{group.state}" if "▏" not in screen else rf"▏ state +. {group.state}", screen, re.M
+        )
         terminal.wait_for(re.compile(rf"▏ members +{group.members}\b").search, PATIENCE)
         if group.lag:
             terminal.wait_for(re.compile(rf"▏ total +{group.lag:,}\b").search, PATIENCE)

@@ -11,6 +11,7 @@ from tests.e2e.terminal import PROGRAM, clean_environment
 from tests.e2e.ui import names_shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from kgtui.simulator import SimulatorProcess
@@ -45,7 +46,7 @@ def test_every_group_is_in_the_tree(ui: Ui, cluster: SimulatorProcess, tmp_path:
         if last in seen:
             break
         terminal.keys("NPage")
-        seen |= names_shown(terminal.wait_for(lambda screen: names_shown(screen) - seen))
+        seen |= names_shown(terminal.wait_for(_shows_more_than(frozenset(seen))))
     plain = {name for name in ids if re.fullmatch(r"[\w.-]{1,25}", name, re.ASCII)}
     assert len(plain) > 100
     assert plain <= seen
@@ -104,7 +105,7 @@ def test_the_tree_is_grouped_and_sorted_in_every_way(ui: Ui) -> None:
     ui.filter("kind:simple", shown=3)
     for name in ("state", "coordinator", "topic", "name", "nothing", "type, state"):
         ui.terminal.keys("b")
-        ui.terminal.wait_for(lambda screen, name=name: re.search(rf"^ by .*{name}", screen, re.MULTILINE))
+        ui.terminal.wait_for(re.compile(rf"^ by {name} ", re.MULTILINE).search)
         ui.terminal.wait_for("spark-checkpoints")
     ui.terminal.keys("s")
     screen = ui.terminal.wait_for("lag-")
@@ -185,7 +186,8 @@ def test_the_window_is_resized_while_it_runs(ui: Ui) -> None:
     ui.filter("kind:simple", shown=3)
     for size in ((60, 20), (200, 50), (60, 20)):
         terminal.resize(*size)
-        terminal.wait_for(lambda screen, size=size: _fits(screen, *size) and "spark-checkpoints" in screen)
+        terminal.wait_for(_fits(*size))
+        terminal.wait_for("spark-checkpoints")
     terminal.keys("n", "1")
     terminal.wait_for("described by")
     terminal.keys("?")
@@ -195,11 +197,21 @@ def test_the_window_is_resized_while_it_runs(ui: Ui) -> None:
     terminal.keys("Escape")
     terminal.wait_for("spark-checkpoints")
     terminal.resize(*terminal.size)
-    terminal.wait_for(lambda screen: _fits(screen, *terminal.size) and "spark-checkpoints" in screen)
+    terminal.wait_for(_fits(*terminal.size))
+    terminal.wait_for("spark-checkpoints")
     ui.drop_filter()
 
 
-def _fits(screen: str, width: int, height: int) -> bool:
+def _shows_more_than(seen: frozenset[str]) -> Callable[[str], object]:
+    """Whether there are other groups on the screen than those."""
+    return lambda screen: names_shown(screen) - seen
+
+
+def _fits(width: int, height: int) -> Callable[[str], object]:
     """Whether header and footer stand where they belong on a screen of this size."""
-    lines = screen.rstrip("\n").split("\n")
-    return len(lines) == height and "LIVE" in lines[0] and "quit" in lines[-1] and max(map(len, lines)) <= width
+
+    def fits(screen: str) -> bool:
+        lines = screen.rstrip("\n").split("\n")
+        return len(lines) == height and "LIVE" in lines[0] and "quit" in lines[-1] and max(map(len, lines)) <= width
+
+    return fits

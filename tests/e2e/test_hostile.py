@@ -1,0 +1,72 @@
+"""Ids that would act on a careless terminal: shown so that they cannot, and copied so that they are exact."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.simulator.company.hostile import LONG, LONGEST, NAMES
+
+if TYPE_CHECKING:
+    from tests.e2e.ui import Ui
+
+FOUND = {
+    "[/red]": "[/red]",
+    "[bold": "[bold red]not markup[/]",
+    "31mred": "\x1b[31mred\x1b[0m",
+    "title": "\x1b]0;new title\x07",
+    "c1-control": "\x9b2Jc1-control",
+    "gnp.exe": "\u202egnp.exe",
+    "lines": "two\nlines",
+    "DROP": "'; DROP TABLE groups; --",
+    "long.x": LONG,
+    "longest.y": LONGEST,
+}
+"""What finds each group."""
+
+ACTING = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
+"""Characters that must never reach the terminal."""
+
+
+def test_the_tree_shows_them_all_harmlessly(ui: Ui) -> None:
+    """Escapes are written out; neither title nor colours nor the order of letters changes."""
+    terminal = ui.terminal
+    terminal.keys("b", "b", "b", "b", "b", "Home")
+    screen = terminal.wait_for(r"\x1b[31mred\x1b[0m")
+    terminal.keys("End")
+    screen += terminal.wait_for(r"\u202egnp.exe")
+    assert not set(ACTING) & set(screen)
+    assert terminal.title != "new title"
+    terminal.keys("Home", "b")
+    terminal.wait_for(" by type, state")
+
+
+@pytest.mark.parametrize("found_by", FOUND)
+def test_they_are_looked_at_and_copied(ui: Ui, found_by: str) -> None:
+    """In each pane, in the toast and in the clipboard: the id itself, or what a shell reads as it."""
+    group, terminal = FOUND[found_by], ui.terminal
+    assert group in NAMES
+    ui.select(found_by)
+    for key in "2341":
+        terminal.keys(key)
+    screen = terminal.wait_for("described by")
+    terminal.keys("y")
+    terminal.wait_for(lambda _: _meant(terminal.copied()) == group)
+    screen += terminal.wait_for("Copied")
+    assert not set(ACTING) & set(screen)
+    assert terminal.title != "new title"
+    ui.leave_pane()
+    ui.drop_filter()
+
+
+def _meant(copied: str) -> str:
+    """The id that a shell makes of what was copied, or the copied text itself where nothing is quoted."""
+    if copied in NAMES:
+        return copied
+    if not copied or len(copied) > 1000 or len(shlex.split(copied, posix=False)) != 1:
+        return ""
+    said = subprocess.run(["bash", "-c", f"printf %s {copied}"], capture_output=True, check=True)
+    return said.stdout.decode("utf-8", "surrogateescape")
