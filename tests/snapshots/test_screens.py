@@ -10,7 +10,7 @@ from textual.widgets import Input
 from kgtui.model.answer import Fault
 from kgtui.model.snapshot import Snapshot
 from kgtui.tui.app import KgtuiApp
-from kgtui.tui.session import Session, Target
+from kgtui.tui.session import ClusterChoice, Session, Target
 from kgtui.tui.themes import load, shipped_folder
 from tests.pilot.shell import HOSTILE, company, session_of, settled
 from tests.pilot.watching import NOW, HandWatch, many, snapshot_of, summary
@@ -189,6 +189,21 @@ def test_help(shows: Callable[..., bool]) -> None:
 def test_palette(shows: Callable[..., bool]) -> None:
     """Actions and groups that match."""
     assert shows(company(), (100, 24), "ctrl+p", *"pay")
+
+
+def test_clusters(snap_compare: Compare, tmp_path: Path) -> None:
+    """A star on the open one; names on their colours with their labels, the colour in words, read-only, addresses."""
+
+    async def another(name: str) -> Session:
+        raise AssertionError(name)
+
+    clusters = (
+        ClusterChoice("payments-eu", "pay-1.eu.example:9093,pay-2.eu.example:9093", "#b01030", "PROD", read_only=True),
+        ClusterChoice("prod-eu", "broker-1:9092"),
+        ClusterChoice("staging", "staging-1.example:9092,staging-2.example:9092", "seagreen", "TEST"),
+    )
+    session = session_of(HandWatch(company()), state_folder=tmp_path, clusters=clusters, open=another)
+    assert snap_compare(KgtuiApp(session), terminal_size=(80, 24), run_before=pressing("c"))
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -73,6 +73,17 @@ def test_assignments_that_must_still_move(snap_compare: Compare) -> None:
     assert snap_compare(stage(AssignmentsPane(), "payments.settle"), terminal_size=(100, 24))
 
 
+def test_assignments_as_a_grid(snap_compare: Compare) -> None:
+    """A column for each member, the chosen one underlined and named above; + where a partition is to come, - where it
+    is to go, ! beside what is nobody's for now; the row under the cursor in full below."""
+    assert snap_compare(stage(AssignmentsPane(), "payments.settle"), press=["v", "right"], terminal_size=(80, 24))
+
+
+def test_an_idle_member_in_the_grid(snap_compare: Compare) -> None:
+    """Colons all down the last column; room for everything on a small screen."""
+    assert snap_compare(stage(AssignmentsPane(), "orders.enrich"), press=["v"], terminal_size=(60, 20))
+
+
 def test_assignments_by_member(snap_compare: Compare) -> None:
     """A bar for each member, the heaviest first in amber, the idle one with 0; who holds up what."""
     assert snap_compare(stage(AssignmentsPane(), "payments.settle"), press=["v", "v"], terminal_size=(80, 16))
