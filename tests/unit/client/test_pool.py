@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -150,12 +151,13 @@ async def test_no_more_than_so_many_requests_are_sent_before_an_answer(lane: Lan
 
 
 async def test_a_missed_deadline_says_what_was_waited_for() -> None:
-    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+    async with cluster(1) as fake, Pool(fake.seeds, options=replace(QUICK, stall=60)) as pool:
+        await pool.version(1, LIST_GROUPS, timeout=5)
         fake[1].on[LIST_GROUPS.key] = always(None)
         with pytest.raises(
             DeadlineError, match=r"broker 1 \(127.0.0.1:\d+\) gave no answer to ListGroups within"
         ) as caught:
-            await pool.call(1, LIST_GROUPS, {}, timeout=0.01)
+            await pool.call(1, LIST_GROUPS, {}, timeout=0.5)
         assert (caught.value.broker, caught.value.address) == (1, fake[1].address)
         held = [asyncio.create_task(pool.call(1, LIST_GROUPS, {}, timeout=5)) for _ in range(2)]
         await fake.until(lambda: len(fake[1].requests(LIST_GROUPS.key)) >= 3)
