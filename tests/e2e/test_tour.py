@@ -65,7 +65,7 @@ def test_a_filter_is_typed_and_dropped(ui: Ui) -> None:
 def test_a_mistake_in_a_filter_is_shown_in_place(ui: Ui) -> None:
     """The last good filter stays in force, and the words say what was expected."""
     ui.filter("type:share", shown=6)
-    ui.terminal.keys("/")
+    ui.begin_filter()
     ui.terminal.type("d")
     screen = ui.terminal.wait_for("expected")
     assert "^" in screen

@@ -49,20 +49,26 @@ class Ui:
 
     def filter(self, expression: str, shown: int) -> str:
         """Put a filter in force and wait for so many groups; the screen."""
-        self.terminal.keys("/")
+        self.begin_filter()
         self.terminal.type(expression)
         return self.keep_filter(shown)
+
+    def begin_filter(self) -> None:
+        """Put the focus into the filter bar."""
+        self.terminal.keys("/")
+        self.terminal.wait_for(lambda _: self._typing)
 
     def keep_filter(self, shown: int) -> str:
         """Keep the filter that was typed, once it shows so many groups; the screen."""
         self.terminal.wait_for(f"{shown} shown")
-        typing = self._bar()
         self.terminal.keys("Enter")
-        # The field loses its background with the focus.
-        return self.terminal.wait_for(lambda _: self._bar() != typing)
+        return self.terminal.wait_for(lambda _: not self._typing)
 
-    def _bar(self) -> str:
-        return self.terminal.painted().split("\n")[1]
+    @property
+    def _typing(self) -> bool:
+        """Whether the filter has the focus: its field has another background than the rest of the bar then."""
+        bar = self.terminal.painted().split("\n")[1]
+        return len(set(re.findall(r"48;[25];[\d;]+", bar))) > 1
 
     def drop_filter(self) -> None:
         """Take the filter away."""
