@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from kgtui.admin.reading import read_offsets
 from kgtui.model import facts
+from kgtui.model.offsets import summed
 from kgtui.model.query import Need
+from kgtui.model.roster import roster_of
 from kgtui.model.snapshot import Summary
 
 if TYPE_CHECKING:
@@ -98,57 +100,19 @@ def _enriched(snapshot: Snapshot, read: _Read, ids: Sequence[str], now: float) -
 def _summary(group: str, read: _Read, now: float) -> Summary:
     description = read.descriptions.get(group)
     committed, share = read.committed.get(group, ()), read.share.get(group, ())
-    lag, uncounted = _lag_of_commits(committed, read.bounds) if committed else _lag_of_shares(share)
+    sums = summed(committed, share, read.bounds)
     topics = {row.topic for row in committed or share}
-    if description is None:
-        return Summary(
-            None, lag, uncounted, len(committed) + len(share), tuple(sorted(topics)), (), (), (), now,
-            fault=read.faults.get(group),
-        )  # fmt: skip
-    topics |= facts.topics_of(description)
-    members = description.members
+    if description is not None:
+        topics |= facts.topics_of(description)
     return Summary(
-        None if members is None else len(members),
-        lag,
-        uncounted,
-        len(committed) + len(share),
+        description.member_count if description else None,
+        sums.lag,
+        sums.unknown,
+        sums.partitions,
         tuple(sorted(topics)),
-        tuple(sorted({member.client_id for member in members or ()})),
-        tuple(sorted({member.host for member in members or ()})),
-        tuple(member.member_id for member in members or ()),
+        roster_of(description.members if description else None),
         now,
-        description.state,
-        description.type,
+        description.state if description else None,
+        description.type if description else None,
         read.faults.get(group),
     )
-
-
-def _lag_of_commits(
-    rows: Sequence[CommittedOffset], bounds: Mapping[TopicPartition, PartitionBounds]
-) -> tuple[int | None, int]:
-    """The same sum as `kgtui.model.offsets.total`, without a value per partition."""
-    lag = uncounted = 0
-    some = False
-    for row in rows:
-        if row.offset is None:
-            uncounted += row.error != 0
-            continue
-        found = bounds.get((row.topic, row.partition))
-        if found is None or found.log_end is None:
-            uncounted += 1
-            continue
-        some = True
-        if found.log_end > row.offset:
-            lag += found.log_end - row.offset
-    return (lag if some else None), uncounted
-
-
-def _lag_of_shares(rows: Sequence[ShareOffset]) -> tuple[int | None, int]:
-    lag = uncounted = 0
-    some = False
-    for row in rows:
-        if row.lag is not None:
-            lag, some = lag + row.lag, True
-        elif row.start_offset is not None or row.error:
-            uncounted += 1
-    return (lag if some else None), uncounted

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kgtui.model import roster
 from kgtui.model.offsets import LagTotal, lags, total
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def clients(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
         members = reading.value.members
         return None if members is None else _distinct(member.client_id for member in members)
     summary = snapshot.summaries.get(group)
-    return summary.clients if summary is not None and summary.members is not None else None
+    return roster.clients(summary.roster) if summary is not None and summary.members is not None else None
 
 
 def hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
@@ -97,7 +98,7 @@ def hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
         members = reading.value.members
         return None if members is None else _distinct(member.host for member in members)
     summary = snapshot.summaries.get(group)
-    return summary.hosts if summary is not None and summary.members is not None else None
+    return roster.hosts(summary.roster) if summary is not None and summary.members is not None else None
 
 
 def member_ids(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
@@ -110,7 +111,7 @@ def member_ids(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
         ids = [member.member_id for member in members]
         return tuple(ids + [member.instance_id for member in members if member.instance_id])
     summary = snapshot.summaries.get(group)
-    return summary.member_ids if summary is not None and summary.members is not None else None
+    return roster.member_ids(summary.roster) if summary is not None and summary.members is not None else None
 
 
 def type_of(snapshot: Snapshot, group: str) -> str | None:

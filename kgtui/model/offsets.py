@@ -211,23 +211,32 @@ def total(rows: Iterable[PartitionLag]) -> LagTotal:
     return LagTotal(known if some else None, unknown, count)
 
 
-def lag_of_group(offsets: GroupOffsets) -> LagTotal:
-    """`total(lags(offsets))` without a value per partition, for what sums up a hundred thousand groups."""
-    bounds = offsets.bounds or {}
-    known = unknown = 0
+def summed(
+    committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
+) -> LagTotal:
+    """The sum over commits and share offsets without a value per partition, for a hundred thousand groups."""
+    known = unknown = count = 0
     some = False
-    for commit in offsets.committed:
+    for commit in committed:
+        count += 1
         found = bounds.get((commit.topic, commit.partition))
         if commit.error or (commit.offset is not None and (found is None or found.log_end is None)):
             unknown += 1
         elif commit.offset is not None and found is not None and found.log_end is not None:
             known, some = known + max(found.log_end - commit.offset, 0), True
-    for share in offsets.share:
-        if share.lag is not None:
-            known, some = known + share.lag, True
-        elif share.error or share.start_offset is not None:
+    for row in share:
+        count += 1
+        if row.lag is not None:
+            known, some = known + row.lag, True
+        elif row.error or row.start_offset is not None:
             unknown += 1
-    partitions = len(offsets.committed) + len(offsets.share)
+    return LagTotal(known if some else None, unknown, count)
+
+
+def lag_of_group(offsets: GroupOffsets) -> LagTotal:
+    """`total(lags(offsets))` without a value per partition."""
+    bounds = offsets.bounds or {}
+    sums = summed(offsets.committed, offsets.share, bounds)
     # Partitions that are owned without a commit count too.
-    partitions += len(bounds.keys() - set(offsets.partitions))
-    return LagTotal(known if some else None, unknown, partitions)
+    owned = len(bounds.keys() - set(offsets.partitions))
+    return LagTotal(sums.lag, sums.unknown, sums.partitions + owned)

@@ -42,9 +42,7 @@ class Summary:
         lag_unknown: partitions whose lag could not be told.
         partitions: partitions with an offset.
         topics: topics subscribed to or with an offset, sorted.
-        clients: client ids, sorted, without repeats.
-        hosts: client hosts, sorted, without repeats.
-        member_ids: member ids.
+        roster: client ids, hosts and member ids, as `kgtui.model.roster` writes and reads them.
         state: state that the describe gave (for brokers that do not list states), or None.
         type: type that the describe gave (for brokers that do not list types), or None.
         at: seconds since the epoch when it was read.
@@ -56,9 +54,7 @@ class Summary:
     lag_unknown: int
     partitions: int
     topics: tuple[str, ...]
-    clients: tuple[str, ...]
-    hosts: tuple[str, ...]
-    member_ids: tuple[str, ...]
+    roster: str
     at: float
     state: str | None = None
     type: str | None = None

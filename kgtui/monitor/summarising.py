@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from kgtui.model.offsets import lag_of_group
+from kgtui.model.roster import roster_of
 from kgtui.model.snapshot import Summary
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Summariser:
-    """Makes `Summary`s whose texts are shared between groups: 100,000 of them have few topics and hosts."""
+    """Makes `Summary`s whose topics are shared between groups: 100,000 of them have few."""
 
     def __init__(self) -> None:
         self._shared: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def _share(self, texts: set[str]) -> tuple[str, ...]:
-        row = tuple(sorted(map(sys.intern, texts)))
+        row = tuple(sorted(texts))
         return self._shared.setdefault(row, row)
 
     def summary(
@@ -49,9 +49,7 @@ class Summariser:
             lag_unknown=sums.unknown if sums else 0,
             partitions=sums.partitions if sums else 0,
             topics=self._share(topics),
-            clients=self._share({member.client_id for member in members or ()}),
-            hosts=self._share({member.host for member in members or ()}),
-            member_ids=tuple(member.member_id for member in members or ()),
+            roster=roster_of(members),
             at=at,
             state=description.state if description else None,
             type=description.type if description else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kgtui.model.answer import Fault
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import Listing
+from kgtui.model.roster import roster
 from kgtui.model.snapshot import Snapshot, Summary
 
 NOW = 1_000_000.0
@@ -26,7 +27,16 @@ def summary(
 ) -> Summary:
     """A summary of which only what matters needs saying."""
     return Summary(
-        members, lag, lag_unknown, 1, topics, clients, hosts, member_ids, NOW - age, state=state, type=type, fault=fault
+        members,
+        lag,
+        lag_unknown,
+        1,
+        topics,
+        roster(clients, hosts, member_ids),
+        NOW - age,
+        state=state,
+        type=type,
+        fault=fault,
     )
 
 

@@ -20,7 +20,7 @@ from kgtui.monitor.store import Store
 STABLE = Listing("consumer", "consumer", "Stable", 1)
 EMPTY = Listing("consumer", "consumer", "Empty", 1)
 ELSEWHERE = Listing("consumer", "consumer", "Stable", 2)
-SUMMARY = Summary(1, 2, 0, 1, (), (), (), (), 0.0)
+SUMMARY = Summary(1, 2, 0, 1, (), "", 0.0)
 
 _ids = st.sampled_from([f"g{number}" for number in range(8)])
 _states = st.sampled_from(["Stable", "Empty"])

@@ -97,7 +97,7 @@ def test_a_group_of_which_nothing_is_known_is_exported_too() -> None:
 
 
 def test_groups_on_the_same_topics_are_the_surroundings() -> None:
-    summary = Summary(1, 5, 0, 1, ("payments.settled",), (), (), (), 1.0)
+    summary = Summary(1, 5, 0, 1, ("payments.settled",), "", 1.0)
     other = replace(summary, topics=("elsewhere",))
     snapshot = replace(company(), summaries={"orders.enrich": summary, "legacy.export": other}, swept=2)
     near = found("payments.settle", snapshot)["neighbours"]

@@ -90,7 +90,7 @@ def test_a_group_of_several_topics_is_under_each() -> None:
 
 def test_states_that_the_list_does_not_tell_come_from_the_sweep() -> None:
     """Before Kafka 2.6 a list has no states."""
-    known = Summary(0, 0, 0, 0, (), (), (), (), 1.0, state="Empty", type="classic")
+    known = Summary(0, 0, 0, 0, (), "", 1.0, state="Empty", type="classic")
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
     forest = drained(arrange(snapshot_of(rows, summaries={"known": known}), "type"))
     assert {node.path: node.count for node in forest.nodes.values() if node.parts} == {
