@@ -18,7 +18,7 @@ class MonitorOptions:
         backoff_most: longest pause after failures.
         share: the part of the time that a broker may be kept busy with lists; the interval stretches to keep it.
         focus: how many visible groups are read in full at each interval, beside the selected one.
-        sweep_rate: groups a second that the background sweep reads, over all brokers.
+        sweep_rate: groups a second that the background sweep reads, over all brokers; less where there are very many.
         sweep_batch: groups that the sweep reads at once.
         sweep_pause: shortest time from the start of one sweep to the next.
         publish: shortest time between two snapshots; ten times as long where only the sweep has news.

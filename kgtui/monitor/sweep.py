@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.summarising import Summariser
 
 _SOME = 20  # summaries made before other work may run
+HALVED_AT = 50_000  # groups at which the sweep's rate is half of the one that was set
 
 
 class SweepTier:
@@ -62,10 +63,14 @@ class SweepTier:
                 batch = [group for group in groups[start : start + options.sweep_batch] if group in self._store.groups]
                 read = not batch or await self._read(batch)
                 # One that fails is left alone for a while; the groups that come after have their turn all the same.
-                pause = len(batch) * len(self._sweeps) / options.sweep_rate if read else options.sweep_pause
+                pause = len(batch) * len(self._sweeps) / self._rate() if read else options.sweep_pause
                 await self._clock.pause_for(pause - (self._clock.now() - began))
             await self._clock.pause_for(options.sweep_pause - (self._clock.now() - started))
         del self._sweeps[node]
+
+    def _rate(self) -> float:
+        """Groups a second, all brokers together: the more the lists cost already, the less is left for the sweep."""
+        return self._options.sweep_rate / (1 + len(self._store.groups) / HALVED_AT)
 
     def _in_turn(self, node: int) -> list[str]:
         """Every group of a coordinator, working ones before Empty ones."""
