@@ -39,8 +39,10 @@ def test_the_tree_shows_them_all_harmlessly(ui: Ui) -> None:
     screen += terminal.wait_for(r"\u202egnp.exe")
     assert not set(ACTING) & set(screen)
     assert terminal.title != "new title"
-    terminal.keys("Home", "b")
+    terminal.keys("b")
     terminal.wait_for(" by type, state")
+    terminal.keys("Home")
+    terminal.wait_for("customers.sync")
 
 
 @pytest.mark.parametrize("found_by", FOUND)

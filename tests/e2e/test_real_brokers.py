@@ -38,9 +38,7 @@ def test_each_live_group_is_shown_and_cannot_be_deleted(live_431: Live, real: Ui
     assert {group.type for group in groups} == {"classic", "consumer", "share", "streams"}
     for group in groups:
         real.settle()
-        real.filter(f"/^{re.escape(group.id)}$/", shown=1)
-        terminal.keys("n", "1")
-        screen = terminal.wait_for("described by", PATIENCE)
+        screen = real.select(f"/^{re.escape(group.id)}$/", group.id)
         assert re.search(
             rf"^ state .*{group.state}" if "▏" not in screen else rf"▏ state +. {group.state}", screen, re.M
         )
@@ -59,9 +57,7 @@ def test_an_empty_group_is_deleted(live_431: Live, real: Ui) -> None:
     real.settle()
     terminal = real.terminal
     terminal.keys("r")
-    real.filter("made-to-be-deleted", shown=1)
-    terminal.keys("n", "1")
-    terminal.wait_for("described by", PATIENCE)
+    real.select("made-to-be-deleted")
     terminal.keys("d")
     terminal.wait_for("Type its name")
     terminal.type("made-to-be-deleted")

@@ -50,8 +50,10 @@ def test_every_group_is_in_the_tree(ui: Ui, cluster: SimulatorProcess, tmp_path:
     plain = {name for name in ids if re.fullmatch(r"[\w.-]{1,25}", name, re.ASCII)}
     assert len(plain) > 100
     assert plain <= seen
-    terminal.keys("b", "Home")
+    terminal.keys("b")
     terminal.wait_for(" by type, state")
+    terminal.keys("Home")
+    terminal.wait_for("customers.sync")
 
 
 def test_a_filter_is_typed_and_dropped(ui: Ui) -> None:

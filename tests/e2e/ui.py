@@ -75,14 +75,18 @@ class Ui:
         self.terminal.keys("Escape")
         self.terminal.wait_for(HINT)
 
-    def select(self, group: str) -> None:
-        """Put the cursor on the one group whose id has this in it, and wait until it is described.
+    def select(self, expression: str, part: str = "") -> str:
+        """Put the cursor on the one group that a filter lets through, and wait until it is described; the screen.
 
         On a narrow screen its Overview takes the tree's place.
+
+        Args:
+            part: what its id has in it as it is shown, where that is not the filter itself.
         """
-        self.filter(group, shown=1)
+        self.filter(expression, shown=1)
         self.terminal.keys("n", "1")
-        self.terminal.wait_for("described by")
+        named = re.compile(rf"(?:^|▏) group +.*{re.escape(part or expression)}", re.MULTILINE)
+        return self.terminal.wait_for(lambda screen: named.search(screen) and "described by" in screen)
 
     def pane(self, key: str, text: str) -> str:
         """Bring a pane to the front and wait for a text of it; the screen."""
