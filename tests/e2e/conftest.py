@@ -27,6 +27,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
             if not any(name in getattr(item, "fixturenames", ()) for name in ("live_431", "secure_broker")):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
+            # The narrow screen is the harder one for odd names.
+            if item.path.stem == "test_hostile" and "120x40" in item.name:
+                item.add_marker(pytest.mark.full)
 
 
 @pytest.fixture(scope="module")
