@@ -103,8 +103,10 @@ class Terminal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        socket = Path(self._asked("socket_path"))
         # Its programs get SIGHUP, as when a person closes the window.
         subprocess.run(["tmux", "-L", self._name, "kill-server"], check=False, capture_output=True)
+        socket.unlink(missing_ok=True)
 
     # Typing
 
