@@ -76,19 +76,19 @@ async def look(admin: GroupAdmin, groups: Sequence[str], *, timeout: float) -> t
     faults += [*read.faults, *of_logs]
     # A cluster that has no configs of groups is none the worse for it.
     faults += [fault for fault in configs.faults if fault.name != "NOT_SUPPORTED" and fault.group in found]
-    snapshot = _snapshot(cluster, found, offsets, configs.rows, faults)
+    snapshot = _snapshot(cluster, listed, found, offsets, configs.rows, faults)
     return snapshot, tuple(faults)
 
 
 def _snapshot(
     cluster: ClusterInfo,
+    groups: Mapping[str, Listing],
     found: Mapping[str, GroupDescription],
     offsets: Mapping[str, GroupOffsets],
     configs: Mapping[str, tuple[GroupConfig, ...]],
     faults: Sequence[Fault],
 ) -> Snapshot:
     now = time.time()
-    groups: dict[str, Listing] = {group: listing_of(row) for group, row in found.items()}
     by_listing: dict[Listing, list[str]] = {}
     for group in sorted(groups):
         by_listing.setdefault(groups[group], []).append(group)

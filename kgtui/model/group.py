@@ -6,7 +6,7 @@ is known is written in Kafka's canonical case (`GroupType` and `GroupState` of K
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -91,10 +91,6 @@ class GroupListing:
     def kind(self) -> str:
         """One of `KINDS`."""
         return kind_of(self.type, self.protocol)
-
-    def with_(self, **changes: object) -> GroupListing:
-        """A copy in which the named attributes are replaced."""
-        return replace(self, **changes)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
