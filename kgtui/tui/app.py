@@ -8,12 +8,13 @@ import locale
 import signal
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import App
 from textual.widgets import Input
 from textual.worker import WorkerError, WorkerFailed
 
 from kgtui.tui import crash, keys, text, themes
+from kgtui.tui.key_order import KeyOrder
 from kgtui.tui.messages import ClustersRequested, DeleteRequested, ExplainRequested, SnapshotArrived
 from kgtui.tui.palette import ActionCommands, ChoiceCommands, GroupCommands
 from kgtui.tui.screens.main import MainScreen
@@ -58,6 +59,7 @@ class KgtuiApp(App[int]):
         self.look.ascii = self.look.ascii or not _writes_unicode()
         self._asked_to_leave = False
         self._unsubscribe: Callable[[], None] | None = None
+        self._key_order = KeyOrder(self, super().on_event)
         self._load_themes()
         self.set_keymap({action: ",".join(_keys(words)) for action, words in session.keymap.items()})
 
@@ -136,6 +138,13 @@ class KgtuiApp(App[int]):
         super()._handle_exception(error)
 
     # Keys that work everywhere
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys go to what has the focus one after the other; see `key_order`."""
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            await self._key_order.send(event)
+        else:
+            await super().on_event(event)
 
     def action_do(self, action: str) -> None:
         """Do what a key of every screen stands for."""

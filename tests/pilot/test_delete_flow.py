@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from textual import events
 from textual.widgets import Input
 
 from kgtui.actions.state_folder import StateFolder
@@ -15,6 +16,7 @@ from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.delete import DeleteDialog
 from kgtui.tui.dialogs.delete_result import DeleteResult
 from kgtui.tui.session import Session, Target
+from kgtui.tui.widgets.filter_bar import FilterBar
 from tests.pilot.shell import main_screen
 from tests.scripted import ScriptedAdmin, member
 
@@ -93,6 +95,31 @@ async def test_typing_goes_to_the_field(admin: ScriptedAdmin, tmp_path: Path) ->
         await pilot.press(*"quit")
         assert dialog.query_one("#typed", Input).value == "quit"
         assert not dialog.query_one("#delete").disabled
+
+
+async def test_a_burst_of_keys_arrives_whole(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """Keys that come faster than the focus moves are neither lost nor do they change places."""
+    async with running(admin, tmp_path) as (app, pilot):
+        await select(app, pilot, "payment")
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DeleteDialog) and app.screen.plan is not None)
+        await pilot.pause()
+        dialog = app.screen
+        assert dialog.focused is dialog.query_one("#cancel")
+        for key in (*"payment-of-1", "backspace"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        field = dialog.query_one("#typed", Input)
+        await until(pilot, lambda: field.value == "payment-of-")
+
+
+async def test_keys_wait_for_the_focus_that_the_one_before_moves(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """Filter, its words, enter, and a key for the tree, all at once: each goes where it would go if typed slowly."""
+    async with running(admin, tmp_path) as (app, pilot):
+        await select(app, pilot, "third")
+        for key in ("slash", *"third", "enter", "space", "d"):
+            app.post_message(events.Key(key, {"slash": "/", "space": " "}.get(key, key if len(key) == 1 else None)))
+        await until(pilot, lambda: isinstance(app.screen, DeleteDialog) and app.screen.plan is not None)
+        assert main_screen(app).query_one(FilterBar).query_one(Input).value == "third"
 
 
 async def test_a_live_group_tells_why_and_opens_nothing(admin: ScriptedAdmin, tmp_path: Path) -> None:
