@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 Decode: TypeAlias = Callable[[bytes, int], dict[str, Any]]
 
 
-def compile_struct(struct: Struct, version: int, *, flexible: bool) -> Decode:
-    """Make the function that decodes `version` of a message from `(data, pos)`."""
-    return cast("Decode", _Decoder(struct.name, version, flexible=flexible).compile(struct))
+def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool = False) -> Decode:
+    """Make the function that decodes `version` of a message from `(data, pos)`.
+
+    A `strict` one refuses text that is not UTF-8, and bytes behind the message.
+    """
+    return cast("Decode", _Decoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
 
 def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
@@ -49,13 +52,16 @@ def _least(field: Field, version: int, *, flexible: bool) -> int:
 class _Decoder:
     """Writes the source of one decoder; `data`, `p` (position) and `end` are its local variables."""
 
-    def __init__(self, what: str, version: int, *, flexible: bool) -> None:
+    def __init__(self, what: str, version: int, *, flexible: bool, strict: bool) -> None:
         self.version = version
         self.flexible = flexible
+        self.strict = strict
         self.out = Source(
             {
                 "uvarint": wire.uvarint,
                 "truncated": wire.truncated,
+                "left_over": wire.left_over,
+                "not_utf8": wire.not_utf8,
                 "is_null": wire.is_null,
                 "too_long": wire.too_long,
                 "StructError": error,
@@ -74,10 +80,16 @@ class _Decoder:
                 result = self.struct(struct)
                 # Slices do not complain at the end of the data: the last field may be one.
                 out.line("if p > end: raise truncated(WHAT, p)")
+                if self.strict:
+                    out.line("if p < end: raise left_over(WHAT, end - p, p)")
                 out.line(f"return {result}")
             out.line("except (IndexError, StructError):")
             with out.block():
                 out.line("raise truncated(WHAT, p) from None")
+            if self.strict:
+                out.line("except UnicodeDecodeError:")
+                with out.block():
+                    out.line("raise not_utf8(WHAT, p) from None")
         return out.compile("decode", f"<{struct.name} v{self.version} decoder>")
 
     def struct(self, struct: Struct) -> str:
@@ -159,7 +171,8 @@ class _Decoder:
             end = out.name("e")
             out.line(f"{end} = p + {length}")
             out.line(f"if {end} > end: raise too_long(WHAT, {field!r}, {length}, p)")
-            decode = ".decode('utf-8', 'surrogateescape')" if kind == "string" else ""
+            text = ".decode()" if self.strict else ".decode('utf-8', 'surrogateescape')"
+            decode = text if kind == "string" else ""
             out.line(f"{value} = data[p:{end}]{decode}; p = {end}")
         return value
 

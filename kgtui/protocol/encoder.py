@@ -201,7 +201,7 @@ class _Encoder:
         for tag, field in known:
             got = self.get(field, value)
             default = out.constant("D", default_of(field))
-            out.line(f"if {got}:" if field.array else f"if {got} != {default}:")
+            out.line(f"if {self.differs(field, got, default)}:")
             with out.block():
                 out.line("out = bytearray()")
                 if field.kind in FIXED and not field.array:
@@ -210,3 +210,11 @@ class _Encoder:
                     self.value(field, got)
                 out.line(f"{section}.append(({tag}, out))")
         out.line(f"out = {whole}; out += tag_section({section})")
+
+    def differs(self, field: Field, got: str, default: str) -> str:
+        """The condition that a tagged field holds something else than its default."""
+        if not field.array:
+            return f"{got} != {default}"
+        if field.null_by_default:
+            return f"{got} is not None"
+        return f"{got} is None or {got}" if field.nullable.has(self.version) else got

@@ -27,14 +27,18 @@ class Message:
         name: Kafka's name of the message, such as `ListGroupsRequest`.
         low, high: the versions that can be encoded and decoded, both included.
         flexible: the first version with compact lengths and tagged fields, None if there is none.
+        strict: whether text that is not UTF-8, and bytes behind the message, are damage.
         struct: the parsed table.
     """
 
-    def __init__(self, name: str, rows: Rows, *, low: int, high: int, flexible: int | None) -> None:
+    def __init__(
+        self, name: str, rows: Rows, *, low: int, high: int, flexible: int | None, strict: bool = False
+    ) -> None:
         self.name = name
         self.low = low
         self.high = high
         self.flexible = flexible
+        self.strict = strict
         self.struct = parse(name, rows)
         self._decoders: dict[int, Decode] = {}
         self._encoders: dict[int, Encode] = {}
@@ -68,7 +72,7 @@ class Message:
 
         Fields that this version does not have hold the schema's default. Unknown tags are skipped, bytes after
         the message are not looked at. Strings that are not UTF-8 keep their bytes as lone surrogates, so that
-        encoding them again gives the same bytes.
+        encoding them again gives the same bytes. A strict message has neither.
 
         Raises DecodeError when the frame ends too early or contradicts itself.
         """
@@ -76,7 +80,8 @@ class Message:
         if decode is None:
             if not self.low <= version <= self.high:
                 raise DecodeError(self._no_version(version))
-            decode = decoder.compile_struct(self.struct, version, flexible=self.is_flexible(version))
+            flexible = self.is_flexible(version)
+            decode = decoder.compile_struct(self.struct, version, flexible=flexible, strict=self.strict)
             self._decoders[version] = decode
         return decode(data if isinstance(data, bytes) else bytes(data), pos)
 

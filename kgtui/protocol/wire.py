@@ -50,6 +50,16 @@ def too_long(what: str, field: str, length: int, pos: int) -> DecodeError:
     return DecodeError(f"{what}: {field} claims {length} but the frame is shorter", pos)
 
 
+def left_over(what: str, size: int, pos: int) -> DecodeError:
+    """Bytes follow where a strict message ends."""
+    return DecodeError(f"{what} is followed by {size} bytes that do not belong to it", pos)
+
+
+def not_utf8(what: str, pos: int) -> DecodeError:
+    """A text of a strict message is no text."""
+    return DecodeError(f"{what} has a text that is not UTF-8", pos)
+
+
 def cannot_be_null(what: str, field: str) -> EncodeError:
     """None was given for a field that cannot be null in this version."""
     return EncodeError(f"{what}: {field} cannot be null in this version")
