@@ -5,6 +5,7 @@
     KgtuiError
     ├── UsageError              what the user typed or configured is wrong            exit code 2
     │   ├── ConfigError         a setting, a properties file, a theme
+    │   ├── LakeError           a folder that is no lake, or a lake that cannot be read
     │   └── QueryError          a filter expression (carries position and what was expected)
     ├── UnreachableError        nothing answered; carries what was tried              exit code 3
     ├── RefusedError            a guard said no; carries the reason                   exit code 4
@@ -40,6 +41,10 @@ class UsageError(KgtuiError):
 
 class ConfigError(UsageError):
     """A setting, a properties file or a theme is wrong or not supported; names the key, never a secret."""
+
+
+class LakeError(UsageError):
+    """A folder is no lake, the lake is of a newer version, or what reads lakes is not installed."""
 
 
 class QueryError(UsageError):

@@ -1,0 +1,88 @@
+"""The folder of a lake, and what says that it is one. Standard library alone.
+
+`lake.json` names the format and its version; tables lie in `<layer>/<table>`; `recorder.lock` belongs to who records.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kgtui.errors import LakeError
+from kgtui.history.schemas import LAYER, VERSION
+
+MARKER = "lake.json"
+LOCK = "recorder.lock"
+
+_FORMAT = "kgtui lake"
+_LONGEST = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class LakeFolder:
+    """Where a lake lies."""
+
+    path: Path
+
+    @property
+    def lock(self) -> Path:
+        """Held by the process that records."""
+        return self.path / LOCK
+
+    def table(self, name: str, layer: str = LAYER) -> Path:
+        """The folder of a table."""
+        return self.path / layer / name
+
+    def check(self) -> None:
+        """Make sure that this is a lake that can be read. Raises `LakeError` that says what it is instead."""
+        if not self.path.exists():
+            raise LakeError(f"{self.path}: there is no such folder")
+        if not self.path.is_dir():
+            raise LakeError(f"{self.path} is a file; a lake is a folder")
+        version = self._version()
+        if version > VERSION:
+            raise LakeError(
+                f"{self.path} was written by a newer kgtui: its tables have version {version}, this one knows {VERSION}"
+            )
+
+    def prepare(self) -> None:
+        """Make the folder a lake, unless it is one; for its owner alone.
+
+        Raises:
+            LakeError: it holds something else, or is of a newer version.
+            OSError: it cannot be written.
+        """
+        if self.path.is_dir() and not (self.path / MARKER).exists() and self._others():
+            raise LakeError(f"{self.path} is not empty and no lake (it has no {MARKER}); name an empty or a new folder")
+        if self.path.exists() and not self.path.is_dir() or (self.path / MARKER).exists():
+            self.check()
+            return
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        told = {"format": _FORMAT, "version": VERSION, "created": datetime.now(UTC).isoformat(timespec="seconds")}
+        draft = self.path / f".{MARKER}.{os.getpid()}"
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            json.dump(told, file)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.path / MARKER)
+
+    def _others(self) -> list[str]:
+        """What lies in the folder that is not ours from the first moments of a lake."""
+        return [name for name in os.listdir(self.path) if name != LOCK and not name.startswith(f".{MARKER}.")]
+
+    def _version(self) -> int:
+        try:
+            with open(self.path / MARKER, encoding="utf-8") as file:
+                told = json.loads(file.read(_LONGEST))
+        except FileNotFoundError:
+            raise LakeError(f"{self.path} is not a lake: it has no {MARKER}") from None
+        except (OSError, ValueError) as error:
+            raise LakeError(f"{self.path / MARKER} cannot be read: {error}") from error
+        version = told.get("version") if isinstance(told, dict) and told.get("format") == _FORMAT else None
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            raise LakeError(f"{self.path} is not a lake: its {MARKER} is not one of kgtui's")
+        return version
