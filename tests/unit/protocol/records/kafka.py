@@ -1,0 +1,65 @@
+"""Asks the group coordinator of Kafka 4.3.1 how it reads records."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tests.jars import classpath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PROGRAM = Path(__file__).with_name("CoordinatorRecords.java")
+_QUIET = ("-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
+
+Record = tuple[bytes, bytes | None]
+"""The key and the value of a record."""
+
+
+class Read(NamedTuple):
+    """How Kafka read a record: either `json` and `written` are there, or the error."""
+
+    json: dict[str, Any] | None
+    """As CoordinatorRecordJsonConverters prints key and value."""
+    written: Record | None
+    """As Kafka writes what it has read."""
+    error: str
+
+
+def types() -> dict[int, tuple[str, int]]:
+    """The name of each type of record, and the newest version of its value."""
+    lines = (line.split("\t") for line in _ask(["types"]))
+    return {int(number): (name, int(newest)) for number, name, newest in lines}
+
+
+def read(records: Iterable[Record]) -> list[Read]:
+    """Have Kafka read each record."""
+    return [_read(line) for line in _ask(f"{_hex(key)} {_hex(value)}" for key, value in records)]
+
+
+def _ask(lines: Iterable[str]) -> list[str]:
+    done = subprocess.run(
+        ["java", *_QUIET, "-cp", classpath("4.3.1"), str(_PROGRAM)],
+        input="".join(f"{line}\n" for line in lines),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split("\n")[:-1]
+
+
+def _read(line: str) -> Read:
+    if line.startswith("error "):
+        return Read(None, None, line)
+    printed, key, value = line.split("\t")
+    return Read(json.loads(printed), (bytes.fromhex(key), None if value == "-" else bytes.fromhex(value)), "")
+
+
+def _hex(data: bytes | None) -> str:
+    return "-" if data is None else data.hex()

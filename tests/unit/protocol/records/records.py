@@ -1,0 +1,36 @@
+"""Records of every kind and version, made at random from the tables."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from kgtui.protocol.records import KINDS, encode
+from tests.unit.protocol.samples import Samples
+
+if TYPE_CHECKING:
+    from kgtui.protocol.records import Kind
+    from tests.unit.protocol.records.kafka import Record
+
+CASES = [(kind, version) for kind in KINDS.values() for version in range(kind.value.high + 1)]
+"""Every kind of record with every version of its value."""
+
+
+def name_of(case: object) -> str:
+    """A test's name for a kind or a version."""
+    return str(getattr(case, "type", case)).rpartition(".")[2].lower()
+
+
+def random_record(random: Random, kind: Kind, version: int) -> Record:
+    """A record with any values, written in one version; one in eight is a tombstone."""
+    samples = Samples(random)
+    key = samples.value(kind.key.struct, 0)
+    if random.random() < 1 / 8:
+        return encode(kind.type, key, None)
+    return encode(kind.type, key, samples.value(kind.value.struct, version), version=version)
+
+
+def every_kind(seed: int, each: int) -> list[Record]:
+    """`each` records of every kind and version."""
+    random = Random(seed)
+    return [random_record(random, kind, version) for kind, version in CASES for _ in range(each)]

@@ -1,0 +1,40 @@
+"""What we read of a record equals what Kafka's own coordinator reads of it, in every kind and version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.protocol.records import KINDS, CoordinatorRecord, RecordType, as_json, decode, encode
+from tests.unit.protocol.records.kafka import read
+from tests.unit.protocol.records.records import CASES, every_kind
+
+if TYPE_CHECKING:
+    from tests.unit.protocol.records.kafka import Read, Record
+
+EACH = 40
+
+
+@pytest.fixture(scope="module")
+def answers() -> list[tuple[Record, Read]]:
+    """Random records of every kind and version, and those with nothing but defaults, with Kafka's reading."""
+    records = every_kind(20261121, EACH)
+    records += [encode(kind.type, {}, {}, version=version) for kind, version in CASES]
+    records += [encode(kind.type, {}, None) for kind in KINDS.values()]
+    return list(zip(records, read(records), strict=True))
+
+
+def test_the_json_of_every_record_is_kafkas(answers: list[tuple[Record, Read]]) -> None:
+    seen: set[tuple[RecordType, int | None]] = set()
+    for (key, value), kafka in answers:
+        record = decode(key, value)
+        assert isinstance(record, CoordinatorRecord), (key.hex(), value, record)
+        assert as_json(record) == kafka.json, kafka.error
+        seen.add((record.type, record.version))
+    assert seen == {(kind.type, version) for kind, version in CASES} | {(kind.type, None) for kind in KINDS.values()}
+
+
+def test_kafka_writes_the_same_bytes(answers: list[tuple[Record, Read]]) -> None:
+    for record, kafka in answers:
+        assert kafka.written == record

@@ -1,0 +1,91 @@
+"""Every table equals, field by field and version by version, the schema inside the jar of Kafka's coordinator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
+
+import pytest
+
+from kgtui.protocol.records import KINDS, RecordType
+from tests.jars import folder
+from tests.unit.protocol.records.kafka import types
+from tests.unit.protocol.samples import name_of
+from tests.unit.protocol.schemas import check_no_row_is_dead, check_versions, ours, read_schema, theirs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kgtui.protocol.records import Kind
+    from kgtui.protocol.schema import Message
+
+MESSAGES = [message for kind in KINDS.values() for message in (kind.key, kind.value)]
+
+
+def coordinator_jar(version: str) -> Path:
+    return folder(version) / f"kafka-group-coordinator-{version}.jar"
+
+
+def names_in(version: str) -> set[str]:
+    """Every message that the coordinator of one release has a schema of."""
+    with ZipFile(coordinator_jar(version)) as jar:
+        files = [name for name in jar.namelist() if name.startswith("common/message/") and name.endswith(".json")]
+    return {name.rpartition("/")[2].removesuffix(".json") for name in files}
+
+
+def schema(message: Message) -> dict[str, Any]:
+    return read_schema(coordinator_jar("4.3.1"), message.name)
+
+
+def test_every_schema_has_its_table_and_every_table_its_schema() -> None:
+    assert {message.name for message in MESSAGES} == names_in("4.3.1")
+    assert len(MESSAGES) == 44
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=name_of)
+def test_every_version_has_kafkas_fields(message: Message) -> None:
+    check_versions(message, schema(message))
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=name_of)
+def test_no_version_of_kafka_is_missing(message: Message) -> None:
+    newest = schema(message)["validVersions"].rpartition("-")[2]
+    assert (message.low, message.high) == (0, int(newest))
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=name_of)
+def test_no_table_has_a_field_that_none_of_its_versions_has(message: Message) -> None:
+    check_no_row_is_dead(message)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.type.name)
+def test_numbers_are_kafkas(kind: Kind) -> None:
+    for message, what in ((kind.key, "coordinator-key"), (kind.value, "coordinator-value")):
+        kafka = schema(message)
+        assert (kafka["apiKey"], kafka["type"], kafka["name"]) == (kind.type, what, message.name)
+
+
+def test_types_are_those_of_kafkas_own_enumeration() -> None:
+    assert {number: (kind.type.name, kind.value.high) for number, kind in KINDS.items()} == types()
+    assert set(KINDS) == set(RecordType)
+
+
+RELEASED_IN_3_9 = sorted(name for name in names_in("3.9.2") if not name.startswith("Share"))
+"""What 3.9.2 writes; its share groups were an early design that no release has."""
+
+
+@pytest.mark.parametrize("name", RELEASED_IN_3_9)
+def test_records_of_an_older_release_differ_in_tagged_fields_only(name: str) -> None:
+    """So that one table reads both: what an older broker leaves out has its default."""
+    kafka = read_schema(coordinator_jar("3.9.2"), name)
+    shared = {struct["name"]: struct["fields"] for struct in kafka.get("commonStructs", [])}
+    message = next(message for message in MESSAGES if message.name == name)
+    # Until 4.1 the schema of a key gave its number as its version.
+    number = kafka["validVersions"].rpartition("-")[2] if name.endswith("Key") else None
+    for version in range(message.high + 1):
+        older = theirs(kafka["fields"], shared, version if number is None else int(number))
+        assert _untagged(older) == _untagged(ours(message.struct, version)), version
+
+
+def _untagged(rows: list[Any]) -> list[Any]:
+    return [(*row[:-1], None if row[-1] is None else _untagged(row[-1])) for row in rows if row[3] is None]
