@@ -28,50 +28,46 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
 
     Cells are made harmless and aligned by the terminal cells that they take.
     """
-    titles = [[column.title for column in columns]] if header else []
-    shown, odd = _harmless([*titles, *rows])
-    if not shown:
+    lines: list[Sequence[str]] = [[column.title for column in columns]] if header else []
+    lines += rows
+    if not lines:
         return ""
-    widths = [min(max(map(len, cells)), WIDEST) for cells in zip(*shown, strict=True)]
-    if odd:
-        widths = [min(max(odd.get(cell) or len(cell) for cell in cells), WIDEST) for cells in zip(*shown, strict=True)]
-        return "".join(_line(columns, cells, widths, indent, odd) for cells in shown)
-    # One format for all lines: a hundred thousand of them take no time.
-    last = len(columns) - 1
-    fields = [
-        f"{{:{'>' if column.number else '<'}{width}}}" if index < last or column.number else "{}"
-        for index, (column, width) in enumerate(zip(columns, widths, strict=True))
-    ]
-    form = (indent + GAP.join(fields)).format
-    return "".join([form(*cells).rstrip(" ") + "\n" for cells in shown])
+    # Column by column: in most of them a few words stand again and again.
+    padded = [_padded(column, cells) for column, cells in zip(columns, zip(*lines, strict=True), strict=True)]
+    return "".join([(indent + line).rstrip(" ") + "\n" for line in map(GAP.join, zip(*padded, strict=True))])
 
 
 def cell_width(text: str) -> int:
     """How many terminal cells a text takes."""
-    if text.isascii():
+    # By far the most frequent text that is not ASCII is a dash: rich is not loaded for it.
+    if text.isascii() or text == "–":
         return len(text)
     from rich.cells import cell_len
 
     return cell_len(text)
 
 
-def _harmless(rows: Sequence[Sequence[str]]) -> tuple[Sequence[Sequence[str]], dict[str, int]]:
-    """The rows with visible texts, and the width of each text that takes more or fewer cells than it has characters."""
-    special = {cell for row in rows for cell in row if not cell.isascii() or not cell.isprintable() or "\\" in cell}
-    if not special:
-        return rows, {}
-    replaced = {cell: visible(cell) for cell in special}
-    # A dash is one cell wide, and by far the most frequent text that is not ASCII.
-    odd = {text: cell_width(text) for text in replaced.values() if text != "–" and not text.isascii()}
-    odd = {text: width for text, width in odd.items() if width != len(text)}
-    return [[replaced.get(cell, cell) for cell in row] for row in rows], odd
+def _padded(column: Column, cells: Sequence[str]) -> list[str]:
+    """The cells of a column, made harmless, with as many blanks as align them."""
+    distinct = set(cells)
+    if _is_plain("".join(distinct)):
+        width = min(max(map(len, distinct)), WIDEST)
+        pad = str.rjust if column.number else str.ljust
+        if len(distinct) == len(cells):
+            return [pad(cell, width) for cell in cells]
+        shown = {cell: pad(cell, width) for cell in distinct}
+    else:
+        texts = {cell: cell if _is_plain(cell) else visible(cell) for cell in distinct}
+        takes = {text: cell_width(text) for text in texts.values()}
+        width = min(max(takes.values()), WIDEST)
+        shown = {cell: _aligned(column, text, width - takes[text]) for cell, text in texts.items()}
+    return [shown[cell] for cell in cells]
 
 
-def _line(
-    columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int], indent: str, odd: dict[str, int]
-) -> str:
-    padded = []
-    for column, cell, width in zip(columns, cells, widths, strict=True):
-        padding = " " * (width - (odd.get(cell) or len(cell)))
-        padded.append(padding + cell if column.number else cell + padding)
-    return (indent + GAP.join(padded)).rstrip(" ") + "\n"
+def _is_plain(text: str) -> bool:
+    """Whether a text can be shown as it is, and takes one terminal cell for each of its characters."""
+    return text.isascii() and text.isprintable() and "\\" not in text
+
+
+def _aligned(column: Column, text: str, blanks: int) -> str:
+    return " " * blanks + text if column.number else text + " " * blanks
