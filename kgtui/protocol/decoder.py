@@ -137,8 +137,13 @@ class _Decoder:
         if not field.nullable.has(self.version):
             return self.struct(struct)
         out, name = self.out, self.out.name("s")
-        out.line("p += 1")
-        out.line(f"if data[p - 1] > 127: {name} = None")
+        if field.tag is None:
+            out.line("p += 1")
+            out.line(f"if data[p - 1] > 127: {name} = None")
+        else:  # Kafka's generator writes another mark where the field is tagged: 0 is null, 1 is not.
+            mark = out.name("n")
+            out.line(f"{mark}, p = uvarint(data, p)")
+            out.line(f"if not {mark}: {name} = None")
         out.line("else:")
         with out.block():
             out.line(f"{name} = {self.struct(struct)}")

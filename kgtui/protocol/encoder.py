@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from struct import Struct as Packing
 from struct import error
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -24,14 +24,14 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool) -> Encode:
     return cast("Encode", _Encoder(struct.name, version, flexible=flexible).compile(struct))
 
 
-def default_of(field: Field) -> object:
-    """What a missing field is written as: structs as mappings, arrays as tuples."""
+def default_of(field: Field, empty: Sequence[object] = ()) -> object:
+    """What a missing field is written as: structs as mappings, arrays as `empty`."""
     if field.null_by_default:
         return None
     if field.array:
-        return ()
+        return empty
     if field.struct is not None:
-        return {inner.name: default_of(inner) for inner in field.struct.fields}
+        return {inner.name: default_of(inner, empty) for inner in field.struct.fields}
     return field.default
 
 
@@ -126,7 +126,8 @@ class _Encoder:
         out = self.out
         if field.struct is not None and not field.array:
             if nullable:
-                out.line(f"if {value} is None: out.append(255)")
+                null = 255 if field.tag is None else 0
+                out.line(f"if {value} is None: out.append({null})")
                 out.line("else:")
                 with out.block():
                     out.line("out.append(1)")
@@ -213,6 +214,10 @@ class _Encoder:
 
     def differs(self, field: Field, got: str, default: str) -> str:
         """The condition that a tagged field holds something else than its default."""
+        if field.struct is not None and not field.array:
+            # Decoding makes lists of arrays.
+            listed = self.out.constant("D", default_of(field, []))
+            return f"{got} not in ({default}, {listed})"
         if not field.array:
             return f"{got} != {default}"
         if field.null_by_default:

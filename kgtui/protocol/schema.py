@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import DecodeError, EncodeError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from kgtui.protocol.decoder import Decode
     from kgtui.protocol.encoder import Encode
+    from kgtui.protocol.table import Struct
 
 __all__ = ["Api", "Message", "Rows"]
 
@@ -28,7 +30,6 @@ class Message:
         low, high: the versions that can be encoded and decoded, both included.
         flexible: the first version with compact lengths and tagged fields, None if there is none.
         strict: whether text that is not UTF-8, and bytes behind the message, are damage.
-        struct: the parsed table.
     """
 
     def __init__(
@@ -39,12 +40,17 @@ class Message:
         self.high = high
         self.flexible = flexible
         self.strict = strict
-        self.struct = parse(name, rows)
+        self._rows = rows
         self._decoders: dict[int, Decode] = {}
         self._encoders: dict[int, Encode] = {}
 
     def __repr__(self) -> str:
         return f"Message({self.name} {self.low}-{self.high})"
+
+    @cached_property
+    def struct(self) -> Struct:
+        """The parsed table. A program that lists groups needs few of them. Raises ValueError for a mistake in it."""
+        return parse(self.name, self._rows)
 
     def is_flexible(self, version: int) -> bool:
         """Whether `version` has compact lengths and tagged fields."""

@@ -37,14 +37,9 @@ def _struct(struct: Struct, version: int, value: Mapping[str, Any]) -> dict[str,
         if not field.versions.has(version):
             continue
         got = value[field.name]
-        if field.tag is None or _differs(field, got):
+        if field.tag is None or got != default_of(field, []):
             printed[field.name[0].lower() + field.name[1:]] = _value(field, version, got)
     return printed
-
-
-def _differs(field: Field, value: object) -> bool:
-    default = default_of(field)
-    return value != (list(default) if isinstance(default, tuple) else default)
 
 
 def _value(field: Field, version: int, value: Any) -> Any:
