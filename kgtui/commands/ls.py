@@ -106,7 +106,8 @@ def _notes(query: Query | None, gathered: Gathered) -> None:
     if query is not None and searched < every:
         from kgtui.model.query import Need
 
-        why = "; empty: needs a screen that watches" if Need.WATCHING in query.needs else ""
+        why = "; empty: needs a screen that watches, verdict: and timelag: need kgtui check"
+        why = why if Need.WATCHING in query.needs else ""
         say(f"the filter could look at {searched} of {every} groups{why}")
 
 

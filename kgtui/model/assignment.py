@@ -115,7 +115,7 @@ def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = 
     goals = _by_item((member.member_id, targets_of(member)) for member in members)
     targeted = any(member.target is not None or member.streams is not None for member in members)
     untold = tuple(member.member_id for member in members if not told(member))
-    behind = _behind(description)
+    behind = epochs_behind(description)
     subscribed = _subscribed(description)
     known = set(owners) | set(goals)
     known.update(_expected(description, offsets, known))
@@ -153,7 +153,7 @@ def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
     return by
 
 
-def _behind(description: GroupDescription) -> dict[str, int | None]:
+def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
     """Member id → epochs it is behind the target assignment, for those that are; see `Blocker.behind`."""
     goal = description.assignment_epoch
     epochs = [(member.member_id, member.epoch) for member in description.members or () if member.epoch is not None]

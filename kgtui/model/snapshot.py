@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
+    from kgtui.model.health import GroupHealth
     from kgtui.model.offsets import GroupOffsets
 
 T = TypeVar("T")
@@ -99,6 +100,7 @@ class Snapshot:
         details: group id → newest description, for groups looked at.
         offsets: group id → newest offsets, for groups looked at.
         configs: group id → newest configs, for groups looked at.
+        health: group id → how it does, for groups that were watched (`kgtui.model.health`).
         state_since: group id → time its state was first seen, in seconds; only for states that began while watching.
         brokers: node id → how it answers.
         group_faults: group id → why its newest describe or offsets failed.
@@ -121,6 +123,7 @@ class Snapshot:
     faults: tuple[Fault, ...] = ()
     swept: int = 0
     changes: Changes | None = None
+    health: Mapping[str, GroupHealth] = field(default_factory=dict)
 
     @property
     def answering(self) -> int:

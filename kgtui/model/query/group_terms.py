@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from kgtui.model.query.patterns import Glob
+    from kgtui.model.query.verdict_terms import VerdictTerm
     from kgtui.model.snapshot import Snapshot
 
 Tester = Callable[[str], bool | None]
@@ -83,7 +84,7 @@ class NameTerm:
 
 @dataclass(frozen=True, slots=True)
 class NumberTerm:
-    """A term about a number: `members`, `lag` (records), `empty`, `age` (seconds)."""
+    """A term about a number: `members`, `lag` (records), `timelag`, `empty`, `age` (seconds)."""
 
     key: str
     any_of: tuple[Range, ...]
@@ -92,8 +93,8 @@ class NumberTerm:
     @property
     def needs(self) -> frozenset[Need]:
         """What must have been read."""
-        needs = {"members": {Need.DESCRIPTION}, "lag": {Need.OFFSETS}, "empty": {Need.WATCHING}}
-        return frozenset(needs.get(self.key, set()))
+        needs = {"members": Need.DESCRIPTION, "lag": Need.OFFSETS, "empty": Need.WATCHING, "timelag": Need.WATCHING}
+        return frozenset({needs[self.key]} if self.key in needs else ())
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
         """Whether it holds; None when the number is not known, or only in part."""
@@ -142,6 +143,10 @@ class NumberTerm:
         if self.key == "lag":
             lag = facts.lag_total(snapshot, group)
             return (None, None, False) if lag is None else (True, lag.lag, lag.unknown > 0)
+        if self.key == "timelag":
+            health = snapshot.health.get(group)
+            age = None if health is None else health.time_lag
+            return (None if health is None else True), age.seconds if age else None, bool(age and age.at_least)
         if self.key == "age":
             at = facts.read_at(snapshot, group)
             return True, None if at is None else max(snapshot.taken_at - at, 0.0), False
@@ -152,7 +157,7 @@ class NumberTerm:
 
     def spelled(self) -> str:
         """The term as the filter language writes it."""
-        units = TIME_UNITS if self.key in ("empty", "age") else COUNT_UNITS
+        units = COUNT_UNITS if self.key in ("lag", "members") else TIME_UNITS
         return f"{negation(self.negated)}{self.key}:{','.join(one.spelled(units) for one in self.any_of)}"
 
 
@@ -187,5 +192,7 @@ class FlagTerm:
         return f"{negation(self.negated)}{self.key}:{'yes' if self.value else 'no'}"
 
 
-GroupTerm = NameTerm | NumberTerm | FlagTerm
-Term = IdTerm | ListingTerm | GroupTerm
+if TYPE_CHECKING:
+    # Verdicts are loaded by the filters that ask for them.
+    GroupTerm = NameTerm | NumberTerm | FlagTerm | VerdictTerm
+    Term = IdTerm | ListingTerm | GroupTerm

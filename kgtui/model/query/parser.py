@@ -17,16 +17,13 @@ from kgtui.model.query.words import Cutter
 
 if TYPE_CHECKING:
     from kgtui.model.query.group_terms import Term
+    from kgtui.model.query.verdict_terms import VerdictTerm
     from kgtui.model.query.words import RawTerm, Value
 
 KEYS = (
     "fuzzy", "type", "protocol", "state", "kind", "topic", "client", "host", "member", "coordinator",
-    "members", "lag", "empty", "age", "fault", "marked", "sort",
+    "members", "lag", "timelag", "empty", "age", "verdict", "fault", "marked", "sort",
 )  # fmt: skip
-LATER = {
-    "verdict": "verdicts are not computed yet",
-    "timelag": "time lag is not measured yet",
-}
 
 _LISTED = {"type": (*TYPES, "unknown"), "state": (*STATES, "unknown"), "kind": KINDS}
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
@@ -51,8 +48,6 @@ def _term(raw: RawTerm) -> Term:
     key = raw.key
     if key is None:
         return IdTerm(tuple(_id_match(value) for value in raw.values), raw.negated)
-    if key in LATER:
-        _fail(f"not available yet: {LATER[key]}", raw.key_start, raw.values[0].start - raw.key_start, "another term")
     if key not in KEYS:
         _unknown_key(raw, key)
     for value in raw.values:
@@ -72,6 +67,8 @@ def _keyed(key: str, raw: RawTerm) -> Term:
         return NameTerm(key, tuple(_glob(value) for value in raw.values), raw.negated)
     if key in ("fault", "marked"):
         return _flag(key, raw)
+    if key == "verdict":
+        return _verdict(raw)
     units, expected = (COUNT_UNITS, COUNT_EXPECTED) if key in ("members", "lag") else (TIME_UNITS, TIME_EXPECTED)
     ranges = []
     for value in raw.values:
@@ -117,6 +114,21 @@ def _known_name(key: str, value: Value) -> Glob:
         f"there is no {key} {value.text!r}{_meant(value.text, names)}", value.start, value.end - value.start,
         ", ".join(names) + hint,
     )  # fmt: skip
+
+
+def _verdict(raw: RawTerm) -> VerdictTerm:
+    from kgtui.model.query.verdict_terms import LEVELS, NAMES, VerdictTerm, read_verdict
+
+    matches = []
+    for value in raw.values:
+        match = read_verdict(value.text)
+        if match is None:
+            _fail(
+                f"there is no verdict {value.text!r}{_meant(value.text, (*NAMES, 'unknown'))}", value.start,
+                value.end - value.start, f"{', '.join(NAMES)}, unknown; {', '.join(LEVELS)} take a + for or worse",
+            )  # fmt: skip
+        matches.append(match)
+    return VerdictTerm(tuple(matches), raw.negated)
 
 
 def _flag(key: str, raw: RawTerm) -> FlagTerm:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from kgtui.model.query.group_terms import FlagTerm, GroupTerm, NameTerm, NumberTerm, Term
+from kgtui.model.query.group_terms import FlagTerm
 from kgtui.model.query.order import SortKey, ordered
 from kgtui.model.query.terms import IdTerm, ListingTerm, Need
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Sequence
 
     from kgtui.model.group import Listing
+    from kgtui.model.query.group_terms import GroupTerm, Term
     from kgtui.model.snapshot import Snapshot
 
 SLICE = 1_000
@@ -133,7 +134,7 @@ class Query:
 
     @property
     def _group_terms(self) -> list[GroupTerm]:
-        return [term for term in self.terms if isinstance(term, NameTerm | NumberTerm | FlagTerm)]
+        return [term for term in self.terms if not isinstance(term, IdTerm | ListingTerm)]
 
 
 def _drain(steps: Generator[None, None, T]) -> T:

@@ -164,6 +164,13 @@ def test_what_needs_watching_is_said(run: Callable[..., Ran]) -> None:
     assert "needs a screen that watches" in ran.err
 
 
+def test_one_look_decides_no_verdict_and_says_what_does(run: Callable[..., Ran]) -> None:
+    ran = run("ls", "verdict:warn+")
+    assert (ran.code, groups(ran)) == (0, [])
+    assert "could look at 0 of 4 groups" in ran.err
+    assert "need kgtui check" in ran.err
+
+
 def test_hostile_ids_do_not_act_on_the_terminal(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
     admin.add("\x1b[2Jx\n", state="Empty")
     ran = run("ls")
@@ -177,7 +184,7 @@ def test_hostile_ids_do_not_act_on_the_terminal(run: Callable[..., Ran], admin: 
     [
         (("ls", "stat:x"), "filter, at character 1: there is no term stat: (did you mean state?)"),
         (("ls", "a", "lag:x"), "filter, at character 7: 'x' is not a number"),
-        (("ls", "verdict:warn+"), "not available yet"),
+        (("ls", "verdict:wran+"), "there is no verdict 'wran+' (did you mean warn?)"),
         (("ls", "--format", "xml"), "invalid choice: 'xml'"),
         (("ls", "--watch", "0"), "--watch takes a number of seconds above 0"),
         (("ls", "--timeout", "0"), "--timeout takes a number of seconds above 0"),

@@ -1,0 +1,158 @@
+"""From the reads of one group to its health."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgtui.model.assignment import epochs_behind
+from kgtui.model.group import SHARE
+from kgtui.model.health.observed import judge_observed
+from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
+from kgtui.model.health.share import judge_share
+from kgtui.model.health.values import OBSERVED, EmptySpell, GroupHealth, TimeLag
+from kgtui.model.verdict import PartitionVerdict, Status, roll_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kgtui.model.health.observation import Observation
+    from kgtui.model.health.samples import Sample
+    from kgtui.model.health.values import Loss, PartitionHealth, Undecided
+    from kgtui.model.offsets import TopicPartition
+
+TREND_SECONDS = 300.0
+"""The newest stretch of reads that a trend is taken over."""
+
+
+def health_of(
+    observation: Observation,
+    *,
+    retention: Mapping[str, float] | None = None,
+    offsets_retention: float | None = None,
+) -> GroupHealth:
+    """How a group does as of its newest read: verdict, trends and estimates, each None where the reads do not tell.
+
+    Args:
+        observation: its reads.
+        retention: topic → seconds that it keeps records for (`retention.ms`); topics not named: not known.
+        offsets_retention: seconds for which the brokers keep offsets of an Empty group
+            (`offsets.retention.minutes`); None when not known.
+    """
+    samples = {key: list(rows) for key, rows in observation.samples.items()}
+    judged = _judged(observation, samples)
+    verdict = roll_up({key: row for key, (row, _) in judged.items()})
+    if observation.gone:
+        verdict = replace(verdict, status=Status.NOT_FOUND)
+    partitions = {key: health for key, (_, health) in judged.items()}
+    bad = [row for row in partitions.values() if row.status == verdict.worst and row.status > Status.OK]
+    trend = _trend(observation)
+    return GroupHealth(
+        verdict=verdict,
+        basis=OBSERVED,
+        worst=max(bad, key=lambda row: row.lag or 0, default=None),
+        affected=len(bad),
+        undecided=_merged((one for row in partitions.values() for one in row.undecided), verdict.status),
+        lag=observation.lag,
+        trend=None if trend is None else trend.rate,
+        trend_seconds=0.0 if trend is None else trend.seconds,
+        time_lag=_time_lag(observation, samples),
+        drain=_drain(observation, trend),
+        lost=_lost(observation),
+        loss=_loss(observation, samples, retention or {}),
+        rebalances=observation.rebalances.rate(observation.read_at or 0.0),
+        holding_up=epochs_behind(observation.description) if observation.description is not None else {},
+        empty=_empty(observation, offsets_retention),
+        seconds=(observation.read_at or 0.0) - (observation.first_at or 0.0),
+        reads=observation.reads,
+        failed=observation.failed,
+        state=observation.state,
+        read_at=observation.read_at,
+        partitions=partitions,
+    )
+
+
+def _judged(
+    observation: Observation, samples: Mapping[TopicPartition, list[Sample]]
+) -> dict[TopicPartition, tuple[PartitionVerdict, PartitionHealth]]:
+    description, watching = observation.description, observation.watching
+    if description is None or description.type != SHARE:
+        return {key: judge_observed(row, samples[key], watching) for key, row in observation.rows.items()}
+    members = description.member_count
+    return {key: judge_share(row, samples[key], members, watching) for key, row in observation.rows.items()}
+
+
+def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
+    """One entry for each kind that is worse than the verdict given: the most it needs, the least there is."""
+    kinds: dict[tuple[object, ...], Undecided] = {}
+    for one in undecided:
+        if min(one.status, Status.ERR) <= given:
+            continue
+        key = (one.status, one.lack, one.why)
+        known = kinds.get(key)
+        kinds[key] = one if known is None else replace(
+            known, needs=max(known.needs, one.needs), has=min(known.has, one.has), partitions=known.partitions + 1
+        )  # fmt: skip
+    return tuple(sorted(kinds.values(), key=lambda one: -one.status))
+
+
+def _trend(observation: Observation) -> Slope | None:
+    if observation.lag_since is None or observation.read_at is None:
+        return None
+    start, series = max(observation.lag_since, observation.read_at - TREND_SECONDS), observation.series
+    points = [(at, lag) for at, lag in zip(series.times, series.lag, strict=True) if at >= start]
+    return slope([at for at, _ in points], [lag for _, lag in points])
+
+
+def _drain(observation: Observation, trend: Slope | None) -> float | None:
+    if observation.lag is None or observation.lag.unknown:
+        return None
+    return drain(observation.lag.lag, trend)
+
+
+def _time_lag(observation: Observation, samples: Mapping[TopicPartition, list[Sample]]) -> TimeLag | None:
+    """The age of the oldest unread record of all partitions; at least that where a partition's is not known."""
+    found: list[TimeLag] = []
+    unknown = False
+    for key, row in observation.rows.items():
+        age = None
+        if row.lag == 0:
+            age = TimeLag(0.0)
+        elif row.position is not None and row.lag is not None:
+            age = time_lag(row.position, samples[key])
+        if age is not None:
+            found.append(age)
+        elif row.reason != "no commit":
+            unknown = True
+    if not found:
+        return None
+    return TimeLag(max(age.seconds for age in found), unknown or any(age.at_least for age in found))
+
+
+def _lost(observation: Observation) -> int | None:
+    known = [row.lost for row in observation.rows.values() if row.lost is not None]
+    return sum(known) if known else None
+
+
+def _loss(
+    observation: Observation, samples: Mapping[TopicPartition, list[Sample]], retention: Mapping[str, float]
+) -> Loss | None:
+    if observation.steady_since is None:
+        return None
+    since = round(observation.steady_since * 1000)
+    found: list[Loss] = []
+    for key, row in observation.rows.items():
+        steady = [sample for sample in samples[key] if sample.at >= since]
+        loss = loss_to_come(row, steady, retention.get(row.topic))
+        if loss is not None:
+            found.append(loss)
+    return min(found, key=lambda loss: loss.seconds, default=None)
+
+
+def _empty(observation: Observation, offsets_retention: float | None) -> EmptySpell | None:
+    if observation.empty_since is None or observation.read_at is None:
+        return None
+    since, at_least = observation.empty_since
+    seconds = observation.read_at - since
+    expires = None if offsets_retention is None else max(offsets_retention - seconds, 0.0)
+    return EmptySpell(seconds, at_least, expires)

@@ -1,0 +1,67 @@
+"""What was read of one partition, over time, in one compact array."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kgtui.model.offsets import PartitionLag
+
+LENGTH = 120
+"""Samples kept of a partition: 10 minutes at 5 s in full; what is older thins out, the oldest stays."""
+
+_FIELDS = 5
+_UNKNOWN = -1  # offsets and lags are never negative
+
+
+class Sample(NamedTuple):
+    """One read of one partition.
+
+    Attributes:
+        at: milliseconds since the epoch.
+        position: committed offset, or share-partition start offset; None when there is none or it is not known.
+        lag: as the group's type counts it; None when not known.
+    """
+
+    at: int
+    position: int | None
+    log_end: int | None
+    log_start: int | None
+    lag: int | None
+
+
+class Samples:
+    """The samples of one partition, oldest first; at most `LENGTH`, which is 5 kB."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self) -> None:
+        self._rows: array[int] = array("q")
+
+    def __len__(self) -> int:
+        return len(self._rows) // _FIELDS
+
+    def __iter__(self) -> Iterator[Sample]:
+        numbers = iter(self._rows.tolist())
+        for at, *values in zip(numbers, numbers, numbers, numbers, numbers, strict=True):
+            yield Sample(at, *(None if value == _UNKNOWN else value for value in values))
+
+    def add(self, at: int, row: PartitionLag) -> None:
+        """Append what was read at `at`, in milliseconds, later than all before."""
+        if len(self) >= LENGTH:
+            self._thin()
+        values = (row.position, row.log_end, row.log_start, row.lag)
+        self._rows.append(at)
+        self._rows.extend(_UNKNOWN if value is None else value for value in values)
+
+    def _thin(self) -> None:
+        """Drop every other sample of the older half, but never the oldest."""
+        half = len(self) // 2
+        kept: array[int] = array("q")
+        for number in range(0, half, 2):
+            kept.extend(self._rows[number * _FIELDS : (number + 1) * _FIELDS])
+        kept.extend(self._rows[half * _FIELDS :])
+        self._rows = kept
