@@ -7,7 +7,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from kgtui.client.address import Address, split_address
@@ -25,6 +24,7 @@ from kgtui.client.coordinators import Coordinators, Found
 from kgtui.client.leaders import LeaderCache, Leaders
 from kgtui.client.links import Links
 from kgtui.client.options import Lane, PoolOptions
+from kgtui.client.postponed import postpone
 from kgtui.client.race import AllFailedError, first_good
 from kgtui.client.security import PLAINTEXT, Security
 from kgtui.errors import ClientError, ConfigError, ConnectError, DecodeError, UnreachableError
@@ -326,9 +326,9 @@ class Pool:
     async def _open_transport(self) -> Transport:
         if self._transport is None:
             # aiokafka is loaded here, off the loop, and not before a connection is wanted.
-            room = await asyncio.to_thread(import_module, "kgtui.client.transport")
+            make = await asyncio.to_thread(_load_transport)
             if self._transport is None:
-                self._transport = room.Transport(self.security, self._client_id)
+                self._transport = make(self.security, self._client_id)
         return self._transport
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
@@ -336,3 +336,10 @@ class Pool:
         if self._decoders is None:
             self._decoders = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kgtui-decode")
         return await asyncio.get_running_loop().run_in_executor(self._decoders, work)
+
+
+def _load_transport() -> type[Transport]:
+    postpone("aiokafka")
+    from kgtui.client.transport import Transport
+
+    return Transport

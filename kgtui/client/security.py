@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.client.jaas import KEY as JAAS
-from kgtui.client.jaas import parse_jaas
-from kgtui.client.properties import check_supported, unknown_keys
 from kgtui.client.secret import NO_SECRET, Secret
-from kgtui.client.tls import Tls, tls_from_properties
 from kgtui.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from kgtui.client.tls import Tls
 
 __all__ = ["PLAINTEXT", "Secret", "Security", "from_properties"]
 
@@ -58,6 +56,10 @@ def from_properties(properties: Mapping[str, str]) -> Security:
     Raises ConfigError for a wrong value, and for a property that matters and is not supported; names the key, never a
     secret.
     """
+    if not properties:
+        return PLAINTEXT
+    from kgtui.client.properties import check_supported, unknown_keys
+
     protocol = (properties.get("security.protocol", "").strip() or "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
         raise ConfigError(f"security.protocol={protocol} is not one of {', '.join(PROTOCOLS)}")
@@ -71,12 +73,18 @@ def from_properties(properties: Mapping[str, str]) -> Security:
         mechanism=mechanism,
         username=username,
         password=password,
-        tls=tls_from_properties(properties) if protocol.endswith("SSL") else None,
+        tls=_tls(properties) if protocol.endswith("SSL") else None,
         client_id=properties.get("client.id") or None,
         request_timeout=_milliseconds(properties, "request.timeout.ms"),
         api_timeout=_milliseconds(properties, "default.api.timeout.ms"),
         warnings=unknown_keys(properties),
     )
+
+
+def _tls(properties: Mapping[str, str]) -> Tls:
+    from kgtui.client.tls import tls_from_properties
+
+    return tls_from_properties(properties)
 
 
 def _mechanism(properties: Mapping[str, str]) -> str:
@@ -92,6 +100,9 @@ def _mechanism(properties: Mapping[str, str]) -> str:
 
 
 def _login(properties: Mapping[str, str]) -> tuple[str, Secret]:
+    from kgtui.client.jaas import KEY as JAAS
+    from kgtui.client.jaas import parse_jaas
+
     text = properties.get(JAAS, "")
     if not text.strip():
         raise ConfigError(f"{JAAS} is missing: it holds the user name and password for the login")

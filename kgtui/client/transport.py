@@ -20,6 +20,7 @@ import aiokafka.errors
 from aiokafka.conn import create_conn
 
 from kgtui.client import reasons
+from kgtui.client.lookup import ip_addresses
 from kgtui.client.race import AllFailedError, first_good
 from kgtui.errors import ConnectError, DisconnectedError
 from kgtui.protocol.header import decode_response_header, encode_request_header
@@ -175,7 +176,7 @@ class Transport:
         try:
             async with asyncio.timeout(timeout):
                 raw = await first_good(
-                    [partial(self._connect, host, address, options) for host in await _hosts(address)],
+                    [partial(self._connect, host, address, options) for host in await ip_addresses(address)],
                     head_start=HEAD_START,
                     losing=(_NotThereError,),
                     discard=lambda late: late.close(),
@@ -254,13 +255,6 @@ class Transport:
 
 class _NotThereError(ConnectError):
     """One address of a name is no way in; another may be."""
-
-
-async def _hosts(address: Address) -> list[str]:
-    """The IP addresses of a name, in the order in which the system prefers them."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 _REFUSALS = (

@@ -11,7 +11,7 @@ import kgtui
 from kgtui.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from types import ModuleType
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -90,8 +90,8 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
     group.add_argument("--debug", action="store_true", default=flag, help="write more into the log file")
 
 
-def build(prog: str = "kgtui") -> CommandParser:
-    """The whole parser; commands load their options when used."""
+def build(prog: str = "kgtui", *, only: Collection[str] = ()) -> CommandParser:
+    """The whole parser, or one with some of the commands; they load their options when used."""
     parser = CommandParser(
         prog=prog, description="Every group of a Kafka cluster, live, in a terminal.", epilog=EPILOG
     )  # fmt: skip
@@ -102,9 +102,11 @@ def build(prog: str = "kgtui") -> CommandParser:
     # A prog of its own, because argparse would format the usage to make one.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
-        commands.add_parser(name, module=module, help=summary, description=_sentence(summary))
+        if not only or name in only:
+            commands.add_parser(name, module=module, help=summary, description=_sentence(summary))
     for name, summary in KAFKA_COMMANDS.items():
-        commands.add_parser(name, help=summary, add_help=False)
+        if not only:
+            commands.add_parser(name, help=summary, add_help=False)
     return parser
 
 
@@ -129,7 +131,14 @@ def _sentence(summary: str) -> str:
 
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
     """The options; `args.command` is None for the UI. Raises `UsageError`; `--help` prints and exits."""
-    args = build().parse_args(list(words))
+    named = COMMANDS.keys() & set(words)
+    try:
+        # A parser takes about as long to make as to use: those of commands that nobody names are left out.
+        args = build(only=named).parse_args(list(words))
+    except UsageError:
+        if not named:
+            raise
+        args = build().parse_args(list(words))  # which knows every command that could have been meant
     if args.print_completion:
         args.command = "print-completion"
     return args

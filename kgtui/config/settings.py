@@ -87,14 +87,16 @@ def load() -> Settings:
 
 
 def _read_settings(path: Path) -> Settings:
-    import tomllib
-
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
     except FileNotFoundError:
         return Settings(path)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
+    import tomllib
+
+    try:
+        table = tomllib.loads(content.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: this is not TOML: {error}") from None
     version = table.pop("version", VERSION)
