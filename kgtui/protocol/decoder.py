@@ -247,6 +247,8 @@ class _Decoder:
                     with out.block():
                         out.line(f"{values[field.name]} = {self.value(field)}")
                         out.line(f"if p > {stop}: raise truncated(WHAT, p)")
+                        if self.strict:
+                            out.line(f"if p < {stop}: raise left_over(WHAT, {stop} - p, p)")
                 out.line(f"p = {stop}")
 
     def default(self, field: Field) -> str:

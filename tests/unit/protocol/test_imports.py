@@ -9,7 +9,7 @@ PROGRAM = """
 import sys
 before = set(sys.modules)
 import kgtui.protocol.fast, kgtui.protocol.header, kgtui.protocol.codes
-import kgtui.protocol.consumer, kgtui.protocol.connect, kgtui.protocol.registry
+import kgtui.protocol.consumer, kgtui.protocol.connect, kgtui.protocol.registry, kgtui.protocol.records
 kgtui = {name for name in sys.modules if name.split('.')[0] == 'kgtui'}
 print(sorted(n for n in kgtui if not n.startswith('kgtui.protocol') and n not in ('kgtui', 'kgtui.errors')))
 rest = {name.split('.')[0] for name in set(sys.modules) - before} - {'kgtui'} - sys.stdlib_module_names

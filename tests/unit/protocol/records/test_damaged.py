@@ -1,0 +1,128 @@
+"""Damaged records: a record or a reason, ever, with memory and time bounded by the size of the bytes."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtui.protocol.records import (
+    KINDS,
+    CoordinatorRecord,
+    Fault,
+    Kind,
+    RecordType,
+    Undecodable,
+    as_json,
+    classic_members,
+    decode,
+    encode,
+)
+from tests.unit.protocol.records.records import CASES, every_kind, name_of, random_record
+from tests.unit.protocol.test_damaged import HOSTILE_LENGTHS, damage
+
+
+def whole(record: CoordinatorRecord) -> None:
+    """What came out is a record in every way: it prints, gives its members, and survives being written."""
+    as_json(record)
+    classic_members(record)
+    again = decode(*encode(record.type, record.key, record.value, version=record.version))
+    assert again == record
+    record.group.encode()
+
+
+@pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
+def test_damage_gives_a_record_or_a_reason(kind: Kind, version: int) -> None:
+    random = Random(f"{kind.type} {version}")
+    found: Counter[str] = Counter()
+    for _ in range(60):
+        key, value = random_record(random, kind, version)
+        for _ in range(6):
+            if value is None or random.random() < 0.3:
+                outcome = decode(damage(random, key), value)
+            else:
+                outcome = decode(key, damage(random, value))
+            if isinstance(outcome, Undecodable):
+                found[outcome.fault] += 1
+                assert outcome.reason.isascii()
+            else:
+                found["read"] += 1
+                whole(outcome)
+    assert found[Fault.DAMAGED_KEY] > 0
+    assert found[Fault.DAMAGED_VALUE] > 0
+
+
+@pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
+def test_a_record_cut_anywhere_or_followed_by_anything_is_refused(kind: Kind, version: int) -> None:
+    random = Random(5)
+    samples = [record for record in (random_record(random, kind, version) for _ in range(8)) if record[1]]
+    for key, value in samples:
+        assert value is not None
+        for size in range(min(len(key), 400)):
+            assert isinstance(decode(key[:size], value), Undecodable)
+        for size in range(min(len(value), 400)):
+            assert isinstance(decode(key, value[:size]), Undecodable)
+        assert isinstance(decode(key + b"\0", value), Undecodable)
+        assert isinstance(decode(key, value + b"\0"), Undecodable)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    number=st.sampled_from([*KINDS, 9, 24]),
+    key=st.binary(max_size=60),
+    version=st.integers(0, 5),
+    value=st.none() | st.binary(max_size=200),
+)
+def test_noise_gives_a_record_or_a_reason(number: int, key: bytes, version: int, value: bytes | None) -> None:
+    outcome = decode(number.to_bytes(2, "big") + key, None if value is None else version.to_bytes(2, "big") + value)
+    if isinstance(outcome, CoordinatorRecord):
+        whole(outcome)
+    decode(key, value)
+
+
+@pytest.mark.parametrize("length", HOSTILE_LENGTHS)
+def test_a_hostile_length_allocates_nothing(length: bytes) -> None:
+    records = every_kind(1, 1)
+    started = time.process_time()
+    tracemalloc.start()
+    try:
+        for key, value in records:
+            for at in range(0, min(len(key), 300), 7):
+                decode(key[:at] + length + key[at + len(length) :], value)
+            for at in range(0, min(len(value or b""), 400), 7):
+                assert value is not None
+                decode(key, value[:at] + length + value[at + len(length) :])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8_000_000
+    assert time.process_time() - started < 60
+
+
+@pytest.mark.parametrize(
+    ("record_type", "start"),
+    [
+        (RecordType.GROUP_METADATA, b"\0\3\0\0" + bytes(4) + b"\xff\xff\xff\xff" + bytes(8) + b"\x7f\xff\xff\xff"),
+        (RecordType.GROUP_METADATA, b"\0\4\1" + bytes(4) + b"\0\0" + bytes(8) + b"\xff\xff\xff\xff\x07"),
+        (RecordType.SHARE_GROUP_STATE_PARTITION_METADATA, b"\0\0\xff\xff\xff\xff\x07"),
+        (RecordType.STREAMS_GROUP_TOPOLOGY, b"\0\0\0\0\0\1\xff\xff\xff\xff\x07"),
+    ],
+)
+def test_a_count_is_held_against_the_record_before_anything_is_read(record_type: RecordType, start: bytes) -> None:
+    """Not after millions of elements: the reason comes at once and says what was claimed."""
+    key, _ = encode(record_type, {}, None)
+    value = start + bytes(3_000_000)
+    tracemalloc.start()
+    try:
+        outcome = decode(key, value)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert isinstance(outcome, Undecodable)
+    assert "claims 21474836" in outcome.reason
+    assert peak < 100_000

@@ -1,0 +1,247 @@
+"""Records by hand, what is no record, and what a record gives beyond its fields."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from uuid import UUID
+
+import pytest
+
+from kgtui.errors import EncodeError
+from kgtui.protocol import connect, consumer, registry
+from kgtui.protocol.records import (
+    KINDS,
+    CoordinatorRecord,
+    Fault,
+    Kind,
+    RecordType,
+    Undecodable,
+    as_json,
+    classic_members,
+    decode,
+    encode,
+)
+from tests.unit.protocol.records.records import CASES, name_of
+from tests.unit.protocol.samples import Samples
+from tests.unit.protocol.test_round_trips import with_defaults
+
+COMMIT_KEY = bytes.fromhex("0001 0007 62696c6c696e67 0006 6f7264657273 00000002")
+COMMIT_V4 = b"\0\4" + bytes(12) + b"\1" + bytes(8)
+"""Up to its tagged fields."""
+MEMBER = {
+    "memberId": "m-1",
+    "groupInstanceId": "static-1",
+    "clientId": "c-1",
+    "clientHost": "/127.0.0.1",
+    "rebalanceTimeout": 60_000,
+    "sessionTimeout": 45_000,
+    "subscription": b"",
+    "assignment": b"",
+}
+
+
+def decoded(key: bytes, value: bytes | None) -> CoordinatorRecord:
+    record = decode(key, value)
+    assert isinstance(record, CoordinatorRecord), record
+    return record
+
+
+def refused(key: bytes | None, value: bytes | None) -> Undecodable:
+    record = decode(key, value)
+    assert isinstance(record, Undecodable), record
+    return record
+
+
+# commits by hand
+
+
+@pytest.mark.parametrize(
+    ("version", "rest"),
+    [
+        (0, "0000000000000029 0000 0000018bcfe56800"),
+        (1, "0000000000000029 0000 0000018bcfe56800 0000018bcfe56801"),
+        (2, "0000000000000029 0000 0000018bcfe56800"),
+        (3, "0000000000000029 00000005 0000 0000018bcfe56800"),
+        (4, "0000000000000029 00000005 01 0000018bcfe56800 01 00 10 000102030405060708090a0b0c0d0e0f"),
+    ],
+)
+def test_a_commit_by_hand(version: int, rest: str) -> None:
+    record = decoded(COMMIT_KEY, version.to_bytes(2, "big") + bytes.fromhex(rest))
+    assert record.type is RecordType.OFFSET_COMMIT
+    assert (record.group, record.member, record.version) == ("billing", None, version)
+    assert record.key == {"group": "billing", "topic": "orders", "partition": 2}
+    assert record.value == {
+        "offset": 41,
+        "leaderEpoch": 5 if version >= 3 else -1,
+        "metadata": "",
+        "commitTimestamp": 1_700_000_000_000,
+        "expireTimestamp": 1_700_000_000_001 if version == 1 else -1,
+        "topicId": UUID("00010203-0405-0607-0809-0a0b0c0d0e0f") if version == 4 else UUID(int=0),
+    }
+
+
+def test_a_tag_of_a_newer_broker_is_skipped() -> None:
+    """Values that are flexible may grow by tagged fields without a new version (KIP-915)."""
+    record = decoded(COMMIT_KEY, COMMIT_V4 + bytes.fromhex("02 07 03 aabbcc 09 00"))
+    assert record.value is not None
+    assert record.value["topicId"] == UUID(int=0)
+
+
+def test_a_tombstone_has_its_key_and_nothing_else() -> None:
+    record = decoded(COMMIT_KEY, None)
+    assert (record.value, record.version) == (None, None)
+    assert record.key["partition"] == 2
+    assert as_json(record)["value"] is None
+
+
+def test_a_member_that_is_not_classic_by_hand() -> None:
+    """Brokers write the tagged field with null, whose mark is 0 there and 255 in a field without a tag."""
+    key = bytes.fromhex("0005 0001 67 0001 6d")
+    start = bytes.fromhex("0000 00 00 02 63 02 68 02 02 74 00 0000ea60 00")
+    record = decoded(key, start + bytes.fromhex("01 00 01 00"))
+    assert (record.group, record.member) == ("g", "m")
+    assert record.value is not None
+    assert record.value["SubscribedTopicNames"] == ["t"]
+    assert record.value["ClassicMemberMetadata"] is None
+    classic = decoded(key, start + bytes.fromhex("01 00 10 01 0000afc8 02 06 72616e6765 02 aa 00 00"))
+    assert classic.value is not None
+    assert classic.value["ClassicMemberMetadata"] == {
+        "SessionTimeoutMs": 45_000,
+        "SupportedProtocols": [{"Name": "range", "Metadata": b"\xaa"}],
+    }
+
+
+# what is no record
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "fault", "reason"),
+    [
+        (None, None, Fault.DAMAGED_KEY, "there is no key"),
+        (b"", b"", Fault.DAMAGED_KEY, "0 bytes are no key"),
+        (b"\0", None, Fault.DAMAGED_KEY, "1 bytes are no key"),
+        (b"\0\x09\0\1g", None, Fault.UNKNOWN_TYPE, "type 9 are not known"),
+        (b"\0\x12\0\1g", None, Fault.UNKNOWN_TYPE, "type 18 are not known"),
+        (b"\0\x18\0\1g", b"\0\0", Fault.UNKNOWN_TYPE, "type 24 are not known"),
+        (b"\xff\xff\0\1g", b"\0\0", Fault.UNKNOWN_TYPE, "type -1 are not known"),
+        (COMMIT_KEY[:-1], None, Fault.DAMAGED_KEY, "ends too early"),
+        (COMMIT_KEY + b"\0", None, Fault.DAMAGED_KEY, "followed by 1 bytes"),
+        (COMMIT_KEY.replace(b"orders", b"ord\xffrs"), None, Fault.DAMAGED_KEY, "not UTF-8"),
+        (COMMIT_KEY.replace(b"\0\x06o", b"\xff\xffo"), None, Fault.DAMAGED_KEY, "topic is null"),
+        (COMMIT_KEY.replace(b"\0\x06o", b"\x7f\xffo"), None, Fault.DAMAGED_KEY, "topic claims 32767"),
+        (COMMIT_KEY, b"", Fault.DAMAGED_VALUE, "0 bytes are no value"),
+        (COMMIT_KEY, b"\0", Fault.DAMAGED_VALUE, "1 bytes are no value"),
+        (COMMIT_KEY, b"\0\5" + bytes(40), Fault.UNKNOWN_VERSION, "versions 0 to 4, not 5"),
+        (COMMIT_KEY, b"\xff\xff" + bytes(40), Fault.UNKNOWN_VERSION, "versions 0 to 4, not -1"),
+        (COMMIT_KEY, b"\0\3" + bytes(21), Fault.DAMAGED_VALUE, "ends too early"),
+        (COMMIT_KEY, b"\0\3" + bytes(23), Fault.DAMAGED_VALUE, "followed by 1 bytes"),
+        (COMMIT_KEY, COMMIT_V4 + b"\x01\x00\x11" + bytes(17), Fault.DAMAGED_VALUE, "followed by 1 bytes"),
+        (COMMIT_KEY, COMMIT_V4 + b"\x01\x00\x0f" + bytes(16), Fault.DAMAGED_VALUE, "ends too early"),
+        (b"\0\0" + COMMIT_KEY[2:], b"\0\1" + bytes(26), Fault.UNKNOWN_VERSION, "versions 0 to 0, not 1"),
+    ],
+)
+def test_what_is_no_record_says_why(key: bytes | None, value: bytes | None, fault: Fault, reason: str) -> None:
+    found = refused(key, value)
+    assert found.fault is fault
+    assert reason in found.reason
+
+
+def test_the_numbers_of_what_is_no_record() -> None:
+    found = [
+        refused(b"", None),
+        refused(b"\0\x18", b"\0\7"),
+        refused(COMMIT_KEY[:5], b"\0\3"),
+        refused(COMMIT_KEY, b""),
+        refused(COMMIT_KEY, b"\0\5"),
+        refused(COMMIT_KEY, b"\0\3"),
+    ]
+    assert [(one.type, one.version) for one in found] == [
+        (None, None), (24, None), (1, None), (1, None), (1, 5), (1, 3)
+    ]  # fmt: skip
+
+
+def test_a_tombstone_of_a_damaged_key_is_no_tombstone() -> None:
+    """Else a flipped bit would delete the commit of another partition's key that never was."""
+    assert refused(COMMIT_KEY[:-2], None).fault is Fault.DAMAGED_KEY
+
+
+# round trips
+
+
+@pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
+def test_a_record_survives(kind: Kind, version: int) -> None:
+    random = Random(f"{kind.type} {version}")
+    for _ in range(25):
+        samples = Samples(random)
+        key = samples.value(kind.key.struct, 0)
+        value = samples.value(kind.value.struct, version)
+        written = encode(kind.type, key, value, version=version)
+        record = decoded(*written)
+        assert (record.type, record.key, record.version) == (kind.type, key, version)
+        assert record.value == with_defaults(kind.value.struct, value)
+        assert encode(record.type, record.key, record.value, version=record.version) == written
+        assert record.group == next(iter(key.values()))
+        json.dumps(as_json(record)).encode("ascii")
+
+
+def test_the_newest_version_is_written_unless_told() -> None:
+    for kind in KINDS.values():
+        assert decoded(*encode(kind.type, {}, {})).version == kind.value.high
+
+
+def test_what_a_version_cannot_carry_is_refused() -> None:
+    key = {"group": "g", "topic": "t", "partition": 0}
+    assert decoded(*encode(RecordType.OFFSET_COMMIT, key, {"leaderEpoch": 3}, version=0)).value is not None
+    with pytest.raises(EncodeError, match="in versions 0 to 4, not 5"):
+        encode(RecordType.OFFSET_COMMIT, key, {}, version=5)
+    with pytest.raises(EncodeError, match="Group"):
+        encode(RecordType.OFFSET_COMMIT, {"GroupId": "g"}, {})
+
+
+# the members of classic groups
+
+
+def group_of(protocol_type: str, *members: tuple[bytes, bytes]) -> CoordinatorRecord:
+    rows = [{**MEMBER, "subscription": said, "assignment": got} for said, got in members]
+    value = {"protocolType": protocol_type, "generation": 1, "protocol": "x", "leader": "m-1", "members": rows}
+    return decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, value, version=3))
+
+
+def test_members_of_a_consumer_group() -> None:
+    wants = consumer.Subscription(3, ("orders",), rack="eu-1a")
+    got = (("orders", (0, 2)),)
+    record = group_of("consumer", (consumer.encode_subscription(wants), consumer.encode_assignment(got)))
+    (member,) = classic_members(record)
+    assert (member.subscription, member.assignment) == (wants, got)
+    assert (member.member_id, member.instance_id, member.client_id) == ("m-1", "static-1", "c-1")
+    assert (member.client_host, member.rebalance_timeout_ms, member.session_timeout_ms) == (
+        "/127.0.0.1", 60_000, 45_000
+    )  # fmt: skip
+
+
+def test_workers_and_registries() -> None:
+    worker = connect.Subscription(2, "http://worker:8083/", 42)
+    tasks = connect.Assignment(2, 0, "m-1", "http://worker:8083/", 42, assigned=(("sink", (0, -1)),))
+    (member,) = classic_members(
+        group_of("connect", (connect.encode_subscription(worker), connect.encode_assignment(tasks)))
+    )
+    assert (member.subscription, member.assignment) == (worker, tasks)
+    node = registry.Identity(1, "registry-1", 8081, master_eligibility=True)
+    primary = registry.Assignment(1, 0, "m-1", node)
+    (member,) = classic_members(group_of("sr", (registry.encode_identity(node), registry.encode_assignment(primary))))
+    assert (member.subscription, member.assignment) == (node, primary)
+
+
+def test_members_that_wrote_something_else() -> None:
+    noise = (b"\xff\xfe noise", b"")
+    for protocol_type in ("consumer", "connect", "sr", "of somebody's own"):
+        members = classic_members(group_of(protocol_type, noise, noise))
+        assert [(m.subscription, m.assignment) for m in members] == [(None, None)] * 2
+        assert {(m.raw_subscription, m.raw_assignment) for m in members} == {noise}
+
+
+def test_no_other_record_has_classic_members() -> None:
+    assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
+    assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
+    assert classic_members(decoded(COMMIT_KEY, None)) == ()
