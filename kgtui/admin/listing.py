@@ -13,14 +13,14 @@ from kgtui.client.pool import Lane
 from kgtui.errors import BrokerError, UnsupportedError
 from kgtui.model.group import CLASSIC, Listing, canonical_state, canonical_type
 from kgtui.protocol.codes import lookup
-from kgtui.protocol.fast import decode_list_groups, row_decoder, split_list_groups
+from kgtui.protocol.fast import ListGroupsRows, decode_list_groups, row_decoder, split_rows
 from kgtui.protocol.messages import CONSUMER_GROUP_DESCRIBE, LIST_GROUPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from kgtui.client.pool import Pool, Reply
-    from kgtui.protocol.fast import GroupRow, ListGroupsFrame
+    from kgtui.protocol.fast import GroupRow
 
 T = TypeVar("T")
 
@@ -28,6 +28,11 @@ STATES_FROM = 4  # ListGroups version that lists states (KIP-518, Kafka 2.6)
 TYPES_FROM = 5  # ListGroups version that lists types (KIP-848, Kafka 3.8)
 SLICE = 1000  # rows decoded before other work may run
 PAUSE = 0.002  # seconds between slices: sleep(0) bounds the stall but not the latency of a key
+_TOGETHER = 10  # rows kept together
+_PATIENCE = 16  # of them in a row that are looked for in vain before the order counts as another one
+
+_Rows = tuple[bytes, int]
+"""Rows of a list as the broker wrote them, one after the other, and how many they are."""
 
 
 def raise_for(code: int, node: int) -> None:
@@ -127,7 +132,10 @@ class Lister:
 
 
 class KafkaListingFeed:
-    """The list of one broker, again and again; keeps the raw rows, so that a poll decodes only what changed.
+    """The list of one broker, again and again; keeps the raw rows, so that a poll reads only what changed.
+
+    They are kept a few together and in the broker's order, which hardly ever changes: most of an answer is passed
+    over by comparing bytes, and is never split into rows.
 
     Args:
         lister: sends the requests.
@@ -139,8 +147,8 @@ class KafkaListingFeed:
         self._lister = lister
         self._node = node
         self._learn = learn
-        self._rows: set[bytes] = set()
-        self._seen: tuple[int, int] | None = None  # version and hash of the last answer without its throttle time
+        self._known: list[_Rows] = []
+        self._version = -1
         self._intern: Interner | None = None
 
     async def poll(self, *, timeout: float = 30.0) -> ListingDelta:
@@ -148,56 +156,76 @@ class KafkaListingFeed:
         deadline, started = Deadline(timeout), time.perf_counter()
         if self._intern is None:
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
-        reply = await self._lister.request(self._node, deadline, Lane.BULK, self._split)
-        fingerprint, frame = reply.value
-        version = reply.version
-        if frame is None:
-            return ListingDelta({}, (), len(self._rows), _since(started), version >= STATES_FROM)
-        raise_for(frame.error_code, self._node)
-        if self._seen is not None and self._seen[0] != version:
+        reply = await self._lister.request(self._node, deadline, Lane.BULK, ListGroupsRows)
+        rows = reply.value
+        raise_for(rows.error_code, self._node)
+        total = rows.left
+        if self._version not in (-1, rows.version):
             # The broker was upgraded or rolled back: its rows have another shape now.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
-            updated, removed, rows = await self._restart(version, frame.rows)
-        else:
-            updated, removed, rows = await self._differences(version, frame.rows)
-        self._rows, self._seen = rows, (version, fingerprint)
-        delta = ListingDelta(updated, removed, len(frame.rows), _since(started), version >= STATES_FROM)
+        updated, removed, known = await self._differences(rows, self._intern)
+        self._known, self._version = known, rows.version
+        delta = ListingDelta(updated, removed, total, _since(started), rows.version >= STATES_FROM)
         self._learn(delta, self._node)
         return delta
 
-    def _split(self, version: int, body: bytes) -> tuple[int, ListGroupsFrame | None]:
-        """The rows of an answer, or None if it is the same as the last one."""
-        fingerprint = hash(memoryview(body)[4 if version >= 1 else 0 :])
-        if self._seen == (version, fingerprint):
-            return fingerprint, None
-        return fingerprint, split_list_groups(version, body)
-
     async def _differences(
-        self, version: int, rows: Sequence[bytes]
-    ) -> tuple[dict[str, Listing], list[str], set[bytes]]:
+        self, rows: ListGroupsRows, intern: Interner
+    ) -> tuple[dict[str, Listing], list[str], list[_Rows]]:
         """Decode what is new and what is gone, in slices that leave room for keys."""
-        assert self._intern is not None  # noqa: S101 - set by poll
-        decode, intern, old = row_decoder(version), self._intern, self._rows
-        now: set[bytes] = set()
+        version, decode = rows.version, row_decoder(rows.version)
+        comparable = version == self._version
+        known, some, lost = _passed_over(self._known, rows) if comparable else ([], [], self._known)
+        gone = {raw for data, number in lost for raw in split_rows(self._version, data, number)}
         updated: dict[str, Listing] = {}
-        for start in range(0, len(rows), SLICE):
-            some = set(rows[start : start + SLICE])
-            now |= some
-            for raw in some - old:
-                row = decode(raw)
-                updated[row.group_id] = intern(row, version)
-            if start + SLICE < len(rows):
-                await asyncio.sleep(PAUSE)
-        removed = [group for raw in old - now if (group := decode(raw).group_id) not in updated]
-        return updated, removed, now
+        while True:
+            for raw in some:
+                if comparable and raw in gone:  # it stands elsewhere now
+                    gone.remove(raw)
+                else:
+                    row = decode(raw)
+                    updated[row.group_id] = intern(row, version)
+            some = rows.take(SLICE)
+            if not some:
+                break
+            known += _together(some)
+            await asyncio.sleep(PAUSE)
+        before = row_decoder(self._version) if gone else decode
+        return updated, [group for raw in gone if (group := before(raw).group_id) not in updated], known
 
-    async def _restart(self, version: int, rows: Sequence[bytes]) -> tuple[dict[str, Listing], list[str], set[bytes]]:
-        """As `_differences`, when the rows before were written in another version and cannot be compared."""
-        assert self._seen is not None  # noqa: S101 - the caller looked
-        before = {row_decoder(self._seen[0])(raw).group_id for raw in self._rows}
-        self._rows = set()
-        updated, _, now = await self._differences(version, rows)
-        return updated, [group for group in before if group not in updated], now
+
+def _passed_over(known: Sequence[_Rows], rows: ListGroupsRows) -> tuple[list[_Rows], list[bytes], Sequence[_Rows]]:
+    """Pass over what is known, as long as it comes in the same order.
+
+    Returns:
+        What was passed, as it is known from now on; the rows in it that are new; those known before that are not in it.
+    """
+    now: list[_Rows] = []
+    new: list[bytes] = []
+    lost: list[_Rows] = []
+    waiting = 0  # the first of `known` that has not come yet
+    for index, (data, number) in enumerate(known):
+        before = rows.pass_over(data, number)
+        if before is None:
+            if index - waiting >= _PATIENCE:
+                break
+            continue
+        if before:
+            new += before
+            now += _together(before)
+        if waiting < index:
+            lost += known[waiting:index]
+        now.append(known[index])
+        waiting = index + 1
+    return now, new, [*lost, *known[waiting:]]
+
+
+def _together(rows: Sequence[bytes]) -> Iterator[_Rows]:
+    """Rows in parts of about `_TOGETHER`, never much fewer: small ones would become more with every new group."""
+    parts = max(len(rows) // _TOGETHER, 1)
+    for part in range(parts):
+        some = rows[len(rows) * part // parts : len(rows) * (part + 1) // parts]
+        yield b"".join(some), len(some)
 
 
 def _since(started: float) -> float:

@@ -15,8 +15,11 @@ from kgtui.errors import UsageError
 from kgtui.output import listing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kgtui.admin.base import GroupAdmin
     from kgtui.commands.gather import Gathered
+    from kgtui.model.answer import Fault
     from kgtui.model.query import Query
 
 FORMATS = ("table", "json", "csv", "wide")
@@ -100,7 +103,7 @@ def _notes(query: Query | None, gathered: Gathered) -> None:
     answered, brokers = gathered.coverage.brokers
     if answered < brokers:
         say(f"partial: {answered} of {brokers} brokers answered")
-    for fault in summed_up(gathered):
+    for fault in summed_up(gathered.faults):
         say(fault)
     searched, every = gathered.searched
     if query is not None and searched < every:
@@ -111,11 +114,11 @@ def _notes(query: Query | None, gathered: Gathered) -> None:
         say(f"the filter could look at {searched} of {every} groups{why}")
 
 
-def summed_up(gathered: Gathered) -> list[str]:
+def summed_up(faults: Iterable[Fault]) -> list[str]:
     """Faults as sentences; many of one kind in one, with the first group named."""
     kinds: dict[tuple[str, int | None], list[str]] = {}
     sentences: dict[tuple[str, int | None], str] = {}
-    for fault in gathered.faults:
+    for fault in faults:
         key = (fault.name, None if fault.group is not None else fault.broker)
         kinds.setdefault(key, []).append(fault.group or "")
         where = f"group {fault.group}" if fault.group is not None else f"broker {fault.broker}"

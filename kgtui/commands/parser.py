@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("kgtui.commands.demo", "the UI on a simulated cluster that kgtui brings along"),
     "ls": ("kgtui.commands.ls", "every group that matches a filter"),
     "show": ("kgtui.commands.show", "one group, or a few, in full"),
+    "check": ("kgtui.commands.check", "watch groups for a while and say how they do, as an exit code too"),
     "delete": ("kgtui.commands.delete", "delete groups that are Empty, after a backup of their offsets"),
     "backups": ("kgtui.commands.backups", "backups made before deletions"),
     "audit": ("kgtui.commands.audit", "what was done, by whom, with which outcome"),

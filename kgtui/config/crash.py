@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import platform
 import time
 import traceback
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 import kgtui
@@ -20,6 +18,9 @@ _LIBRARIES = ("textual", "rich", "aiokafka", "msgspec")
 
 def report_of(error: BaseException, command: str) -> str:
     """Versions, the command without its values, and the stack with its source lines but no local variables."""
+    import platform
+    from importlib import metadata
+
     lines = [
         f"kgtui {kgtui.__version__}, Python {platform.python_version()}, {platform.platform()}",
         ", ".join(f"{name} {metadata.version(name)}" for name in _LIBRARIES),

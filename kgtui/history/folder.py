@@ -9,10 +9,13 @@ import json
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
 from kgtui.history.schemas import LAYER, VERSION
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MARKER = "lake.json"
 LOCK = "recorder.lock"
@@ -57,7 +60,7 @@ class LakeFolder:
         """
         if self.path.is_dir() and not (self.path / MARKER).exists() and self._others():
             raise LakeError(f"{self.path} is not empty and no lake (it has no {MARKER}); name an empty or a new folder")
-        if self.path.exists() and not self.path.is_dir() or (self.path / MARKER).exists():
+        if (self.path.exists() and not self.path.is_dir()) or (self.path / MARKER).exists():
             self.check()
             return
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)

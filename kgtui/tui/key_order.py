@@ -13,18 +13,24 @@ import contextlib
 from collections import deque
 from typing import TYPE_CHECKING
 
+from textual import events
+from textual.widgets import Input
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from textual import events
     from textual.app import App
     from textual.message_pump import MessagePump
+    from textual.widget import Widget
 
 ROUNDS = 3
 """Walks from the widget to the app: the key, the message that it caused, and what that one caused."""
 
 PATIENCE = 0.3
 """Seconds after which the next key does not wait any longer: a widget may be busy, and keys must not die with it."""
+
+STAYING = frozenset({"up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete"})
+"""Keys that leave the focus where it is: the next one needs not wait, however many come."""
 
 
 class KeyOrder:
@@ -50,8 +56,10 @@ class KeyOrder:
             self._held.append(event)
 
     async def _send(self, event: events.Event) -> None:
-        way: list[MessagePump] = [*(self._app.focused or self._app.screen).ancestors_with_self]
-        self._under_way = asyncio.create_task(self._arrive(way))
+        focused = self._app.focused
+        way: list[MessagePump] = [*(focused or self._app.screen).ancestors_with_self]
+        waits = bool(self._held) or _may_move_focus(event, focused)
+        self._under_way = asyncio.create_task(self._arrive(way)) if waits else None
         await self._deliver(event)
 
     async def _arrive(self, way: list[MessagePump]) -> None:
@@ -62,6 +70,14 @@ class KeyOrder:
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._under_way = None
+
+
+def _may_move_focus(event: events.Event, focused: Widget | None) -> bool:
+    if not isinstance(event, events.Key):
+        return False
+    if isinstance(focused, Input):
+        return not event.is_printable and event.key not in STAYING
+    return event.key not in STAYING
 
 
 async def _walked(way: list[MessagePump]) -> None:

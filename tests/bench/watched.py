@@ -94,11 +94,11 @@ class Watched:
             choice(tree)
 
         def laid(tree: GroupTree, hold: Any) -> None:
+            laid_out(tree, hold)
             if self._chosen:
                 self._chosen = False
                 self.count += 1
                 tree.refresh_line(tree.view.row)
-            laid_out(tree, hold)
 
         _replace(GroupTree, "move_to", move_to)
         _replace(GroupTree, "_open_node", open_node)

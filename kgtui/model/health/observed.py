@@ -7,13 +7,14 @@ last commit. What that cannot show is left out or left open:
   commits themselves tell.
 - The first offset read was committed at some time before. STOP therefore asks that the offset has stood still for as
   long as a full window of commits takes: at the pace seen, or else at `Watching.commit_interval`.
-- WARN asks for `Watching.enough` commits whose lag is known. As in Burrow the lag of a commit is counted from the log
-  end known before it, which is refreshed every `Options.offset_refresh`: a group is not blamed for records that
-  came in after it read.
+- WARN asks for `Watching.enough` commits whose lag is known. Burrow counts the lag of a commit from a log end that is up
+  to `Options.offset_refresh` old; here it is always that old. So a group is not blamed for records that came in while
+  it worked, and lags are comparable from commit to commit however often the group commits.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -72,28 +73,56 @@ class Observed:
 
 def observe(samples: Iterable[Sample], options: Options) -> Observed:
     """The observed window of one partition, from its reads, oldest first."""
-    ring = CommitRing(options)
-    position = newest_end = refreshed = first_move = None
+    ring, ends = CommitRing(options), _LogEnds(options)
+    position = first_move = None
     now = last_move = moves = 0
     for sample in samples:
-        if sample.position is not None:
-            now = sample.at
-            if sample.position != position:
-                ring.commit(sample.position, sample.at)
-                if position is not None:
-                    moves, last_move = moves + 1, sample.at
-                    first_move = sample.at if first_move is None else first_move
-                position = sample.position
-        newest_end = sample.log_end
-        if newest_end is not None and (
-            refreshed is None or sample.at - refreshed >= options.offset_refresh * 1000 * _EARLY
-        ):
-            ring.log_end(newest_end)
-            refreshed = sample.at
+        ends.add(sample.at, sample.log_end)
+        if sample.position is None:
+            continue
+        now = sample.at
+        if sample.position != position:
+            if (refreshed := ends.before(sample.at)) is not None:
+                ring.log_end(refreshed)
+            ring.commit(sample.position, sample.at)
+            if position is not None:
+                moves, last_move = moves + 1, sample.at
+                first_move = sample.at if first_move is None else first_move
+            position = sample.position
     pace = (last_move - first_move) / (moves - 1) if first_move is not None and moves > 1 else None
-    window = ring.window(newest_end)
+    commits = ring.window().commits
     # Without the newest log end there is no current lag: an older one would make it look smaller than it is.
-    return Observed(Window(window.commits, window.log_ends if newest_end is not None else ()), now, moves, pace)
+    return Observed(Window(commits, ends.kept() if ends.newest is not None else ()), now, moves, pace)
+
+
+class _LogEnds:
+    """Log ends as Burrow keeps them, one every `offset_refresh`, from reads that may come more often."""
+
+    def __init__(self, options: Options) -> None:
+        self._every = options.offset_refresh * 1000 * _EARLY
+        self._kept: deque[tuple[int, int]] = deque(maxlen=options.intervals)
+        self._known: deque[tuple[int, int]] = deque()
+        self._old: int | None = None
+        self.newest: int | None = None
+
+    def add(self, at: int, log_end: int | None) -> None:
+        """Take what was read at `at`, in milliseconds; None when it could not be read."""
+        self.newest = log_end
+        if log_end is None:
+            return
+        self._known.append((at, log_end))
+        if not self._kept or at - self._kept[-1][0] >= self._every:
+            self._kept.append((at, log_end))
+
+    def before(self, at: int) -> int | None:
+        """The newest log end that was `offset_refresh` old at that time; None when none was."""
+        while self._known and at - self._known[0][0] >= self._every:
+            self._old = self._known.popleft()[1]
+        return self._old
+
+    def kept(self) -> tuple[int, ...]:
+        """Those kept and the newest, oldest first."""
+        return (*(end for _, end in self._kept), *(() if self.newest is None else (self.newest,)))
 
 
 def judge_observed(

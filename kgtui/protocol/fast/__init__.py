@@ -11,9 +11,11 @@ from __future__ import annotations
 from kgtui.protocol.fast.list_groups import (
     GroupRow,
     ListGroupsFrame,
+    ListGroupsRows,
     decode_list_groups,
     row_decoder,
     split_list_groups,
+    split_rows,
 )
 from kgtui.protocol.fast.list_offsets import ListOffsetsAnswer, OffsetRow, decode_list_offsets
 from kgtui.protocol.fast.offset_fetch import CommitRow, OffsetFetchAnswer, decode_offset_fetch
@@ -22,6 +24,7 @@ __all__ = [
     "CommitRow",
     "GroupRow",
     "ListGroupsFrame",
+    "ListGroupsRows",
     "ListOffsetsAnswer",
     "OffsetFetchAnswer",
     "OffsetRow",
@@ -30,4 +33,5 @@ __all__ = [
     "decode_offset_fetch",
     "row_decoder",
     "split_list_groups",
+    "split_rows",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from struct import error
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,7 @@ _BEYOND = 1 << 62
 # beyond the frame, where the next look raises IndexError and the row is read the long way.
 _STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
+_NEAR = 16_384  # bytes within which rows that are known are looked for
 
 _Tail = tuple[str, str, str]
 
@@ -48,24 +50,85 @@ def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame
     """
     what = checked(LIST_GROUPS, version)
     data = as_bytes(body)
-    flexible = version >= _FLEXIBLE
-    strings = _strings(version)
     try:
-        pos, throttle = 0, 0
-        if version >= 1:
-            (throttle,) = INT32(data, 0)
-            pos = 4
-        (code,) = INT16(data, pos)
-        least = strings + 1 if flexible else strings * 2
-        number, pos = count(what, "Groups", data, pos + 2, least, flexible=flexible)
-        if flexible:
-            rows, pos = _split_flexible(what, data, pos, number, strings)
+        throttle, code, number, pos = _head(what, version, data)
+        if version >= _FLEXIBLE:
+            rows, pos = _split_flexible(what, data, pos, number, strings=_strings(version))
             skip_tags(data, pos)
         else:
-            rows = _split(what, data, pos, number, strings)
+            rows, _ = _split(what, data, pos, number, strings=_strings(version))
     except (IndexError, error):
         raise truncated(what, len(data)) from None
     return ListGroupsFrame(throttle, code, rows)
+
+
+class ListGroupsRows:
+    """The rows of an answer, split off a few at a time, or passed over where they are known already.
+
+    Raises DecodeError, as all its methods do.
+
+    Attributes:
+        version: of the answer.
+        error_code: of the whole answer.
+        left: rows that have not been taken yet.
+    """
+
+    __slots__ = ("_data", "_pos", "_split", "error_code", "left", "version")
+
+    def __init__(self, version: int, body: bytes | memoryview) -> None:
+        what = checked(LIST_GROUPS, version)
+        self.version = version
+        self._data = data = as_bytes(body)
+        self._split = partial(_split_flexible if version >= _FLEXIBLE else _split, what, data, strings=_strings(version))
+        try:
+            _, self.error_code, self.left, self._pos = _head(what, version, data)
+        except (IndexError, error):
+            raise truncated(what, len(data)) from None
+
+    def take(self, most: int) -> list[bytes]:
+        """Split off the next rows, at most so many; none when none is left."""
+        return self._take(min(most, self.left), _BEYOND)
+
+    def pass_over(self, known: bytes, number: int) -> list[bytes] | None:
+        """Go behind some rows whose bytes are known, if they come soon.
+
+        Args:
+            known: rows as they stood in an answer of the same version.
+            number: how many rows they are.
+
+        Returns:
+            The rows before them, nearly always none; None if they are not near, and nothing has been taken then.
+        """
+        if number > self.left:
+            return None
+        if self._data.startswith(known, self._pos):
+            before: list[bytes] = []
+        else:
+            at = self._data.find(known, self._pos, self._pos + len(known) + _NEAR)
+            if at < 0:
+                return None
+            start, left = self._pos, self.left
+            before = self._take(left - number, at)
+            if self._pos != at:  # they stand inside of a row, as when a group is named so
+                self._pos, self.left = start, left
+                return None
+        self._pos += len(known)
+        self.left -= number
+        return before
+
+    def _take(self, most: int, stop: int) -> list[bytes]:
+        try:
+            rows, self._pos = self._split(self._pos, most, stop=stop)
+        except (IndexError, error):
+            raise truncated(checked(LIST_GROUPS, self.version), len(self._data)) from None
+        self.left -= len(rows)
+        return rows
+
+
+def split_rows(version: int, data: bytes, number: int) -> list[bytes]:
+    """Split rows that stand one after the other, as `ListGroupsRows.pass_over` takes them."""
+    split = _split_flexible if version >= _FLEXIBLE else _split
+    return split(checked(LIST_GROUPS, version), data, 0, number, strings=_strings(version))[0]
 
 
 def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
@@ -120,11 +183,26 @@ def _strings(version: int) -> int:
     return 2 + (version >= 4) + (version >= 5)
 
 
-def _split_flexible(what: str, data: bytes, pos: int, number: int, strings: int) -> tuple[list[bytes], int]:
+def _head(what: str, version: int, data: bytes) -> tuple[int, int, int, int]:
+    """Throttle time in ms, error code, number of rows, where they start."""
+    pos, throttle = 0, 0
+    if version >= 1:
+        (throttle,) = INT32(data, 0)
+        pos = 4
+    (code,) = INT16(data, pos)
+    flexible, strings = version >= _FLEXIBLE, _strings(version)
+    number, pos = count(what, "Groups", data, pos + 2, strings + 1 if flexible else strings * 2, flexible=flexible)
+    return throttle, code, number, pos
+
+
+def _split_flexible(
+    what: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
+) -> tuple[list[bytes], int]:
+    """At most `number` rows, those that start before `stop`; and where the next one starts."""
     rows: list[bytes] = []
     add, step = rows.append, _STEP
     third, fourth = strings > 2, strings > 3
-    while len(rows) < number:
+    while len(rows) < number and pos < stop:
         start = pos
         try:
             for _ in range(number - len(rows)):
@@ -139,6 +217,8 @@ def _split_flexible(what: str, data: bytes, pos: int, number: int, strings: int)
                     break
                 pos += 1
                 add(data[start:pos])
+                if pos >= stop:
+                    return rows, pos
             else:
                 break
         except IndexError:
@@ -154,10 +234,15 @@ def _end_of_row(what: str, data: bytes, pos: int, strings: int) -> int:
     return skip_tags(data, pos)
 
 
-def _split(what: str, data: bytes, pos: int, number: int, strings: int) -> list[bytes]:
+def _split(
+    what: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
+) -> tuple[list[bytes], int]:
+    """As `_split_flexible`, for versions whose strings have a length of two bytes."""
     rows: list[bytes] = []
     end = len(data)
     for _ in range(number):
+        if pos >= stop:
+            break
         start = pos
         for field in _FIELDS[:strings]:
             (length,) = INT16(data, pos)
@@ -167,7 +252,7 @@ def _split(what: str, data: bytes, pos: int, number: int, strings: int) -> list[
         if pos > end:
             raise too_long(what, "Groups", number, start)
         rows.append(data[start:pos])
-    return rows
+    return rows, pos
 
 
 def _read_tail(what: str, row: bytes, pos: int, version: int) -> _Tail:

@@ -1,36 +1,61 @@
 """The panes: views of one group, each a widget with `show(snapshot, group)`. `PANES` names them in their order.
 
-Imports `model` and the UI's own text; nothing here asks a cluster.
+Imports `model` and the UI's own text; nothing here asks a cluster. A pane's module is loaded when the pane is wanted:
+the first frame of the screen does not wait for those behind the one in front.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kgtui.tui.panes.assignments import AssignmentsPane
-from kgtui.tui.panes.base import Pane
-from kgtui.tui.panes.config import ConfigPane
-from kgtui.tui.panes.members import MembersPane
-from kgtui.tui.panes.offsets import OffsetsPane
-from kgtui.tui.panes.overview import OverviewPane
+if TYPE_CHECKING:
+    from kgtui.tui.panes.assignments import AssignmentsPane
+    from kgtui.tui.panes.base import Pane
+    from kgtui.tui.panes.config import ConfigPane
+    from kgtui.tui.panes.members import MembersPane
+    from kgtui.tui.panes.offsets import OffsetsPane
+    from kgtui.tui.panes.overview import OverviewPane
 
 __all__ = ["PANES", "AssignmentsPane", "ConfigPane", "MembersPane", "OffsetsPane", "OverviewPane", "Pane", "PaneEntry"]
 
+_MODULES = {
+    "Pane": "base",
+    "OverviewPane": "overview",
+    "MembersPane": "members",
+    "AssignmentsPane": "assignments",
+    "OffsetsPane": "offsets",
+    "ConfigPane": "config",
+}
+"""Where the widgets are."""
+
 
 class PaneEntry(NamedTuple):
-    """One pane: its id, the key that opens it, its title, its widget."""
+    """One pane: its id, the key that opens it, its title, the name of its widget."""
 
     id: str
     key: str
     title: str
-    widget: type[Pane]
+    name: str
+
+    @property
+    def widget(self) -> type[Pane]:
+        """The widget's class; loads it."""
+        found: type[Pane] = __getattr__(self.name)
+        return found
 
 
 PANES: tuple[PaneEntry, ...] = (
-    PaneEntry("overview", "1", "Overview", OverviewPane),
-    PaneEntry("members", "2", "Members", MembersPane),
-    PaneEntry("assignments", "3", "Assignments", AssignmentsPane),
-    PaneEntry("offsets", "4", "Offsets", OffsetsPane),
-    PaneEntry("config", "6", "Config", ConfigPane),
+    PaneEntry("overview", "1", "Overview", "OverviewPane"),
+    PaneEntry("members", "2", "Members", "MembersPane"),
+    PaneEntry("assignments", "3", "Assignments", "AssignmentsPane"),
+    PaneEntry("offsets", "4", "Offsets", "OffsetsPane"),
+    PaneEntry("config", "6", "Config", "ConfigPane"),
 )
 """5 is left for History."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

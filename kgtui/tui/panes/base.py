@@ -11,7 +11,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from kgtui.tui.panes.cells import shown, wrap
-from kgtui.tui.panes.notices import notices
+from kgtui.tui.panes.notices import awaited, notices
+from kgtui.tui.panes.table import LineTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,6 +82,8 @@ class Pane(Vertical):
         super().__init__(id=id, classes=classes)
         self.snapshot: Snapshot | None = None
         self.group: str | None = None
+        self.awaited = ""
+        """What the pane says while its reading has not come yet."""
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
         self.command_config: str | None = None
@@ -143,9 +146,13 @@ class Pane(Vertical):
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
             self._say([])
+            self.awaited = ""
             self.clear()
             return
-        self._say(notices(self.snapshot, self.group, self.readings, self.what, faults_below=self.tells_faults))
+        self._say(notices(self.snapshot, self.group, self.readings, faults_below=self.tells_faults))
+        self.awaited = awaited(self.snapshot, self.group, self.readings, self.what)
+        for table in self.query(LineTable):
+            table.set_placeholder(self.awaited)
         basis = self.basis(self.snapshot, self.group)
         self._fresh = self._fresh or fresh
         if not self._fresh and self._drawn is not None and _same(self._drawn, basis):

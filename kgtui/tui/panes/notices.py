@@ -18,13 +18,12 @@ Line = tuple[Cell, ...]
 
 
 def notices(
-    snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], what: str, *, faults_below: bool = False
+    snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], *, faults_below: bool = False
 ) -> list[Line]:
     """Lines to show above a reading of `group`; none when it is there and fresh.
 
     Args:
         readings: the mapping of the snapshot that the pane draws from.
-        what: names the reading, such as `members`.
         faults_below: the pane tells the faults itself, so only the reading's age is said here.
     """
     lines: list[Line] = []
@@ -35,9 +34,14 @@ def notices(
     fault = fault or _fault_of(snapshot, group)
     if fault is not None:
         lines += _aged(reading) if faults_below else _explained(fault, reading)
-    elif reading is None and group in snapshot.groups:
-        lines.append((Cell(f"reading {what}{text.marks().ellipsis}", MUTED),))
     return lines
+
+
+def awaited(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], what: str) -> str:
+    """What is said in the place of a reading that has not come yet; empty when it is there, or cannot come."""
+    if group in readings or group not in snapshot.groups or _fault_of(snapshot, group) is not None:
+        return ""
+    return f"reading {what}{text.marks().ellipsis}"
 
 
 def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:

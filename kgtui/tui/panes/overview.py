@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.containers import VerticalScroll
-from textual.widgets import Static
-
-from kgtui.tui.panes.base import Notice, Pane, ink
+from kgtui.tui.panes.base import Notice, Pane
 from kgtui.tui.panes.cells import ACCENT, MUTED, Cell, wrap
+from kgtui.tui.panes.lines import TextLines
 from kgtui.tui.panes.overview_fields import sections
 from kgtui.tui.panes.standing_fields import standing_of
 
@@ -44,11 +42,6 @@ def lay_out(parts: list[Section], width: int) -> list[tuple[Cell, ...]]:
 class OverviewPane(Pane):
     """Type, state, coordinator, epochs, members, lag, permissions, faults, and the same in Kafka's own words."""
 
-    DEFAULT_CSS = """
-    OverviewPane VerticalScroll { height: 1fr; scrollbar-size-vertical: 1; }
-    OverviewPane Static#fields { height: auto; }
-    """
-
     reads: ClassVar[str] = "details"
     what: ClassVar[str] = "the description"
     tool: ClassVar[View] = "state"
@@ -56,16 +49,19 @@ class OverviewPane(Pane):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
-        self._lines: list[tuple[Cell, ...]] = []
         self._summed: tuple[GroupOffsets | None, Standing | None] = (None, None)
 
     def compose(self) -> ComposeResult:
         yield Notice()
-        with VerticalScroll(id="overview-scroll"):
-            yield Static(id="fields")
+        yield TextLines(id="fields")
+
+    @property
+    def text(self) -> TextLines:
+        """The lines of the pane."""
+        return self.query_one("#fields", TextLines)
 
     def focus_target(self) -> Widget:
-        return self.query_one("#overview-scroll")
+        return self.text
 
     def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         # Ages grow with every snapshot.
@@ -90,27 +86,17 @@ class OverviewPane(Pane):
     def _write(self, *, fresh: bool) -> None:
         if self.snapshot is None or self.group is None:
             return
-        scroll = self.query_one("#overview-scroll")
-        width = max(20, scroll.size.width - 2)
         parts = sections(
             self.snapshot, self.group, self._summed[1], command_config=self.command_config, series=self.series
         )
-        lines = lay_out(parts, width)
-        # As tall as its window at least: then the next group, a few lines longer or shorter, needs no layout.
-        lines += [()] * (scroll.size.height - len(lines))
-        if fresh or lines != self._lines:
-            # Ages change with every snapshot; a layout each time would draw the whole screen again.
-            taller = len(lines) != len(self._lines)
-            self._lines = lines
-            self.query_one("#fields", Static).update(ink(lines), layout=taller)
-        if fresh:
-            scroll.scroll_home(animate=False)
+        lines = lay_out(parts, max(20, self.text.columns - 1))
+        if self.awaited:
+            lines.append((Cell(self.awaited, MUTED),))
+        self.text.set_lines(lines, fresh=fresh)
 
     def clear(self) -> None:
         self._summed = (None, None)
-        if self._lines:
-            self._lines = []
-            self.query_one("#fields", Static).update("")
+        self.text.set_lines(())
 
     def on_resize(self) -> None:
         # A layout asked for while this one is under way would be lost.

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from rich.segment import Segment
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kgtui.tui.panes.cells import ROLES
+from kgtui.tui.panes.cells import MUTED, ROLES
 from kgtui.tui.panes.columns import Column, arrange, column_at, measure
 from kgtui.tui.panes.strips import heading, line
+from kgtui.tui.widgets.scrolled import Scrolled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 RowT = TypeVar("RowT")
 
 
-class LineTable(ScrollView, Generic[RowT], can_focus=True):
+class LineTable(Scrolled, Generic[RowT], can_focus=True):
     """Rows under a fixed heading, with a cursor."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"table--heading", "table--sorted", "table--cursor", "table--odd"} | {
@@ -65,9 +66,6 @@ class LineTable(ScrollView, Generic[RowT], can_focus=True):
         height: 1fr;
         background: $surface;
         color: $foreground;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-size-vertical: 1;
         & > .table--heading { color: $kg-muted; text-style: bold; }
         & > .table--sorted { color: $kg-accent; text-style: bold underline; }
         & > .table--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
@@ -126,6 +124,7 @@ class LineTable(ScrollView, Generic[RowT], can_focus=True):
         self._rows: Sequence[RowT] = ()
         self._wanted: dict[str, int] = {}
         self._arranged: list[tuple[Column[RowT], int]] = []
+        self._placeholder = ""
         self.sorted_by: tuple[str, bool] | None = None
 
     @property
@@ -147,6 +146,13 @@ class LineTable(ScrollView, Generic[RowT], can_focus=True):
     def shown(self) -> tuple[str, ...]:
         """Ids of the columns that have room."""
         return tuple(column.id for column, _ in self._arranged)
+
+    def set_placeholder(self, words: str) -> None:
+        """Say this, harmless words of ours, in the place of rows while there are none."""
+        if words != self._placeholder:
+            self._placeholder = words
+            if not self._rows:
+                self.refresh()
 
     def set_sorted(self, column: str, *, descending: bool) -> None:
         """Mark the column that the rows are sorted by."""
@@ -172,8 +178,7 @@ class LineTable(ScrollView, Generic[RowT], can_focus=True):
             return
         self._rows = rows
         target = 0 if fresh else self._find(old, at)
-        if len(rows) != len(old) or not self.virtual_size:
-            self._resize()
+        self.set_height(len(rows) + 1)
         top = self.scroll_offset.y
         in_sight = top <= at < top + self._lines
         if fresh:
@@ -222,9 +227,6 @@ class LineTable(ScrollView, Generic[RowT], can_focus=True):
             if was != now:
                 self.refresh_row(index)
 
-    def _resize(self) -> None:
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows) + 1)
-
     def _arrange(self) -> None:
         for column in self._columns:
             wanted = measure(column, self._rows)
@@ -233,7 +235,6 @@ class LineTable(ScrollView, Generic[RowT], can_focus=True):
 
     def on_resize(self) -> None:
         self._arrange()
-        self._resize()
         self.refresh()
 
     def watch_cursor(self, old: int, new: int) -> None:
@@ -285,18 +286,21 @@ class LineTable(ScrollView, Generic[RowT], can_focus=True):
         """The heading for line 0, else the row that is scrolled to there."""
         width = self.size.width
         index = y - 1 + self.scroll_offset.y
+        if not self._rows and y == 0 and self._placeholder:
+            muted = self.base + self._ink(MUTED)
+            return Strip([Segment(self._placeholder, muted)]).adjust_cell_length(width, self.base)
         if not self._rows or index >= len(self._rows):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.base)
         if y == 0:
             styles = self.get_component_rich_style("table--heading"), self.get_component_rich_style("table--sorted")
-            return heading(self._arranged, self.sorted_by, *styles).adjust_cell_length(width, self.rich_style)
-        base = self._base(index)
+            return heading(self._arranged, self.sorted_by, *styles).adjust_cell_length(width, self.base)
+        base = self._row_base(index)
         ink = None if index == self.cursor and self.has_focus else self._ink
         return line(self._arranged, self._rows[index], base, ink).adjust_cell_length(width, base)
 
-    def _base(self, index: int) -> Style:
+    def _row_base(self, index: int) -> Style:
         if index != self.cursor:
-            return self.rich_style
+            return self.base
         return self.get_component_rich_style("table--cursor" if self.has_focus else "table--odd")
 
     def _ink(self, role: str) -> Style:

@@ -62,7 +62,8 @@ class MainScreen(Screen[None]):
     """
 
     def __init__(self, session: Session, watch: Watch) -> None:
-        super().__init__()
+        # What the first snapshot and the first size would make of it: each change of a class styles every widget anew.
+        super().__init__(classes="" if watch.snapshot.groups else "-bare")
         self.session = session
         self.watched = watch
         self.snapshot = watch.snapshot
@@ -121,7 +122,11 @@ class MainScreen(Screen[None]):
 
     @on(SnapshotArrived)
     def _snapshot_arrived(self, message: SnapshotArrived) -> None:
+        first = not self.snapshot.groups and bool(message.snapshot.groups)
         self.show(message.snapshot)
+        if first:
+            # Once the groups are on the screen: nobody waits for the panes behind.
+            self.call_after_refresh(self.detail.fill)
 
     def show(self, snapshot: Snapshot) -> None:
         """Show a newer snapshot everywhere; nothing moves."""
@@ -248,7 +253,7 @@ class MainScreen(Screen[None]):
             return
         self.add_class("-pane")
         self.detail.show(self.snapshot, self.group)
-        self.detail.pane.focus_target().focus()
+        self.detail.enter()
         self.want_configs()
 
     def leave_panes(self) -> None:

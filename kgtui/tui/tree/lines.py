@@ -6,25 +6,28 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual.widget import Widget
 
 from kgtui.tui.tree import draw
 from kgtui.tui.tree.view import TreeView
+from kgtui.tui.widgets.scrolled import Scrolled
 
 if TYPE_CHECKING:
+    from textual import events
+
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.tree.layout import Place
+
+_STRIPS = 400
+"""Lines kept as they are drawn: scrolling by a row draws one line, and takes the others from here."""
 
 ROLES = (
     "node", "guide", "leaf", "count", "lag", "muted", "stale", "mark", "kg-ok", "kg-warn", "kg-error", "kg-muted",
 )  # fmt: skip
 
 
-class TreeLines(ScrollView, can_focus=True, inherit_bindings=False):
+class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
     """Draws the rows of a `TreeView` line by line, and redraws only lines whose text differs."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -44,9 +47,6 @@ class TreeLines(ScrollView, can_focus=True, inherit_bindings=False):
 
     DEFAULT_CSS = """
     TreeLines {
-        overflow-x: hidden;
-        overflow-y: scroll;
-        scrollbar-size-vertical: 1;
         background: $background;
         & > .group-tree--node { text-style: bold; }
         & > .group-tree--guide { color: $kg-muted; }
@@ -83,12 +83,14 @@ class TreeLines(ScrollView, can_focus=True, inherit_bindings=False):
         self.view = TreeView(snapshot)
         # By line of the window: after rows came or went above it, the same row stands on another one.
         self._drawn: dict[int, draw.Line | None] = {}
+        self._strips: dict[draw.Line | None, Strip] = {}
+        self._columns = 0
         self._in_view: tuple[str, ...] = ()
 
     @property
     def columns(self) -> int:
         """Cells of a row: what the scroll bar leaves."""
-        return self.scrollable_content_region.width
+        return self._columns
 
     # Rows and scrolling
 
@@ -101,22 +103,10 @@ class TreeLines(ScrollView, can_focus=True, inherit_bindings=False):
 
     def laid_out(self, hold: tuple[Place | None, int]) -> None:
         """The rows changed: bring scroll bar and lines in line, with as few bytes to the terminal as can be."""
-        rows, height, old = self.view.layout.rows, self.size.height, self.virtual_size.height
-        if rows != old:
-            # Not by assignment: that would lay out and repaint the whole screen.
-            self.set_reactive(Widget.virtual_size, Size(0, rows))
-            crossed = (old > height) != (rows > height)
-            if self.show_vertical_scrollbar and (crossed or abs(rows - old) * height * 8 > old):
-                self.vertical_scrollbar.window_virtual_size = rows
+        self.set_height(self.view.layout.rows)
         place, offset = hold
         row = self.view.row if place is None else self.view.layout.find(place)
-        top = self.scroll_offset.y if row is None else row - offset
-        top = max(0, min(top, rows - height))
-        if top != self.scroll_offset.y:
-            self.set_reactive(Widget.scroll_y, float(top))
-            self.set_reactive(Widget.scroll_target_y, float(top))
-            if self.show_vertical_scrollbar:
-                self.vertical_scrollbar.position = float(top)
+        self.set_top(self.scroll_offset.y if row is None else row - offset)
         self.refresh_changed()
 
     def scroll_to_cursor(self) -> None:
@@ -135,7 +125,9 @@ class TreeLines(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_resize(self) -> None:
         """A new width asks for other columns."""
+        self._columns = self.scrollable_content_region.width
         self._drawn.clear()
+        self._strips.clear()
         self._tell_view()
 
     def _tell_view(self) -> None:
@@ -145,14 +137,31 @@ class TreeLines(ScrollView, can_focus=True, inherit_bindings=False):
             self._in_view = groups
             self.post_message(self.ViewChanged(groups))
 
+    async def on_key(self, event: events.Key) -> None:
+        """Run what a key is bound to at once: on its way up to the app it would wait for each widget's turn."""
+        if await self.app._check_bindings(event.key):
+            event.stop()
+
     # Drawing
 
     def render_line(self, y: int) -> Strip:
         """One line of the window, as wide as the tree."""
         line = self._line(self.scroll_offset.y + y)
         self._drawn[y] = line
-        width = self.columns
-        base = self.rich_style
+        strip = self._strips.get(line)
+        if strip is None:
+            if len(self._strips) > _STRIPS:
+                self._strips.clear()
+            strip = self._strips[line] = self._coloured(line)
+        return strip
+
+    def notify_style_update(self) -> None:
+        """Another theme, or the focus."""
+        super().notify_style_update()
+        self._strips.clear()
+
+    def _coloured(self, line: draw.Line | None) -> Strip:
+        width, base = self.columns, self.base
         if line is None:
             return Strip.blank(width, base)
         cursor = Style.null()

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from textual.binding import Binding
 from textual.message import Message
 
 from kgtui.model.query import parse
-from kgtui.tui.keys import BY_ID
 from kgtui.tui.messages import GroupOpened, GroupSelected
 from kgtui.tui.tree.arranging import arranged
 from kgtui.tui.tree.layout import Place
@@ -21,7 +19,6 @@ from kgtui.tui.tree.work import Superseded, sliced
 
 if TYPE_CHECKING:
     from textual import events
-    from textual.binding import BindingType
 
     from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
@@ -36,17 +33,6 @@ TOTALLED_A_SECOND = 20_000
 
 class GroupTree(TreeLines, inherit_bindings=False):
     """Every group as a tree. A refresh moves neither cursor nor scroll, and opens and closes nothing."""
-
-    # With priority, and so before the keys that follow are sent here: what is typed ahead goes into the filter, and
-    # none of its letters runs as a key of its own, as they otherwise would when a slow line delivers them at once.
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(BY_ID["filter"].keys, "screen.do('filter')", show=False, id="filter", priority=True)
-    ]
-    """
-    | Key(s) | Description |
-    | :- | :- |
-    | / | Type a filter. |
-    """
 
     class Arranged(Message):
         """The rows were laid out anew, after a snapshot or a choice of the user.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import work
 from textual.containers import Vertical
 from textual.widgets import Static, TabbedContent, TabPane
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.panes import Pane
+    from kgtui.tui.panes import Pane, PaneEntry
 
 NOTHING = "Put the cursor on a group to see it here: right opens a node, n goes to the next group."
 
@@ -95,7 +97,10 @@ class GroupTitle(LineWidget):
 
 
 class GroupDetail(Vertical):
-    """Title and panes of the selected group. Only the pane in front is drawn."""
+    """Title and panes of the selected group. Only the pane in front is drawn; a pane is made when it first comes there.
+
+    `fill` makes the others too, when nothing else is to be done.
+    """
 
     DEFAULT_CSS = """
     GroupDetail {
@@ -123,6 +128,7 @@ class GroupDetail(Vertical):
         self._group: str | None = None
         self._command_config = command_config
         self._series = series
+        self._panes: dict[str, Pane] = {}
 
     def compose(self) -> ComposeResult:
         """The title, and one tab per pane."""
@@ -130,11 +136,17 @@ class GroupDetail(Vertical):
         with TabbedContent(initial=PANES[0].id):
             for entry in PANES:
                 with TabPane(f"{entry.key} {entry.title}", id=entry.id):
-                    pane = entry.widget(id=f"pane-{entry.id}")
-                    pane.command_config = self._command_config
-                    pane.series = self._series
-                    yield pane
+                    if entry is PANES[0]:
+                        yield self._made(entry)
         yield Static(NOTHING, id="nothing", markup=False)
+
+    @work(group="fill", exclusive=True)
+    async def fill(self) -> None:
+        """Load and make the panes that are not there yet, one after the other."""
+        for entry in PANES:
+            if entry.id not in self._panes:
+                await asyncio.to_thread(getattr, entry, "widget")
+                self._pane(entry.id)
 
     @property
     def tabs(self) -> TabbedContent:
@@ -149,8 +161,27 @@ class GroupDetail(Vertical):
     @property
     def pane(self) -> Pane:
         """The pane in front."""
-        found: Pane = self.query_one(f"#pane-{self.active}")  # type: ignore[assignment]
-        return found
+        return self._pane(self.active)
+
+    def enter(self) -> None:
+        """Give the focus to the pane in front, at once or as soon as it is there."""
+        pane = self.pane
+        if pane.is_mounted:
+            pane.focus_target().focus()
+        else:
+            pane.call_after_refresh(lambda: pane.focus_target().focus())
+
+    def _pane(self, name: str) -> Pane:
+        if name not in self._panes:
+            entry = next(entry for entry in PANES if entry.id == name)
+            self.query_one(f"#{name}", TabPane).mount(self._made(entry))
+        return self._panes[name]
+
+    def _made(self, entry: PaneEntry) -> Pane:
+        pane = self._panes[entry.id] = entry.widget(id=f"pane-{entry.id}")
+        pane.command_config = self._command_config
+        pane.series = self._series
+        return pane
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
         """Show a group, or a newer snapshot of it."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from textual.containers import VerticalScroll
 from textual.widgets import Input
 from textual.worker import WorkerCancelled
 
@@ -15,6 +14,7 @@ from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.tui.panes import PANES, AssignmentsPane, ConfigPane, MembersPane, OffsetsPane, OverviewPane, Pane
 from kgtui.tui.panes.base import Notice
 from kgtui.tui.panes.detail import RowDetail
+from kgtui.tui.panes.lines import TextLines
 from kgtui.tui.panes.summary import SummaryLine
 from tests.pilot.panes import data
 from tests.pilot.panes.stage import Stage
@@ -226,9 +226,10 @@ async def test_the_overview_scrolls_by_keys() -> None:
     pane = OverviewPane()
     app = Stage(pane, data.company(), "payments.settle")
     async with app.run_test(size=(60, 10)) as pilot:
+        pane.focus_target().focus()
         await pilot.press("pagedown")
         await pilot.pause()
-        assert pane.query_one(VerticalScroll).scroll_offset.y > 0
+        assert pane.query_one(TextLines).scroll_offset.y > 0
 
 
 async def test_thousands_of_partitions_do_not_fill_the_screen_with_work() -> None:

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+
 from kgtui.admin import listing
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.errors import BrokerError, DeadlineError
 from kgtui.model.group import Listing
+from kgtui.protocol.fast import ListGroupsRows
 from kgtui.protocol.messages import LIST_GROUPS
 from tests.unit.admin.fake_pool import FakePool
 
@@ -47,17 +49,20 @@ class Brokers:
         """ListGroups."""
         if isinstance(self.error, Exception):
             return self.error
-        rows = []
-        for name, (protocol, state, kind) in self.groups[sent.node].items():
-            row: dict[str, Any] = {"GroupId": name, "ProtocolType": protocol}
-            if sent.version >= 4:
-                row["GroupState"] = state
-            if sent.version >= 5:
-                row["GroupType"] = kind
-            rows.append(row)
+        rows = [self.row(sent.version, name, sent.node) for name in self.groups[sent.node]]
         throttle = {"ThrottleTimeMs": self.throttle} if sent.version >= 1 else {}
         answer = {"ErrorCode": self.error, "Groups": rows, **throttle}
         return self._tagged(answer) if self.tags else answer
+
+    def row(self, version: int, name: str, node: int = 1) -> dict[str, Any]:
+        """One group as a version lists it."""
+        protocol, state, kind = self.groups[node][name]
+        row = {"GroupId": name, "ProtocolType": protocol}
+        if version >= 4:
+            row["GroupState"] = state
+        if version >= 5:
+            row["GroupType"] = kind
+        return row
 
     def _tagged(self, answer: dict[str, Any]) -> bytes:
         """The answer with tagged fields behind each row, instead of the zero that says that there are none."""
@@ -95,12 +100,12 @@ async def test_a_poll_tells_what_is_new_other_and_gone() -> None:
     }
 
 
-async def test_the_same_answer_again_ends_before_it_is_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_same_answer_again_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its throttle time may differ: that is no news of any group."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await follow(feed, known)
-    monkeypatch.setattr(listing, "split_list_groups", None)
+    monkeypatch.setattr(listing, "row_decoder", lambda version: pytest.fail)
     brokers.throttle = 77
     assert await follow(feed, known) == (set(), set())
 
@@ -204,3 +209,60 @@ async def test_whatever_happens_between_polls_the_feed_ends_at_what_is_listed(
             assert known[name].protocol == protocol
             assert known[name].state == (state if version >= 4 else None)
             assert known[name].type == (kind if version >= 5 else "classic")
+
+
+orders = st.permutations([f"group-{number}" for number in range(40)])
+changes = st.lists(st.tuples(st.sampled_from(["order", "state", "gone", "new"]), orders), max_size=6)
+
+
+@pytest.mark.parametrize("version", [2, 5])
+@pytest.mark.parametrize(("together", "patience"), [(2, 2), (4, 30), (10, 16)])
+@given(changes=changes)
+async def test_rows_that_move_change_go_and_come_in_any_order(
+    changes: list[tuple[str, list[str]]], version: int, together: int, patience: int
+) -> None:
+    """A few rows of many change at a time, so that most are passed over without being read."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(listing, "_TOGETHER", together)
+        patch.setattr(listing, "_PATIENCE", patience)
+        brokers = Brokers({1: {f"group-{number}": STABLE for number in range(0, 40, 2)}})
+        brokers.use(version)
+        feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
+        await follow(feed, known)
+        for what, order in changes:
+            groups = brokers.groups[1]
+            if what == "order":
+                groups = {name: groups[name] for name in order if name in groups}
+            for name in order[:4]:
+                if what == "state" and name in groups:
+                    groups[name] = EMPTY if groups[name] == STABLE else STABLE
+                elif what == "gone":
+                    groups.pop(name, None)
+                elif what == "new":
+                    groups = {name: STABLE} | groups
+            brokers.groups[1] = groups
+            await follow(feed, known)
+            assert known.keys() == groups.keys()
+            if version >= 4:
+                assert {name: row.state for name, row in known.items()} == {name: row[1] for name, row in groups.items()}
+
+
+async def test_a_group_named_like_the_bytes_of_a_list_hides_nothing() -> None:
+    """Where known rows seem to begin inside of another row's name, they are not passed over."""
+    brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
+    feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
+    await follow(feed, known)
+    rows = LIST_GROUPS.response.encode(5, {"Groups": [brokers.row(5, name) for name in ("a", "b")]})[7:-1]
+    hostile = rows.decode()
+    brokers.groups[1] = {hostile: STABLE, "a": EMPTY, "b": EMPTY}
+    assert await follow(feed, known) == ({hostile, "a"}, set())
+
+
+async def test_few_rows_are_split_where_few_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    brokers = Brokers({1: {f"g{number}": STABLE for number in range(3000)}})
+    feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
+    await follow(feed, known)
+    brokers.groups[1] = {"first": EMPTY} | {f"g{number}": STABLE for number in range(3000) if number != 2000}
+    brokers.groups[1]["g1000"] = EMPTY
+    monkeypatch.setattr(ListGroupsRows, "take", lambda rows, most: [] if not rows.left else pytest.fail("gave up"))
+    assert await follow(feed, known) == ({"first", "g1000"}, {"g2000"})

@@ -21,7 +21,7 @@ from kgtui.tui.panes.columns import Column, arrange, column_at, measure
 from kgtui.tui.panes.config import config_rows
 from kgtui.tui.panes.member_columns import columns_for
 from kgtui.tui.panes.member_rows import member_rows, placed, ranges
-from kgtui.tui.panes.notices import notices
+from kgtui.tui.panes.notices import awaited, notices
 from kgtui.tui.panes.overview_fields import sections
 from kgtui.tui.panes.standing_fields import standing_of
 from kgtui.tui.panes.thread_columns import restoring, task_lag
@@ -314,12 +314,12 @@ def test_a_lag_that_grows_stands_out() -> None:
 
 def test_a_fresh_reading_needs_no_notice() -> None:
     company = data.company()
-    assert notices(company, "payments.settle", company.details, "members") == []
+    assert notices(company, "payments.settle", company.details) == []
 
 
 def test_an_old_reading_shows_its_age_and_why() -> None:
     company = data.company()
-    (line, advice) = notices(company, "stale.group", company.details, "members")
+    (line, advice) = notices(company, "stale.group", company.details)
     text = "".join(cell.text for cell in line)
     assert "as of " in text
     assert "broker 4 did not answer" in text
@@ -328,20 +328,23 @@ def test_an_old_reading_shows_its_age_and_why() -> None:
 
 def test_a_group_that_is_gone_says_so() -> None:
     company = replace(data.company(), groups={})
-    (line,) = notices(company, "payments.settle", company.details, "members")
+    (line,) = notices(company, "payments.settle", company.details)
     assert "no longer listed" in line[0].text
 
 
 def test_what_is_awaited_is_named() -> None:
     company = data.company()
-    assert notices(company, "new.group", company.details, "members") == [(Cell("reading members…", "kg-muted"),)]
+    assert notices(company, "new.group", company.details) == []
+    assert awaited(company, "new.group", company.details, "members") == "reading members…"
+    for here_or_never in ("payments.settle", "nowhere"):
+        assert awaited(company, here_or_never, company.details, "members") == ""
 
 
 def test_not_supported_is_no_error() -> None:
     company = data.company()
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
     configs = {"orders.enrich": Reading((), data.NOW, fault)}
-    (line,) = notices(company, "orders.enrich", configs, "configs")
+    (line,) = notices(company, "orders.enrich", configs)
     assert line[0] == Cell("Reading group configs is not supported by this broker.", "kg-muted")
 
 

@@ -1,0 +1,150 @@
+"""Reads groups again and again for a while, and keeps what each read saw."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgtui.admin.reading import has_offsets, read_groups
+from kgtui.errors import KgtuiError
+from kgtui.model.answer import fault_of
+from kgtui.model.group import DEAD
+from kgtui.model.health import Observation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.admin.reading import GroupsRead
+    from kgtui.model.answer import Fault
+    from kgtui.model.group import Listing
+    from kgtui.model.health import Watching
+
+LEAST_TIMEOUT = 10.0
+"""Seconds that a read may take, if the whole command may: a broker that does not answer costs so many."""
+
+_MARGIN = 1.0  # seconds after its deadline in which a read ends by itself
+_GROUP_ID_NOT_FOUND = 69
+
+
+class Pace:
+    """What time it is, on a clock that never goes back, and waiting. Tests have their own."""
+
+    def __init__(self) -> None:
+        self._offset = time.time() - time.monotonic()
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self._offset + time.monotonic()
+
+    async def sleep_until(self, at: float) -> None:
+        """Wait until then; returns at once when it has passed."""
+        await asyncio.sleep(max(at - self.now(), 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long to watch.
+
+    Attributes:
+        seconds: from the first read to the last.
+        interval: seconds from one read to the next; longer where reads take longer.
+        timeout: seconds that one read may take.
+    """
+
+    seconds: float
+    interval: float
+    timeout: float
+
+
+class Watch:
+    """Watches some groups: each coordinator's together, so that a slow one holds up no other.
+
+    Attributes:
+        observations: group id → what was read.
+        group_faults: group id → why its newest read failed; no entry when it did not.
+        faults: of the newest reads, what concerns no one group.
+    """
+
+    def __init__(
+        self,
+        admin: GroupAdmin,
+        groups: Mapping[str, Listing],
+        plan: Plan,
+        watching: Watching,
+        pace: Pace | None = None,
+    ) -> None:
+        self._admin = admin
+        self._groups = groups
+        self._plan = plan
+        self._pace = pace or Pace()
+        self._brokers: defaultdict[int, dict[str, Listing]] = defaultdict(dict)
+        for group, listing in groups.items():
+            self._brokers[listing.coordinator][group] = listing
+        self._under_way: dict[int, asyncio.Task[None]] = {}
+        self._faults_of: dict[int, tuple[Fault, ...]] = {}
+        self.observations = {group: Observation(watching) for group in groups}
+        self.group_faults: dict[str, Fault] = {}
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Each once, though every coordinator's read met it."""
+        return tuple(dict.fromkeys(fault for faults in self._faults_of.values() for fault in faults))
+
+    async def run(self) -> None:
+        """Read at the start, at every interval and at the end. Never raises for what could not be read."""
+        due = self._pace.now()
+        end = due + self._plan.seconds
+        try:
+            while due < end:
+                due = min(due + self._plan.interval, end)
+                await self._round(due - self._pace.now())
+                await self._pace.sleep_until(due)
+            await self._round(self._plan.timeout + _MARGIN)
+        finally:
+            for task in self._under_way.values():
+                task.cancel()
+            await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+
+    async def _round(self, patience: float) -> None:
+        """Start a read of every coordinator's groups that are not being read, and wait for them for so long."""
+        for node, groups in self._brokers.items():
+            if node not in self._under_way:
+                task = asyncio.create_task(self._read(node, groups), name=f"watch the groups of broker {node}")
+                self._under_way[node] = task
+        await asyncio.wait(self._under_way.values(), timeout=max(patience, 0.0))
+        for node in [node for node, task in self._under_way.items() if task.done()]:
+            self._under_way.pop(node).result()
+
+    async def _read(self, node: int, groups: Mapping[str, Listing]) -> None:
+        at = self._pace.now()
+        try:
+            read = await read_groups(self._admin, groups, timeout=self._plan.timeout)
+        except KgtuiError as error:
+            fault = fault_of(error, broker=node)
+            self._faults_of[node] = (fault,)
+            for group in groups:
+                self.observations[group].add(at, None, None, fault=True)
+            return
+        self._faults_of[node] = read.faults
+        for group in groups:
+            self._take(at, group, read)
+
+    def _take(self, at: float, group: str, read: GroupsRead) -> None:
+        description, fault = read.descriptions.get(group), read.fault(group)
+        seen = self.observations[group]
+        gone = fault is not None and fault.code == _GROUP_ID_NOT_FOUND
+        if gone or (description is not None and description.state == DEAD):
+            seen.vanish()
+            self.group_faults.pop(group, None)
+            return
+        offsets = read.offsets.get(group)
+        untold = description is None or (offsets is None and has_offsets(self._groups[group]))
+        seen.add(at, description, offsets, fault=fault is not None or untold)
+        if fault is not None:
+            self.group_faults[group] = fault
+        else:
+            self.group_faults.pop(group, None)

@@ -1,0 +1,191 @@
+"""What a poll saw that differed from the poll before: the state as last recorded, and the rows that renew it.
+
+Pure but for its own memory. Values are rows (`rows`), compared as tuples: a hundred thousand partitions are looked at
+in every poll, and nearly all of them are as they were.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kgtui.history import rows
+from kgtui.history.rows import Row
+from kgtui.model.members import owners_of, partitions_read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from kgtui.model.answer import Fault
+    from kgtui.model.group import GroupDescription, Listing
+    from kgtui.model.members import Member
+    from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+
+FaultKey = tuple[str, int | None, str | None, str]
+"""scope, broker, group, name"""
+
+Rows = dict[str, list[Row]]
+"""Table → rows: the key, `gone`, and the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one poll learned.
+
+    Attributes:
+        listings: every group; those of a broker that did not answer as it last listed them.
+        descriptions: of the groups that this poll described.
+        committed, share: of the groups whose offsets this poll read.
+        bounds: of every partition that some group has a position in, or owns.
+        faults: by scope (`faults.scope`).
+    """
+
+    listings: Mapping[str, Listing]
+    descriptions: Mapping[str, GroupDescription] = field(default_factory=dict)
+    committed: Mapping[str, tuple[CommittedOffset, ...]] = field(default_factory=dict)
+    share: Mapping[str, tuple[ShareOffset, ...]] = field(default_factory=dict)
+    bounds: Mapping[TopicPartition, PartitionBounds] = field(default_factory=dict)
+    faults: tuple[tuple[str, Fault], ...] = ()
+
+
+class Changes:
+    """The state as it stands in the lake once all rows that were given out are written."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, Row] = {}
+        self._described: dict[str, Row] = {}
+        self._members: dict[str, dict[str, Row]] = {}
+        self._owners: dict[str, dict[TopicPartition, str]] = {}
+        self._partitions: dict[str, dict[TopicPartition, Row]] = {}
+        self._faults: dict[FaultKey, Row] = {}
+
+    @property
+    def groups(self) -> int:
+        """How many groups are known."""
+        return len(self._groups)
+
+    def owned(self) -> Iterator[TopicPartition]:
+        """Every partition that a member is known to own, with repeats."""
+        for owned in self._owners.values():
+            yield from owned
+
+    def take(self, seen: Seen, groups: Iterable[str], at: int, out: Rows) -> None:
+        """Add the rows of some of the groups that were seen.
+
+        Args:
+            at: the poll.
+        """
+        for group in groups:
+            description = seen.descriptions.get(group)
+            if description is not None:
+                self._describe(group, description, at, out)
+            row = rows.listing_row(seen.listings[group]) + self._described.get(group, rows.undescribed())
+            if self._groups.get(group) != row:
+                self._groups[group] = row
+                out["groups"].append((group, False, *row))
+            if group in seen.committed:
+                self._partition_rows(group, self._commits(group, seen.committed[group], seen.bounds), out)
+            elif group in seen.share:
+                self._partition_rows(group, self._shares(group, seen.share[group], seen.bounds), out)
+
+    def settle(self, seen: Seen, out: Rows) -> None:
+        """Add what all groups together tell: those that are gone, and the faults."""
+        for group in self._groups.keys() - seen.listings.keys():
+            self._forget(group, out)
+        faults = {(scope, fault.broker, fault.group, fault.name): rows.fault_row(fault) for scope, fault in seen.faults}
+        for key, row in faults.items():
+            old = self._faults.get(key)
+            if old is None or old[0] != row[0]:  # the words may tell of times that differ in each poll
+                self._faults[key] = row
+                out["faults"].append((*key, False, *row))
+        for key in self._faults.keys() - faults.keys():
+            del self._faults[key]
+            out["faults"].append((*key, True, None, None, None))
+
+    def everything(self) -> Rows:
+        """The whole state as rows, ordered by key: a keyframe."""
+        out = new_rows()
+        for group in sorted(self._groups):
+            out["groups"].append((group, False, *self._groups[group]))
+            members, partitions = self._members.get(group, {}), self._partitions.get(group, {})
+            out["members"] += [(group, name, False, *members[name]) for name in sorted(members)]
+            out["partitions"] += [(group, *tp, False, *partitions[tp]) for tp in sorted(partitions)]
+        out["faults"] += [(*key, False, *row) for key, row in self._faults.items()]
+        return out
+
+    # -- one group -----------------------------------------------------------------------------------------------
+
+    def _describe(self, group: str, description: GroupDescription, at: int, out: Rows) -> None:
+        row = rows.description_row(description, at)
+        known = self._described.get(group)
+        if known is None or known[1:] != row[1:]:
+            self._described[group] = row
+        members = description.members or ()
+        self._owners[group] = _owners(description, members)
+        old, now = self._members.get(group, {}), {member.member_id: rows.member_row(member) for member in members}
+        out["members"] += [(group, name, False, *now[name]) for name in sorted(now) if old.get(name) != now[name]]
+        out["members"] += [(group, name, True, *_NO_MEMBER) for name in sorted(old.keys() - now.keys())]
+        self._members[group] = now
+
+    def _commits(
+        self, group: str, commits: Iterable[CommittedOffset], bounds: Mapping[TopicPartition, PartitionBounds]
+    ) -> dict[TopicPartition, Row]:
+        owners, log = self._owners.get(group, {}), bounds.get
+        found: dict[TopicPartition, Row] = {}
+        for commit in commits:
+            tp = (commit.topic, commit.partition)
+            found[tp] = rows.commit_row(commit, log(tp), owners.get(tp))
+        for tp, owner in owners.items():
+            if tp not in found and (known := log(tp)) is not None and not known.error:
+                found[tp] = rows.owned_row(known, owner)
+        return found
+
+    def _shares(
+        self, group: str, shares: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
+    ) -> dict[TopicPartition, Row]:
+        owners = self._owners.get(group, {})
+        return {
+            (row.topic, row.partition): rows.share_row(
+                row, bounds.get((row.topic, row.partition)), owners.get((row.topic, row.partition))
+            )
+            for row in shares
+        }
+
+    def _partition_rows(self, group: str, now: dict[TopicPartition, Row], out: Rows) -> None:
+        old = self._partitions.get(group)
+        if old == now:
+            return
+        old = old or {}
+        changed = sorted(tp for tp, row in now.items() if old.get(tp) != row)
+        out["partitions"] += [(group, *tp, False, *now[tp]) for tp in changed]
+        out["partitions"] += [(group, *tp, True, *_NO_PARTITION) for tp in sorted(old.keys() - now.keys())]
+        self._partitions[group] = now
+
+    def _forget(self, group: str, out: Rows) -> None:
+        del self._groups[group]
+        self._described.pop(group, None)
+        self._owners.pop(group, None)
+        out["groups"].append((group, True, *_NO_GROUP))
+        out["members"] += [(group, name, True, *_NO_MEMBER) for name in sorted(self._members.pop(group, {}))]
+        out["partitions"] += [(group, *tp, True, *_NO_PARTITION) for tp in sorted(self._partitions.pop(group, {}))]
+
+
+_NO_GROUP: tuple[Any, ...] = (None,) * 10
+_NO_MEMBER: tuple[Any, ...] = (None,) * 8
+_NO_PARTITION: tuple[Any, ...] = (None,) * 12
+
+
+def new_rows() -> Rows:
+    """No rows yet, of any table."""
+    return defaultdict(list)
+
+
+def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
+    """Partition → member id; of streams groups, whose members own tasks, only which partitions are read by whom."""
+    found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
+    if description.topology is not None:
+        for member in members:
+            for tp in partitions_read((member,), description.topology):
+                found.setdefault(tp, member.member_id)
+    return found

@@ -1,0 +1,275 @@
+"""The recorded tables on disk, as Delta tables: the only module that knows deltalake. It loads when a table is used."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kgtui.errors import LakeError
+from kgtui.history.schemas import PARTITION
+from kgtui.history.stored_text import stored
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import date
+    from pathlib import Path
+
+    import pyarrow as pa
+    from deltalake import DeltaTable
+
+    from kgtui.history.rows import Row
+    from kgtui.history.schemas import Table
+
+SUPERSEDED_HOURS = 1
+"""How long files that compaction replaced are kept for those who still read them."""
+
+_APP = "kgtui-recorder"
+_SETTINGS = {
+    "delta.checkpointInterval": "100",
+    "delta.logRetentionDuration": "interval 1 days",
+    "delta.deletedFileRetentionDuration": f"interval {SUPERSEDED_HOURS} hours",
+}
+_READ_AS_CODES = ("string",)
+"""Types of columns that are read dictionary-encoded: few different values, many rows."""
+
+
+def library() -> Any:
+    """deltalake, once pyarrow is there too. Raises `LakeError` that says how to install them."""
+    try:
+        import deltalake
+        import pyarrow.parquet  # noqa: F401 - what follows needs it
+    except ImportError as error:
+        raise LakeError(f"history needs {error.name}: pip install 'kgtui[history]'") from error
+    return deltalake
+
+
+def write_errors() -> tuple[type[Exception], ...]:
+    """What a write may raise when the disk is full, gone or not ours."""
+    import pyarrow as pa
+
+    return (OSError, library().exceptions.DeltaError, pa.ArrowException)
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    """The Arrow schema of a table."""
+    import pyarrow as pa
+
+    types = {
+        "long": pa.int64(),
+        "int": pa.int32(),
+        "string": pa.string(),
+        "boolean": pa.bool_(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+    }
+    return pa.schema([pa.field(column.name, types[column.type], column.nullable) for column in table.columns])
+
+
+def arrow_table(table: Table, rows: Sequence[Row]) -> pa.Table:
+    """Rows of all columns as an Arrow table."""
+    import pyarrow as pa
+
+    schema = arrow_schema(table)
+    columns = []
+    for column, kind, values in zip(table.columns, schema.types, zip(*rows, strict=True), strict=True):
+        if column.type == "string":
+            values = tuple([text if text is None else stored(text) for text in values])
+        columns.append(pa.array(values, kind))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+@contextmanager
+def owner_only() -> Iterator[None]:
+    """Files made meanwhile, by any thread, are for their owner alone."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+class DeltaFolder:
+    """One table of a lake.
+
+    Args:
+        path: where it lies; it need not be there yet.
+    """
+
+    def __init__(self, path: Path, table: Table) -> None:
+        self.path = path
+        self.table = table
+        self._delta: DeltaTable | None = None
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything has made the table."""
+        return self._delta is not None or (self.path / "_delta_log").is_dir()
+
+    def open(self, *, renew: bool = False) -> DeltaTable | None:
+        """The table, with `renew` as it is now; None while it does not exist."""
+        deltalake = library()
+        if self._delta is None:
+            if not deltalake.DeltaTable.is_deltatable(str(self.path)):
+                return None
+            self._delta = deltalake.DeltaTable(str(self.path))
+        elif renew:
+            self._delta.update_incremental()
+        return self._delta
+
+    def read(self, columns: Sequence[str] | None = None, **equal: object) -> pa.Table:
+        """Rows whose columns have these values, text dictionary-encoded; none while the table does not exist.
+
+        Values of `None` are no condition. Files that cannot hold such rows are not opened.
+        """
+        import pyarrow.dataset as ds
+
+        delta = self.open()
+        names = list(columns or self.table.names)
+        if delta is None:
+            return arrow_schema(self.table).empty_table().select(names)
+        codes = {column.name for column in self.table.columns if column.type in _READ_AS_CODES}
+        dataset = delta.to_pyarrow_dataset(parquet_read_options=ds.ParquetReadOptions(dictionary_columns=codes))
+        where = None
+        for name, value in equal.items():
+            one = ds.field(name) == value
+            where = one if where is None else where & one
+        return dataset.to_table(columns=names, filter=where)
+
+    # -- writing -------------------------------------------------------------------------------------------------
+
+    def create(self) -> DeltaTable:
+        """The table, made if it is not there."""
+        delta = self.open()
+        if delta is None:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            delta = library().DeltaTable.create(
+                str(self.path),
+                arrow_schema(self.table),
+                partition_by=[PARTITION],
+                name=self.table.name,
+                description=self.table.about,
+                configuration=_SETTINGS,
+            )
+            self._delta = delta
+        return delta
+
+    def append(self, rows: Sequence[Row], serial: int) -> int:
+        """Append rows, once for each `serial`, however often it is tried; returns the version that they are in.
+
+        Args:
+            serial: grows with each batch.
+        """
+        deltalake = library()
+        delta = self.create()
+        delta.update_incremental()
+        if (delta.transaction_version(_APP) or 0) < serial:
+            deltalake.write_deltalake(
+                delta,
+                arrow_table(self.table, rows),
+                mode="append",
+                writer_properties=deltalake.WriterProperties(compression="ZSTD"),
+                commit_properties=deltalake.CommitProperties(
+                    app_transactions=[deltalake.Transaction(_APP, serial)], max_commit_retries=3
+                ),
+            )
+        return int(delta.version())
+
+    def forget(self) -> None:
+        """Look at the disk again next time."""
+        self._delta = None
+
+    # -- maintenance ---------------------------------------------------------------------------------------------
+
+    def files(self) -> list[dict[str, Any]]:
+        """What the table's log tells of each file: path, size, rows, smallest and largest values."""
+        import pyarrow as pa
+
+        delta = self.open()
+        return [] if delta is None else pa.table(delta.get_add_actions(flatten=True)).to_pylist()
+
+    def compact(self, files: Sequence[Mapping[str, Any]], polls: Collection[int]) -> None:
+        """Replace files of one day by one that is sorted by key and poll, without what belongs to no poll.
+
+        The rows stay the same, which the commit says (`dataChange` false): streams that read the table see nothing.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        import pyarrow.parquet as pq
+
+        names = [name for name in self.table.names if name != PARTITION]
+        codes = [column.name for column in self.table.columns if column.type in _READ_AS_CODES]
+        parts = [pq.ParquetFile(self.path / file["path"], read_dictionary=codes).read(names) for file in files]
+        rows = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
+        rows = rows.filter(pc.is_in(rows["poll"], pa.array(sorted(polls), pa.int64())))
+        order = (*(name for name in self.table.key if name != "poll"), "poll")
+        ranks = pa.table({name: _ranked(rows[name]) for name in order})
+        rows = rows.take(pc.sort_indices(ranks, [(name, "ascending") for name in order]))
+        self._replace(files, rows, files[0][f"partition.{PARTITION}"])
+
+    def _replace(self, files: Sequence[Mapping[str, Any]], rows: pa.Table, day: date) -> None:
+        import pyarrow.compute as pc
+        import pyarrow.parquet as pq
+        from deltalake.transaction import AddAction, RemoveAction
+
+        delta, now = self.create(), int(time.time() * 1000)
+        values: dict[str, str | None] = {PARTITION: day.isoformat()}
+        actions: list[Any] = []
+        if rows.num_rows:
+            name = f"{PARTITION}={day.isoformat()}/compact-{uuid.uuid4()}.parquet"
+            pq.write_table(rows, self.path / name, compression="zstd", row_group_size=4_000_000, store_schema=False)
+            ends = {column: pc.min_max(rows[column]).as_py() for column in ("keyframe", "poll")}
+            stats = {
+                "numRecords": rows.num_rows,
+                "minValues": {column: end["min"] for column, end in ends.items()},
+                "maxValues": {column: end["max"] for column, end in ends.items()},
+                "nullCount": dict.fromkeys(ends, 0),
+            }
+            size = (self.path / name).stat().st_size
+            actions.append(AddAction(name, size, values, now, False, json.dumps(stats)))
+        actions += [
+            RemoveAction(
+                path=file["path"],
+                data_change=False,
+                deletion_timestamp=now,
+                size=file["size_bytes"],
+                partition_values=values,
+            )
+            for file in files
+        ]
+        delta.create_write_transaction(actions, "append", arrow_schema(self.table), [PARTITION])
+        delta.update_incremental()
+
+    def drop_before(self, day: date) -> int:
+        """Remove whole days; how many rows went."""
+        delta = self.open()
+        if delta is None or not any(file[f"partition.{PARTITION}"] < day for file in self.files()):
+            return 0
+        return int(delta.delete(f"{PARTITION} < '{day.isoformat()}'")["num_deleted_rows"])
+
+    def sweep(self) -> None:
+        """Remove from the disk what no version in use needs: replaced files, and those of writes that were killed."""
+        delta = self.open()
+        if delta is not None:
+            delta.vacuum(SUPERSEDED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)
+
+
+def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Numbers in the order of the values; those of text, which comes dictionary-encoded, sort faster than the text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type):
+        return column
+    return pa.chunked_array(
+        [
+            pc.array_sort_indices(pc.array_sort_indices(chunk.dictionary)).take(chunk.indices)
+            for chunk in column.unify_dictionaries().chunks
+        ],
+        pa.uint64(),
+    )

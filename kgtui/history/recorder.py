@@ -1,0 +1,343 @@
+"""The recorder: looks at every group again and again, and writes what changed into a lake."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from kgtui.errors import LakeError
+from kgtui.history.changes import Changes, new_rows
+from kgtui.history.delta import library, write_errors
+from kgtui.history.folder import LakeFolder
+from kgtui.history.lock import RecorderLock
+from kgtui.history.polling import Poller
+from kgtui.history.rows import cluster_text
+from kgtui.history.writer import LakeWriter, day_of
+from kgtui.model.text import visible
+from kgtui.monitor.collector import Collector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.history.changes import Rows, Seen
+    from kgtui.history.rows import Row
+    from kgtui.history.writer import Before
+    from kgtui.model.snapshot import Snapshot
+
+T = TypeVar("T")
+
+MOST_WAITING = 1_000_000
+"""Rows that wait for a disk that takes none; about ten minutes of 10,000 groups of which a tenth moves."""
+
+_SLICE = 500  # groups compared before other work may run
+_FIRST_LISTS = 15.0  # seconds that brokers may take for their first list
+_LATE = 3.0  # intervals without a poll that are a gap
+
+_log = logging.getLogger(__name__)
+
+
+class Listed(Protocol):
+    """What the recorder needs of a monitor: who is there (`kgtui.monitor.Monitor`)."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The newest one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderOptions:
+    """Settings; times in seconds.
+
+    Attributes:
+        interval: between polls.
+        flush: the longest that a poll waits before it is written; what a kill loses at most.
+        keyframe: between full pictures.
+        describe: within which every group is described again.
+        keep_days: how many whole days stay in the lake; None for all.
+    """
+
+    interval: float = 10.0
+    flush: float = 10.0
+    keyframe: float = 600.0
+    describe: float = 60.0
+    keep_days: int | None = 30
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderStatus:
+    """How it goes.
+
+    Attributes:
+        polls, rows: written so far in this run.
+        last: seconds since the epoch of the newest poll in the lake; None before the first.
+        waiting: rows that are not in the lake yet.
+        trouble: why nothing can be written at the moment; `` when all is well.
+    """
+
+    polls: int = 0
+    rows: int = 0
+    last: float | None = None
+    waiting: int = 0
+    trouble: str = ""
+
+
+class Recorder:
+    """Records one cluster into one lake. Make it inside a running event loop, and let `run` run as a task.
+
+    Args:
+        watch: tells which groups there are, and how the brokers answer.
+        admin: what is asked for the rest. The recorder does not close it.
+        path: the lake; made if there is none.
+        say: told a sentence when something begins or ends that a person should know.
+        now: seconds since the epoch.
+
+    Attributes:
+        status: how it goes.
+    """
+
+    def __init__(
+        self,
+        watch: Listed,
+        admin: GroupAdmin,
+        path: Path | str,
+        options: RecorderOptions | None = None,
+        *,
+        say: Callable[[str], None] | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._watch = watch
+        self._options = options or RecorderOptions()
+        self._folder = LakeFolder(Path(path))
+        self._poller = Poller(admin, describe_every=self._options.describe)
+        self._say = say or (lambda sentence: None)
+        self._now = now
+        self._lock = RecorderLock(self._folder.lock)
+        self._writer = LakeWriter(self._folder)
+        # One thread, so that writes keep their order, and no screen waits for a disk.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="lake")
+        self._changes = Changes()
+        self._collector = Collector()
+        self._run = uuid.uuid4().hex
+        self._stopping = asyncio.Event()
+        self._flushing: asyncio.Task[None] | None = None
+        self._previous: int | None = None
+        self._last = 0
+        self._keyframe: int | None = None
+        self._maintained: int | None = None
+        self._oldest: float | None = None
+        self._gap = ""
+        self._cluster = ""
+        self._cluster_id: str | None = None
+        self.status = RecorderStatus()
+
+    def stop(self) -> None:
+        """Let `run` write what waits, and end."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Until `stop`, or cancelled; either way what waits is written first.
+
+        Raises:
+            LakeError: the folder cannot be used, or belongs to another cluster.
+            RefusedError: another process records into it.
+            OSError: it cannot be written at all.
+        """
+        try:
+            before = await self._off_loop(self._begin)
+            await self._first_lists(before)
+            while not self._stopping.is_set():
+                began = time.monotonic()
+                await self._poll_once()
+                self._flush_if_due()
+                await self._pause(self._options.interval - (time.monotonic() - began))
+        finally:
+            await self._end()
+
+    # -- beginning and end -------------------------------------------------------------------------------------------
+
+    def _begin(self) -> Before:
+        library()
+        self._folder.prepare()
+        self._lock.take()
+        return self._writer.begin()
+
+    async def _first_lists(self, before: Before) -> None:
+        """Wait until every broker has told its list, or does not answer; then check that the lake is of this cluster."""
+        end = time.monotonic() + _FIRST_LISTS
+        while not self._stopping.is_set() and time.monotonic() < end and not _listed(self._watch.snapshot):
+            await self._pause(0.05)
+        self._gap = self._before(before)
+        cluster_id = self._watch.snapshot.cluster.cluster_id
+        if before.cluster_id is not None and cluster_id is not None and before.cluster_id != cluster_id:
+            raise LakeError(
+                f"{self._folder.path} holds cluster {visible(before.cluster_id)}, this is {visible(cluster_id)}:"
+                " a lake is of one cluster"
+            )
+
+    def _before(self, before: Before) -> str:
+        """Say what the recorder before has left; the reason of the gap."""
+        if before.poll is None:
+            return "the recording begins"
+        self._last = before.poll
+        holder = self._lock.left_by
+        if holder is None:
+            return "recorder stopped"
+        seen = datetime.fromtimestamp(before.poll / 1000, UTC).isoformat(timespec="seconds")
+        self._say(
+            f"the recorder before ({holder}) did not come to its end: the lake has what it saw until {seen};"
+            " what came after, at most one flush interval, is lost"
+        )
+        return "recorder killed"
+
+    async def _end(self) -> None:
+        try:
+            if self._flushing is not None:
+                await asyncio.gather(self._flushing, return_exceptions=True)
+            if self._writer.waiting:
+                await self._flush(last=True)
+        finally:
+            await self._off_loop(self._lock.release)
+            self._thread.shutdown(wait=False)
+
+    # -- polls -------------------------------------------------------------------------------------------------------
+
+    async def _poll_once(self) -> None:
+        snapshot = self._watch.snapshot
+        if not snapshot.cluster.brokers:
+            self._trouble("the cluster cannot be reached")
+            return
+        began = time.monotonic()
+        at = max(int(self._now() * 1000), self._last + 1)
+        try:
+            with self._collector.held():
+                seen = await self._poller.look(
+                    snapshot, self._changes.owned(), now=began, timeout=max(self._options.interval, 5.0)
+                )
+                rows, keyframe = await self._compare(seen, at)
+        except Exception as error:  # the poll loop: reported, and a full picture follows
+            _log.exception("a poll failed")
+            self._trouble(f"a poll failed: {visible(str(error))}")
+            self._restart("a poll failed")
+            return
+        told = self._told(snapshot, seen, rows, at, int((time.monotonic() - began) * 1000))
+        self._writer.add(at, keyframe, rows, told)
+        self._previous = self._last = at
+        self._oldest = self._oldest or time.monotonic()
+
+    async def _compare(self, seen: Seen, at: int) -> tuple[Rows, int]:
+        """The rows of a poll and its keyframe; all rows that there are if the poll is a keyframe itself."""
+        rows = new_rows()
+        groups = list(seen.listings)
+        for start in range(0, len(groups), _SLICE):
+            self._changes.take(seen, groups[start : start + _SLICE], at, rows)
+            await asyncio.sleep(0)
+        self._changes.settle(seen, rows)
+        old = self._keyframe
+        if old is None or at - old >= self._options.keyframe * 1000 or day_of(at) != day_of(old):
+            self._keyframe, self._cluster = at, ""
+            return self._changes.everything(), at
+        return rows, old
+
+    def _told(self, snapshot: Snapshot, seen: Seen, rows: Rows, at: int, took: int) -> Row:
+        """The row of `polls`, from `taken_at` on."""
+        options = self._options
+        late = self._previous is not None and at - self._previous > _LATE * options.interval * 1000
+        if late and self._previous is not None:
+            self._gap = self._gap or f"no poll for {(at - self._previous) // 1000} s"
+        gap, self._gap = self._gap, ""
+        text = cluster_text(snapshot.cluster)
+        cluster = None if text == self._cluster else text
+        self._cluster = text
+        return (
+            datetime.fromtimestamp(at / 1000, UTC),
+            self._run,
+            None if gap else self._previous,
+            gap or None,
+            int(options.interval * 1000),
+            took,
+            sum(map(len, rows.values())),
+            len(seen.listings),
+            len(snapshot.cluster.brokers),
+            snapshot.answering,
+            snapshot.cluster.cluster_id,
+            cluster,
+        )
+
+    def _restart(self, gap: str) -> None:
+        """Begin with a full picture again, since what was compared with is not in the lake."""
+        self._changes = Changes()
+        self._keyframe, self._gap = None, gap
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def _flush_if_due(self) -> None:
+        due = self._oldest is not None and (
+            time.monotonic() - self._oldest + self._options.interval >= self._options.flush
+        )
+        if due and (self._flushing is None or self._flushing.done()):
+            self._flushing = asyncio.create_task(self._flush(), name="write polls into the lake")
+
+    async def _flush(self, *, last: bool = False) -> None:
+        oldest, self._oldest = self._oldest, None
+        newest, keyframe, polls = self._last, self._keyframe, self._writer.polls
+        try:
+            rows = await self._off_loop(self._writer.flush)
+            self._lock.renew()
+            self.status = replace(
+                self.status,
+                polls=self.status.polls + polls,
+                rows=self.status.rows + rows,
+                last=newest / 1000,
+                waiting=0,
+            )
+            self._well()
+            if keyframe is not None and keyframe != self._maintained and not last:
+                self._maintained = keyframe
+                await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
+        except write_errors() as error:
+            self._oldest = oldest
+            self.status = replace(self.status, waiting=self._writer.waiting)
+            self._trouble(f"the lake {self._folder.path} cannot be written: {visible(str(error))}")
+            if self._writer.waiting > MOST_WAITING:
+                await self._off_loop(self._writer.give_up)
+                self._restart("could not be written")
+                self._say("what waited to be written is given up; the recording goes on when the lake can be written")
+
+    def _trouble(self, sentence: str) -> None:
+        if not self.status.trouble:
+            self._say(sentence)
+        self.status = replace(self.status, trouble=sentence)
+
+    def _well(self) -> None:
+        if self.status.trouble:
+            self._say("recording again")
+            self.status = replace(self.status, trouble="")
+
+    async def _off_loop(self, work: Callable[..., T], *arguments: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+
+    async def _pause(self, seconds: float) -> None:
+        """Until it is time, or `stop`."""
+        try:
+            async with asyncio.timeout(max(seconds, 0.0)):
+                await self._stopping.wait()
+        except TimeoutError:
+            return
+
+
+def _listed(snapshot: Snapshot) -> bool:
+    """Whether every broker has told its list, or failed to."""
+    known = snapshot.brokers
+    return bool(snapshot.cluster.brokers) and all(
+        node in known and (known[node].answered_at is not None or known[node].fault is not None)
+        for node in snapshot.cluster.brokers
+    )

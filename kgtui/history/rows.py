@@ -1,0 +1,211 @@
+"""From values of the model to rows of the recorded tables, and back.
+
+A row is a tuple of a table's columns after `day`, `keyframe` and `poll`, without its key and `gone`: what is compared
+to tell a change. Rich parts are JSON, with lone surrogates escaped as JSON does.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kgtui.model.answer import Fault
+from kgtui.model.cluster import Broker, ClusterInfo
+from kgtui.model.group import GroupDescription, Listing
+from kgtui.model.members import Member, Topology
+from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+COMMIT, SHARE, OWNED = "commit", "share", "owned"
+"""Values of `partitions.kind`."""
+
+_DETAILS = ("topics", "regex", "assignment", "target", "connect", "registry", "streams", "undecoded")
+_DESCRIBED = ("type", "protocol", "state", "coordinator", "topology", "topology_status", "source", "authoritative")
+_UNDESCRIBED: Row = (None, None, None, None, None, None)
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _plain(value: object) -> Any:
+    import msgspec
+
+    return msgspec.to_builtins(value)
+
+
+def _typed(value: object, kind: type[T]) -> T:
+    import msgspec
+
+    return msgspec.convert(value, kind)
+
+
+# -- groups ----------------------------------------------------------------------------------------------------------
+
+
+def listing_row(listing: Listing) -> Row:
+    """type, protocol, state, coordinator."""
+    return (listing.type, listing.protocol, listing.state, listing.coordinator)
+
+
+def description_row(description: GroupDescription, at: int) -> Row:
+    """described_at (ms), assignor, group_epoch, assignment_epoch, members, description."""
+    rest: dict[str, object] = {name: _plain(getattr(description, name)) for name in _DESCRIBED}
+    rest["operations"] = None if description.operations is None else sorted(description.operations)
+    return (
+        at,
+        description.assignor,
+        description.group_epoch,
+        description.assignment_epoch,
+        description.member_count,
+        _text({name: value for name, value in rest.items() if value is not None}),
+    )
+
+
+def listing_of_row(row: Row) -> Listing:
+    """Of a row of `groups`."""
+    return Listing(*row[:4])
+
+
+def description_of_row(group: str, row: Row, members: Iterable[Member]) -> GroupDescription | None:
+    """Of a row of `groups`; None if the group had never been described. Members come sorted by id."""
+    at, assignor, group_epoch, assignment_epoch, count, text = row[4:10]
+    if at is None:
+        return None
+    rest = json.loads(text)
+    operations, topology = rest.pop("operations", None), rest.pop("topology", None)
+    return GroupDescription(
+        group,
+        assignor=assignor,
+        group_epoch=group_epoch,
+        assignment_epoch=assignment_epoch,
+        members=None if count is None else tuple(sorted(members, key=lambda member: member.member_id)),
+        operations=None if operations is None else frozenset(operations),
+        topology=None if topology is None else _typed(topology, Topology),
+        **rest,
+    )
+
+
+def undescribed() -> Row:
+    """The part of a row of `groups` that a description would fill."""
+    return _UNDESCRIBED
+
+
+# -- members ---------------------------------------------------------------------------------------------------------
+
+
+def member_row(member: Member) -> Row:
+    """client_id, host, instance_id, rack, epoch, protocol, assigned, detail."""
+    detail = {name: value for name in _DETAILS if (value := getattr(member, name)) is not None and value != b""}
+    return (
+        member.client_id,
+        member.host,
+        member.instance_id,
+        member.rack,
+        member.epoch,
+        member.protocol,
+        member.assigned_count,
+        _text(_plain(detail)),
+    )
+
+
+def member_of_row(member_id: str, row: Row) -> Member:
+    """Of a row of `members`."""
+    client_id, host, instance_id, rack, epoch, protocol, _, text = row
+    known = {
+        "member_id": member_id,
+        "client_id": client_id,
+        "host": host,
+        "instance_id": instance_id,
+        "rack": rack,
+        "epoch": epoch,
+        "protocol": protocol,
+    }
+    return _typed({**known, **json.loads(text)}, Member)
+
+
+# -- partitions ------------------------------------------------------------------------------------------------------
+# kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end, log_error, owner
+
+
+def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> Row:
+    """A committed offset with its log and its owner."""
+    if bounds is None:
+        return (
+            COMMIT, commit.offset, None, None, commit.leader_epoch, commit.metadata, commit.error, None,
+            None, None, None, owner,
+        )  # fmt: skip
+    return (
+        COMMIT, commit.offset, None, None, commit.leader_epoch, commit.metadata, commit.error, None,
+        bounds.log_start, bounds.log_end, bounds.error, owner,
+    )  # fmt: skip
+
+
+def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | None) -> Row:
+    """A share-partition start offset with its log and one of its owners."""
+    start, end, error = (bounds.log_start, bounds.log_end, bounds.error) if bounds else (None, None, None)
+    return (
+        SHARE, None, share.start_offset, share.lag, share.leader_epoch, None, share.error, share.message or None,
+        start, end, error, owner,
+    )  # fmt: skip
+
+
+def owned_row(bounds: PartitionBounds, owner: str | None) -> Row:
+    """A partition that a member owns and nobody has committed."""
+    return (
+        OWNED, None, None, None, None, None, None, None, bounds.log_start, bounds.log_end, bounds.error, owner
+    )  # fmt: skip
+
+
+def commit_of_row(topic: str, partition: int, row: Row) -> CommittedOffset:
+    """Of a row of `partitions` whose kind is `commit`."""
+    return CommittedOffset(topic, partition, row[1], row[4], row[5], row[6])
+
+
+def share_of_row(topic: str, partition: int, row: Row) -> ShareOffset:
+    """Of a row of `partitions` whose kind is `share`."""
+    return ShareOffset(topic, partition, row[2], row[4], row[3], row[6], row[7] or "")
+
+
+def bounds_of_row(row: Row) -> PartitionBounds | None:
+    """Of a row of `partitions`; None when the log was not read."""
+    return None if row[10] is None else PartitionBounds(row[8], row[9], row[10])
+
+
+# -- faults and the cluster ------------------------------------------------------------------------------------------
+
+
+def fault_row(fault: Fault) -> Row:
+    """code, message, advice."""
+    return (fault.code, fault.message, fault.advice)
+
+
+def fault_of_row(broker: int | None, group: str | None, name: str, row: Row) -> Fault:
+    """Of a row of `faults`."""
+    code, message, advice = row
+    return Fault(name, message or "", code, broker, group, advice or "")
+
+
+def cluster_text(cluster: ClusterInfo) -> str:
+    """The cluster as JSON; it has no secrets."""
+    return _text(
+        {
+            "controller": cluster.controller,
+            "brokers": [asdict(cluster.brokers[node]) for node in sorted(cluster.brokers)],
+            "features": dict(sorted(cluster.features.items())) if cluster.features is not None else None,
+            "seeds": cluster.seeds,
+        }
+    )
+
+
+def cluster_of_text(cluster_id: str | None, text: str | None) -> ClusterInfo:
+    """The cluster that `cluster_text` wrote."""
+    told = json.loads(text or "{}")
+    brokers = {row["node"]: Broker(**row) for row in told.get("brokers", ())}
+    return ClusterInfo(cluster_id, brokers, told.get("controller"), told.get("features"), tuple(told.get("seeds", ())))

@@ -1,0 +1,188 @@
+"""Writes polls into a lake: one append per table and flush, `polls` last; compaction and retention.
+
+Everything here blocks and belongs on one thread of its own. What could not be written is kept and written later, once.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from kgtui.history.delta import DeltaFolder, owner_only
+from kgtui.history.schemas import POLLS, TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from kgtui.history.changes import Rows
+    from kgtui.history.folder import LakeFolder
+    from kgtui.history.rows import Row
+
+COMPACTED = "compact-"
+"""How names of files begin that compaction wrote."""
+
+_SWEEP_EVERY = 3_600.0
+
+
+@dataclass(slots=True)
+class Batch:
+    """Polls of one keyframe that are appended together.
+
+    Attributes:
+        last: the newest poll; the batch's serial number.
+        rows: table → rows of all columns.
+        done: tables that have them already.
+    """
+
+    keyframe: int
+    last: int = 0
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
+
+    @property
+    def size(self) -> int:
+        """Rows of all tables."""
+        return sum(map(len, self.rows.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a lake ends with.
+
+    Attributes:
+        poll: the newest one; None in an empty lake.
+        cluster_id: the cluster that it is about; None if it does not tell.
+    """
+
+    poll: int | None = None
+    cluster_id: str | None = None
+
+
+def day_of(poll: int) -> date:
+    """The day of a poll, in UTC."""
+    return datetime.fromtimestamp(poll / 1000, UTC).date()
+
+
+class LakeWriter:
+    """Writes into one lake, which its recorder has locked."""
+
+    def __init__(self, folder: LakeFolder) -> None:
+        self._tables = {table.name: DeltaFolder(folder.table(table.name), table) for table in TABLES}
+        self._batches: list[Batch] = []
+        self._swept = 0.0
+
+    @property
+    def waiting(self) -> int:
+        """Rows that are not in the lake yet."""
+        return sum(batch.size for batch in self._batches)
+
+    def begin(self) -> Before:
+        """Make the tables; what is there already."""
+        with owner_only():
+            for table in self._tables.values():
+                table.create()
+        polls = self._tables[POLLS.name]
+        newest = max((file for file in polls.files()), key=lambda file: file["max.poll"] or 0, default=None)
+        if newest is None:
+            return Before()
+        rows = polls.read(["poll", "cluster_id"], day=newest[f"partition.{POLLS.columns[0].name}"])
+        last = max(rows.to_pylist(), key=lambda row: row["poll"])
+        return Before(last["poll"], last["cluster_id"])
+
+    def add(self, poll: int, keyframe: int, rows: Rows, told: Row) -> None:
+        """Add a poll to what waits; nothing is written yet.
+
+        Args:
+            rows: of the other tables, without `day`, `keyframe` and `poll`.
+            told: the row of `polls`, from `taken_at` on.
+        """
+        if not self._batches or self._batches[-1].keyframe != keyframe or self._batches[-1].done:
+            self._batches.append(Batch(keyframe))
+        batch, always = self._batches[-1], (day_of(poll), keyframe, poll)
+        batch.last = poll
+        for name, some in {**rows, POLLS.name: [told]}.items():
+            batch.rows.setdefault(name, []).extend((*always, *row) for row in some)
+
+    def flush(self) -> int:
+        """Append all that waits; how many rows. Raises one of `write_errors`: what is left is tried again next time."""
+        written = 0
+        with owner_only():
+            while self._batches:
+                batch = self._batches[0]
+                for table in TABLES:
+                    rows = batch.rows.get(table.name)
+                    if rows and table.name not in batch.done:
+                        self._tables[table.name].append(rows, batch.last)
+                        batch.done.add(table.name)
+                written += batch.size
+                self._batches.remove(batch)
+        return written
+
+    def give_up(self) -> None:
+        """Forget what waits. Rows of it that are in a table already count for nothing without their poll."""
+        self._batches.clear()
+        for table in self._tables.values():
+            table.forget()
+
+    # -- maintenance -------------------------------------------------------------------------------------------------
+
+    def maintain(self, keyframe: int, keep_days: int | None, now: float) -> None:
+        """Compact what is finished, remove what is too old and what nobody needs. Raises as `flush`.
+
+        Args:
+            keyframe: the one being written: everything before it is finished.
+            keep_days: None keeps everything.
+            now: seconds since the epoch.
+        """
+        with owner_only():
+            self._compact(keyframe)
+            if keep_days is not None:
+                oldest = datetime.fromtimestamp(now, UTC).date() - timedelta(days=keep_days)
+                for name in (POLLS.name, *(name for name in self._tables if name != POLLS.name)):
+                    self._tables[name].drop_before(oldest)
+            if time.monotonic() - self._swept > _SWEEP_EVERY or not self._swept:
+                self._swept = time.monotonic()
+                for table in self._tables.values():
+                    table.sweep()
+
+    def _compact(self, keyframe: int) -> None:
+        polls: dict[int, set[int]] = {}
+        open_: dict[str, dict[int, list[dict[str, Any]]]] = {}
+        for table in TABLES:
+            if table is POLLS:
+                continue
+            for file in self._tables[table.name].files():
+                if file["max.keyframe"] < keyframe and not _compacted(file):
+                    open_.setdefault(table.name, {}).setdefault(file["max.keyframe"], []).append(file)
+        for name, segments in open_.items():
+            for segment, files in segments.items():
+                if segment not in polls:
+                    polls[segment] = self._polls_of(segment)
+                self._tables[name].compact(files, polls[segment])
+        self._compact_polls(keyframe)
+
+    def _polls_of(self, keyframe: int) -> set[int]:
+        read = self._tables[POLLS.name].read(["poll"], day=day_of(keyframe), keyframe=keyframe)
+        return set(read["poll"].to_pylist())
+
+    def _compact_polls(self, keyframe: int) -> None:
+        """A day's polls are one file: whoever opens a lake reads all of them."""
+        table = self._tables[POLLS.name]
+        days: dict[date, list[dict[str, Any]]] = {}
+        for file in table.files():
+            if file["max.keyframe"] < keyframe:
+                days.setdefault(file["partition.day"], []).append(file)
+        for day, files in days.items():
+            if len(files) > 1:
+                rows = table.read(["poll", "keyframe"], day=day)
+                table.compact(files, _before(rows.to_pylist(), keyframe))
+
+
+def _before(rows: list[Mapping[str, Any]], keyframe: int) -> Collection[int]:
+    return {row["poll"] for row in rows if row["keyframe"] < keyframe}
+
+
+def _compacted(file: Mapping[str, Any]) -> bool:
+    return COMPACTED in file["path"]

@@ -1,0 +1,104 @@
+"""Lines of cells to scroll and to select from, drawn again one by one where they differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from textual.strip import Strip
+
+from kgtui.tui.panes.cells import ROLES, Cell, shown
+from kgtui.tui.widgets.scrolled import Scrolled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.style import Style
+    from textual.selection import Selection
+
+Line = tuple[Cell, ...]
+
+
+class TextLines(Scrolled, can_focus=True):
+    """Text that changes often: new lines cost only the cells of those that differ, whatever their number."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{role}" for role in ROLES}
+    """
+    | class | description |
+    |---|---|
+    | `lines--kg-…` | words in that role |
+    """
+
+    DEFAULT_CSS = """
+    TextLines {
+        height: 1fr; background: $surface; color: $foreground;
+        & > .lines--kg-ok { color: $kg-ok; }
+        & > .lines--kg-warn { color: $kg-warn; }
+        & > .lines--kg-error { color: $kg-error; }
+        & > .lines--kg-muted { color: $kg-muted; }
+        & > .lines--kg-accent { color: $kg-accent; }
+        & > .lines--kg-stale { color: $kg-stale; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._lines: Sequence[Line] = ()
+
+    @property
+    def columns(self) -> int:
+        """Cells of a line: what the scroll bar leaves."""
+        return self.scrollable_content_region.width
+
+    @property
+    def plain(self) -> str:
+        """What the lines say, without colours."""
+        return "\n".join("".join(shown(cell.text) for cell in line) for line in self._lines)
+
+    def set_lines(self, lines: Sequence[Line], *, fresh: bool = False) -> None:
+        """Show these lines; `fresh` goes to the first, as they are about something else."""
+        old, self._lines = self._lines, lines
+        top = self.scroll_offset.y
+        self.set_height(len(lines))
+        self.set_top(0 if fresh else top)
+        if self.scroll_offset.y != top:
+            self.refresh()
+            return
+        for y in range(top, top + self.size.height):
+            if old[y : y + 1] != lines[y : y + 1]:
+                self.refresh_line(y)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the window."""
+        base, at = self.base, y + self.scroll_offset.y
+        if at >= len(self._lines):
+            return Strip.blank(self.columns, base)
+        segments = [
+            Segment(shown(cell.text), base + self._ink(cell.role) if cell.role else base) for cell in self._lines[at]
+        ]
+        strip = Strip(segments).adjust_cell_length(self.columns, base)
+        return self._selected(strip, at).apply_offsets(0, at)
+
+    def _ink(self, role: str) -> Style:
+        return self.get_component_rich_style(f"lines--{role}", partial=True)
+
+    # Selecting with the mouse
+
+    def _selected(self, strip: Strip, at: int) -> Strip:
+        span = self.text_selection.get_span(at) if self.text_selection is not None else None
+        if span is None:
+            return strip
+        start, end = span
+        end = strip.cell_length if end < 0 else end
+        style = self.screen.get_component_rich_style("screen--selection", partial=True)
+        return Strip.join([
+            strip.crop(0, start), strip.crop(start, end).apply_style(style), strip.crop(end, strip.cell_length),
+        ])  # fmt: skip
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The text under the selection."""
+        return selection.extract(self.plain), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Something else is selected."""
+        self.refresh()
