@@ -79,7 +79,9 @@ class ListGroupsRows:
         what = checked(LIST_GROUPS, version)
         self.version = version
         self._data = data = as_bytes(body)
-        self._split = partial(_split_flexible if version >= _FLEXIBLE else _split, what, data, strings=_strings(version))
+        self._split = partial(
+            _split_flexible if version >= _FLEXIBLE else _split, what, data, strings=_strings(version)
+        )
         try:
             _, self.error_code, self.left, self._pos = _head(what, version, data)
         except (IndexError, error):

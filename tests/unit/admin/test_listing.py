@@ -244,7 +244,9 @@ async def test_rows_that_move_change_go_and_come_in_any_order(
             await follow(feed, known)
             assert known.keys() == groups.keys()
             if version >= 4:
-                assert {name: row.state for name, row in known.items()} == {name: row[1] for name, row in groups.items()}
+                assert {name: row.state for name, row in known.items()} == {
+                    name: row[1] for name, row in groups.items()
+                }
 
 
 async def test_a_group_named_like_the_bytes_of_a_list_hides_nothing() -> None:
