@@ -116,7 +116,7 @@ def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = 
     targeted = any(member.target is not None or member.streams is not None for member in members)
     untold = tuple(member.member_id for member in members if not told(member))
     behind = epochs_behind(description)
-    subscribed = _subscribed(description)
+    subscribed = subscribed_topics(description)
     known = set(owners) | set(goals)
     known.update(_expected(description, offsets, known))
     revoked = _revoked(members)
@@ -162,7 +162,7 @@ def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
     return {member_id: goal - epoch if epoch >= 0 else None for member_id, epoch in epochs if epoch < goal}
 
 
-def _subscribed(description: GroupDescription) -> frozenset[str] | None:
+def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
     """Topics that members subscribe to; None when there is no member, or a pattern or silence leaves it open."""
     topics: set[str] = set()
     if not description.members:

@@ -28,6 +28,7 @@ _COLUMNS = (
     Column("TREND", number=True), Column("TIME LAG", number=True), Column("WHY"),
 )  # fmt: skip
 _STILL = 0.05  # records a second that are no trend
+_NEAR = 7 * 86_400.0  # seconds before a loss from which it is worth saying
 _LONG = 60.0  # seconds of time lag from which it is worth saying when it will be gone
 
 
@@ -95,7 +96,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     found = [reason(health, group_type)]
     if health.lost:
         found.append(f"{health.lost:,} records expired unread")
-    if health.loss is not None:
+    if health.loss is not None and health.loss.seconds < _NEAR:
         soon = "at most" if health.loss.at_most else "about"
         found.append(f"records of {health.loss.topic} will be lost in {soon} {duration(health.loss.seconds)}")
     if health.rebalances is not None and health.rebalances.flapping:
@@ -215,6 +216,7 @@ def _partition(row: PartitionHealth) -> dict[str, Any]:
     return {
         "topic": row.topic, "partition": row.partition, "verdict": row.status.name, "lag": row.lag,
         "position": row.position, "unchanged": _rounded(row.still), "complete": row.complete,
+        "subscribed": row.subscribed,
     }  # fmt: skip
 
 

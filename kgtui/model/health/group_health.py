@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgtui.model.assignment import epochs_behind
+from kgtui.model.assignment import epochs_behind, subscribed_topics
 from kgtui.model.group import SHARE
 from kgtui.model.health.observed import judge_observed
 from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
@@ -44,7 +44,10 @@ def health_of(
     verdict = roll_up({key: row for key, (row, _) in judged.items()})
     if observation.gone:
         verdict = replace(verdict, status=Status.NOT_FOUND)
-    partitions = {key: health for key, (_, health) in judged.items()}
+    topics = subscribed_topics(observation.description) if observation.description is not None else None
+    partitions = {
+        key: row if topics is None else replace(row, subscribed=row.topic in topics) for key, (_, row) in judged.items()
+    }
     bad = [row for row in partitions.values() if row.status == verdict.worst and row.status > Status.OK]
     trend = _trend(observation)
     return GroupHealth(

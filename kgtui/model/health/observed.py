@@ -7,9 +7,9 @@ last commit. What that cannot show is left out or left open:
   commits themselves tell.
 - The first offset read was committed at some time before. STOP therefore asks that the offset has stood still for as
   long as a full window of commits takes: at the pace seen, or else at `Watching.commit_interval`.
-- WARN asks for `Watching.enough` commits whose lag is known. Burrow counts the lag of a commit from a log end that is up
-  to `Options.offset_refresh` old; here it is always that old. So a group is not blamed for records that came in while
-  it worked, and lags are comparable from commit to commit however often the group commits.
+- WARN asks for `Watching.enough` commits whose lag is known. Burrow counts the lag of a commit from a log end that is
+  up to `Options.offset_refresh` old; here it is always that old. So a group is not blamed for records that came in
+  while it worked, and lags are comparable from commit to commit however often the group commits.
 """
 
 from __future__ import annotations

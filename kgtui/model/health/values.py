@@ -162,7 +162,10 @@ class PartitionHealth:
     Attributes:
         position: committed offset, or share-partition start offset.
         still: seconds for which the position has not moved, as far as was seen.
+        commits: how many commits the window holds, or start offsets.
+        complete: how full the window is, 0 to 1.
         undecided: see `Undecided`.
+        subscribed: whether a member subscribes to the topic; None when it is not known.
     """
 
     topic: str
@@ -174,6 +177,7 @@ class PartitionHealth:
     commits: int
     complete: float
     undecided: tuple[Undecided, ...] = ()
+    subscribed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

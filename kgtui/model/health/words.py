@@ -34,13 +34,13 @@ def reason(health: GroupHealth, group_type: str | None = None) -> str:
     worst = health.worst
     if worst is None:
         return ""
-    others = f", and {health.affected - 1} more partitions" if health.affected > 2 else ""
-    others = ", and 1 more partition" if health.affected == 2 else others
-    return _sentence(worst, group_type == SHARE, health.state) + others
+    others = f" (and {health.affected - 1} more partitions)" if health.affected > 2 else ""
+    others = " (and 1 more partition)" if health.affected == 2 else others
+    return _sentence(worst, group_type == SHARE, health.state, others)
 
 
-def _sentence(worst: PartitionHealth, share: bool, state: str | None) -> str:
-    where = f"{worst.topic}-{worst.partition}"
+def _sentence(worst: PartitionHealth, share: bool, state: str | None, others: str) -> str:
+    where = f"{worst.topic}-{worst.partition}{others}"
     waiting = f"{worst.lag or 0:,} wait"
     if worst.status is Status.REWIND:
         return f"the {'start' if share else 'committed'} offset of {where} went back, {waiting}"
@@ -48,15 +48,17 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None) -> str:
         over = "" if share else f" over {worst.commits} commits"
         return f"the lag of {where} does not fall{over}, {waiting}"
     what = "nothing acknowledged" if share else "no commit"
-    nobody = "; the group is Empty" if state == EMPTY else ""
+    nobody = "; no member subscribes to the topic" if worst.subscribed is False else ""
+    nobody = "; the group is Empty" if state == EMPTY else nobody
     return f"{what} on {where} for {duration(worst.still)}, {waiting}{nobody}"
 
 
 def missing(undecided: Undecided) -> str:
-    """What it would take to decide: `STOP needs 45 s without a commit, seen 20 s`."""
+    """What it would take to decide: `STOP needs more than 45 s at a standstill, seen 20 s`."""
     if undecided.lack is Lack.LAG:
         return f"no verdict where the lag is unknown: {undecided.why}"
     name = undecided.status.name
     if undecided.lack is Lack.COMMITS:
         return f"{name} needs {undecided.needs:.0f} commits, seen {undecided.has:.0f}"
-    return f"{name} needs more than {duration(undecided.needs)} of it, seen {duration(undecided.has)}"
+    what = "of watching" if undecided.status is Status.WARN else "at a standstill"
+    return f"{name} needs more than {duration(undecided.needs)} {what}, seen {duration(undecided.has)}"
