@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from kgtui.model.snapshot import Changes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,10 +13,31 @@ if TYPE_CHECKING:
 _PARTS = ("summaries", "details", "offsets", "configs", "group_faults")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """What differs from a snapshot before.
+
+    Attributes:
+        added: ids listed now and not before.
+        removed: ids listed before and not now.
+        relisted: ids whose listing (type, protocol, state, coordinator) changed.
+        updated: ids whose summary, details, offsets, configs or fault changed.
+    """
+
+    added: frozenset[str]
+    removed: frozenset[str]
+    relisted: frozenset[str]
+    updated: frozenset[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.relisted or self.updated)
+
+
 def diff(old: Snapshot, new: Snapshot) -> Changes:
     """What a view that shows `old` must draw again to show `new`.
 
     Values are compared by identity where both snapshots share them, so that 100,000 unchanged groups cost little.
+    Snapshots of one monitor share the summaries themselves: between those they never differ.
     """
     added = new.groups.keys() - old.groups.keys()
     removed = old.groups.keys() - new.groups.keys()

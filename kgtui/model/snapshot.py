@@ -96,12 +96,14 @@ class Snapshot:
         taken_at: seconds since the epoch.
         groups: group id → what the newest list of its coordinator says. Insertion order means nothing.
         by_listing: listing → its group ids, sorted; replaced when they change and never mutated.
-        summaries: group id → what the sweep found.
+        summaries: group id → what the sweep found. All snapshots of a monitor share them: what it finds later is in
+            them at once, since a copy of 100,000 for each snapshot would cost too much.
         details: group id → newest description, for groups looked at.
         offsets: group id → newest offsets, for groups looked at.
         configs: group id → newest configs, for groups looked at.
         health: group id → how it does, for groups that were watched (`kgtui.model.health`).
         state_since: group id → time its state was first seen, in seconds; only for states that began while watching.
+            Shared by all snapshots, as `summaries` are.
         brokers: node id → how it answers.
         group_faults: group id → why its newest describe or offsets failed.
         faults: what concerns the cluster as a whole.
@@ -122,7 +124,6 @@ class Snapshot:
     group_faults: Mapping[str, Fault] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     swept: int = 0
-    changes: Changes | None = None
     health: Mapping[str, GroupHealth] = field(default_factory=dict)
 
     @property
@@ -137,28 +138,3 @@ class Snapshot:
             return listing.state if listing else None
         summary = self.summaries.get(group)
         return summary.state if summary else None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Changes:
-    """What differs from the snapshot before.
-
-    Attributes:
-        added: ids listed now and not before.
-        removed: ids listed before and not now.
-        relisted: ids whose listing (type, protocol, state, coordinator) changed.
-        updated: ids whose summary, details, offsets, configs or fault changed.
-    """
-
-    added: frozenset[str] = frozenset()
-    removed: frozenset[str] = frozenset()
-    relisted: frozenset[str] = frozenset()
-    updated: frozenset[str] = frozenset()
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed or self.relisted or self.updated)
-
-    @property
-    def structural(self) -> bool:
-        """Whether groups came, went or moved in the tree."""
-        return bool(self.added or self.removed or self.relisted)

@@ -7,14 +7,15 @@ import time
 from bisect import bisect_left, insort
 from collections import OrderedDict, defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.model.cluster import ClusterInfo
-from kgtui.model.snapshot import BrokerStatus, Changes, Reading, Snapshot
+from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 from kgtui.monitor.options import PAUSE, SLICE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kgtui.admin.base import ListingDelta
     from kgtui.model.answer import Fault
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MANY = 10_000  # summaries that are not copied for each snapshot
-_COPIED_EVERY = 1.5  # seconds
+_LIVE = ("summaries", "state_since")  # parts that all snapshots share: copies of 100,000 entries cost too much
 _FEW = 64  # changes to a sorted list up to which bisecting is cheaper than sorting again
 
 
@@ -51,15 +51,9 @@ class Store:
         self.brokers: dict[int, BrokerStatus] = {}
         self.group_faults: dict[str, Fault] = {}
         self.faults: tuple[Fault, ...] = ()
-        self._added: set[str] = set()
-        self._removed: set[str] = set()
-        self._relisted: set[str] = set()
-        self._updated: set[str] = set()
-        self._stale: set[str] = {"groups", "by_listing", "summaries", "details", "offsets", "configs", "state_since"}
-        self._stale |= {"brokers", "group_faults"}
-        self._frozen: dict[str, dict[object, object]] = {}
+        self._stale: set[str] = {"groups", "by_listing", "details", "offsets", "configs", "brokers", "group_faults"}
+        self._frozen: dict[str, Mapping[Any, Any]] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
-        self._copied = 0.0
 
     # -- lists -------------------------------------------------------------------------------------------------
 
@@ -107,28 +101,24 @@ class Store:
         old = self.groups.get(group)
         if old == listing:
             return
+        if old is not None:
+            group = self._same(group, old)
+            left[old].append(group)
         self.groups[group] = listing
         joined[listing].append(group)
-        if old is None and group not in self._removed:
-            self._added.add(group)
-        elif old is None:
-            self._removed.discard(group)
-            self._relisted.add(group)
-        else:
-            left[old].append(group)
-            self._relisted.add(group)
         if now is not None and (old is None or old.state != listing.state):
             self.state_since[group] = now
             self._stale.add("state_since")
 
+    def _same(self, group: str, listing: Listing) -> str:
+        """The id as it is kept already: with each list it comes anew, and 100,000 of them must not be kept twice."""
+        ids = self.by_listing.get(listing, ())
+        at = bisect_left(ids, group)
+        return ids[at] if at < len(ids) and ids[at] == group else group
+
     def _forget(self, group: str, old: Listing, left: dict[Listing, list[str]]) -> None:
         del self.groups[group]
         left[old].append(group)
-        if group in self._added:
-            self._added.discard(group)
-        else:
-            self._removed.add(group)
-        self._relisted.discard(group)
         for part in ("summaries", "details", "offsets", "configs", "state_since", "group_faults"):
             if getattr(self, part).pop(group, None) is not None:
                 self._stale.add(part)
@@ -186,7 +176,7 @@ class Store:
         """Keep what the sweep found, if the group still exists."""
         if group in self.groups:
             self.summaries[group] = summary
-            self._note("summaries", group)
+            self._stale.add("summaries")
 
     def put_detail(self, group: str, value: GroupDescription) -> None:
         """Keep a description."""
@@ -205,10 +195,9 @@ class Store:
             return
         part[group] = Reading(value, self._clock())
         part.move_to_end(group)
-        self._note(name, group)
+        self._stale.add(name)
         while len(part) > self._keep:
-            oldest, _ = part.popitem(last=False)
-            self._updated.add(oldest)
+            part.popitem(last=False)
 
     def put_fault(self, group: str, fault: Fault, parts: Sequence[str] = ()) -> None:
         """Remember why a group could not be read; values read before are kept and carry the fault."""
@@ -218,10 +207,10 @@ class Store:
             part: OrderedDict[str, Reading[object]] = getattr(self, name)
             if group in part:
                 part[group] = replace(part[group], fault=fault)
-                self._note(name, group)
+                self._stale.add(name)
         if self.group_faults.get(group) != fault:
             self.group_faults[group] = fault
-            self._note("group_faults", group)
+            self._stale.add("group_faults")
 
     def put_config_fault(self, group: str, fault: Fault) -> None:
         """Remember why configs could not be read; an empty reading carries the fault where there is none yet."""
@@ -229,16 +218,12 @@ class Store:
             return
         last = self.configs.get(group)
         self.configs[group] = Reading(last.value if last else (), last.at if last else self._clock(), fault)
-        self._note("configs", group)
+        self._stale.add("configs")
 
     def clear_fault(self, group: str) -> None:
         """A group could be read again."""
         if self.group_faults.pop(group, None) is not None:
-            self._note("group_faults", group)
-
-    def _note(self, part: str, group: str) -> None:
-        self._stale.add(part)
-        self._updated.add(group)
+            self._stale.add("group_faults")
 
     # -- snapshots ---------------------------------------------------------------------------------------------
 
@@ -247,28 +232,11 @@ class Store:
         """Whether a snapshot would differ from the last one."""
         return bool(self._stale)
 
-    def _summaries_may_wait(self) -> bool:
-        """Whether a copy of very many summaries is young enough: groups in view have details of their own."""
-        now = self._clock()
-        if len(self.summaries) < _MANY or not 0 <= now - self._copied < _COPIED_EVERY:
-            self._copied = now
-            return False
-        return True
-
     def snapshot(self) -> Snapshot:
-        """A frozen copy; parts that did not change are shared with the one before."""
-        waiting = {"summaries"} if self._summaries_may_wait() else set()
-        for part in self._stale - waiting:
+        """A frozen copy; parts that did not change are shared with the one before, and some with all (`_LIVE`)."""
+        for part in self._stale.difference(_LIVE):
             self._frozen[part] = dict(getattr(self, part))
-        self._stale &= waiting
-        changes = Changes(
-            frozenset(self._added),
-            frozenset(self._removed),
-            frozenset(self._relisted - self._added),
-            frozenset(self._updated),
-        )
-        for seen in (self._added, self._removed, self._relisted, self._updated):
-            seen.clear()
+        self._stale.clear()
         self._serial += 1
         return Snapshot(
             serial=self._serial,
@@ -276,7 +244,6 @@ class Store:
             cluster=self.cluster,
             faults=self.faults,
             swept=len(self.summaries),
-            changes=changes,
             **self._frozen,  # type: ignore[arg-type]
         )
 

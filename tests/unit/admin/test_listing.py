@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-
 from kgtui.admin import listing
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.errors import BrokerError, DeadlineError

@@ -168,8 +168,8 @@ async def test_a_silent_coordinator_holds_up_neither_the_view_nor_the_next_selec
 
 async def test_a_silent_coordinator_holds_up_no_other_sweep(silent: ScriptedAdmin) -> None:
     async with watching(silent) as monitor:
-        snapshot = await until(monitor, lambda s: s.swept == 2)
-        await until(monitor, lambda s: s.summaries["orders"].at > snapshot.summaries["orders"].at)
+        first = (await until(monitor, lambda s: s.swept == 2)).summaries["orders"].at
+        await until(monitor, lambda s: s.summaries["orders"].at > first)
 
 
 async def test_groups_are_described_while_their_logs_are_waited_for(

@@ -62,11 +62,12 @@ def _check(store: Store, before: Snapshot) -> Snapshot:
     by_id = {group: listing for listing, ids in snapshot.by_listing.items() for group in ids}
     assert by_id == snapshot.groups
     assert all(list(ids) == sorted(set(ids)) for ids in snapshot.by_listing.values())
-    assert snapshot.changes is not None
-    expected = diff(before, snapshot)
-    assert snapshot.changes.added == expected.added
-    assert snapshot.changes.removed == expected.removed
-    assert snapshot.changes.relisted >= expected.relisted
+    changes = diff(before, snapshot)
+    assert changes.added == snapshot.groups.keys() - before.groups.keys()
+    assert changes.removed == before.groups.keys() - snapshot.groups.keys()
+    assert {*changes.added, *changes.relisted} == {
+        group for group, row in snapshot.groups.items() if before.groups.get(group) != row
+    }
     return snapshot
 
 
@@ -78,29 +79,54 @@ async def test_a_group_that_moved_stays_when_its_old_coordinator_drops_it() -> N
     assert store.snapshot().groups == {"g": ELSEWHERE}
 
 
-async def test_a_snapshot_never_changes_afterwards() -> None:
+async def test_what_snapshots_list_never_changes_afterwards() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
     before = store.snapshot()
     await _take(store, 1, ListingDelta({"a": EMPTY, "c": STABLE}, ["b"]))
-    store.put_summary("a", SUMMARY)
+    store.put_fault("a", Fault("X", "x"))
     after = store.snapshot()
+    assert before.groups.keys() == {"a", "b"}
     assert list(before.by_listing[STABLE]) == ["a", "b"]
-    assert before.summaries == {}
+    assert before.group_faults == {}
     assert list(after.by_listing[STABLE]) == ["c"]
-    assert after.summaries["a"].lag == 2
+    assert after.group_faults.keys() == {"a"}
 
 
 async def test_parts_that_did_not_change_are_shared() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     before = store.snapshot()
-    store.put_summary("a", SUMMARY)
+    store.put_detail("a", GroupDescription("a", "consumer", "consumer", "Stable", 1))
     after = store.snapshot()
     assert after.groups is before.groups
-    assert after.changes is not None
-    assert after.changes.updated == {"a"}
-    assert not after.changes.structural
+    assert diff(before, after).updated == {"a"}
+    assert not diff(after, store.snapshot())
+
+
+async def test_what_the_sweep_finds_is_in_every_snapshot_and_views_cannot_change_it() -> None:
+    store = Store(keep=10)
+    await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
+    before = store.snapshot()
+    assert not store.dirty
+    store.put_summary("a", SUMMARY)
+    assert store.dirty, "views are told"
+    assert before.summaries["a"] is SUMMARY
+    assert (before.swept, store.snapshot().swept) == (0, 1)
+    with pytest.raises(TypeError):
+        before.summaries["b"] = SUMMARY  # type: ignore[index]
+
+
+async def test_an_id_is_kept_once_however_often_it_is_listed() -> None:
+    store = Store(keep=10)
+    first = "".join(("team", "-a"))
+    await store.take_list(1, ListingDelta({first: STABLE}), first=True)
+    for listing in (EMPTY, STABLE, EMPTY):
+        await store.take_list(1, ListingDelta({"".join(("team", "-a")): listing}), first=False)
+    snapshot = store.snapshot()
+    kept = (*snapshot.groups, *snapshot.by_listing[EMPTY], *snapshot.state_since)
+    assert all(group is first for group in kept)
+    assert len(kept) == 3
 
 
 async def test_a_state_has_an_age_only_if_it_began_while_watching() -> None:
@@ -176,21 +202,3 @@ async def test_what_comes_late_for_a_removed_group_is_dropped() -> None:
     store.put_config_fault("gone", Fault("NO_ANSWER", "configs: no answer", group="gone"))
     snapshot = store.snapshot()
     assert (snapshot.summaries, snapshot.details, snapshot.group_faults, snapshot.configs) == ({}, {}, {}, {})
-
-
-async def test_very_many_summaries_are_copied_now_and_then() -> None:
-    now = 100.0
-    store = Store(keep=10, clock=lambda: now)
-    groups = [f"g{number}" for number in range(10_000)]
-    await store.take_list(1, ListingDelta(dict.fromkeys(groups, STABLE)), first=True)
-    for group in groups:
-        store.put_summary(group, SUMMARY)
-    first = store.snapshot()
-    newer = replace(SUMMARY, lag=7)
-    store.put_summary("g1", newer)
-    assert store.snapshot().summaries is first.summaries
-    assert store.dirty
-    now += 2.0
-    assert store.snapshot().summaries["g1"] is newer
-    assert not store.dirty
-    assert first.summaries["g1"] is SUMMARY
