@@ -90,11 +90,12 @@ class RecorderLock:
             with contextlib.suppress(OSError):
                 os.utime(self._file)
 
-    def release(self) -> None:
-        """Let go of it; the file goes too."""
+    def release(self, clean: bool = True) -> None:
+        """Let go of it; the file goes too, unless the next holder shall be told that something is amiss."""
         if self._file is not None:
-            with contextlib.suppress(OSError):
-                self._path.unlink(missing_ok=True)
+            if clean:
+                with contextlib.suppress(OSError):
+                    self._path.unlink(missing_ok=True)
             os.close(self._file)
             self._file = None
 

@@ -39,6 +39,7 @@ MOST_WAITING = 1_000_000
 
 _SLICE = 500  # groups compared before other work may run
 _FIRST_LISTS = 15.0  # seconds that brokers may take for their first list
+_LEAST_TIMEOUT = 5.0  # seconds that a poll may take where the interval is shorter
 _LATE = 3.0  # intervals without a poll that are a gap
 
 _log = logging.getLogger(__name__)
@@ -134,7 +135,7 @@ class Recorder:
         self._keyframe: int | None = None
         self._maintained: int | None = None
         self._oldest: float | None = None
-        self._gap = ""
+        self._gap = self._lost = ""
         self._cluster = ""
         self._cluster_id: str | None = None
         self.status = RecorderStatus()
@@ -171,7 +172,7 @@ class Recorder:
         return self._writer.begin()
 
     async def _first_lists(self, before: Before) -> None:
-        """Wait until every broker has told its list, or does not answer; then check that the lake is of this cluster."""
+        """Wait until every broker has told its list, or does not answer; then check whose lake it is."""
         end = time.monotonic() + _FIRST_LISTS
         while not self._stopping.is_set() and time.monotonic() < end and not _listed(self._watch.snapshot):
             await self._pause(0.05)
@@ -205,28 +206,36 @@ class Recorder:
             if self._writer.waiting:
                 await self._flush(last=True)
         finally:
-            await self._off_loop(self._lock.release)
+            # What could not be written is said at the next start, as after a kill.
+            await self._off_loop(self._lock.release, not self._writer.waiting)
             self._thread.shutdown(wait=False)
 
     # -- polls -------------------------------------------------------------------------------------------------------
 
     async def _poll_once(self) -> None:
         snapshot = self._watch.snapshot
+        if self._lost:  # what would be compared with is not in the lake: a full picture follows
+            self._changes, self._keyframe = Changes(), None
+            self._gap, self._lost = self._lost, ""
         if not snapshot.cluster.brokers:
             self._trouble("the cluster cannot be reached")
             return
-        began = time.monotonic()
         at = max(int(self._now() * 1000), self._last + 1)
         try:
-            with self._collector.held():
-                seen = await self._poller.look(
-                    snapshot, self._changes.owned(), now=began, timeout=max(self._options.interval, 5.0)
-                )
-                rows, keyframe = await self._compare(seen, at)
-        except Exception as error:  # the poll loop: reported, and a full picture follows
+            with self._collector.held():  # until what was read is gone, so that nothing is left to visit
+                await self._record(snapshot, at)
+        except Exception as error:  # noqa: BLE001 - the poll loop: reported, and a full picture follows
             _log.exception("a poll failed")
             self._trouble(f"a poll failed: {visible(str(error))}")
-            self._restart("a poll failed")
+            self._lost = "a poll failed"
+
+    async def _record(self, snapshot: Snapshot, at: int) -> None:
+        """Read, compare, and add the poll to what waits."""
+        began = time.monotonic()
+        timeout = max(self._options.interval, _LEAST_TIMEOUT)
+        seen = await self._poller.look(snapshot, self._changes.owned(), now=began, timeout=timeout)
+        rows, keyframe = await self._compare(seen, at)
+        if self._lost:  # while it was made, what it builds upon was given up
             return
         told = self._told(snapshot, seen, rows, at, int((time.monotonic() - began) * 1000))
         self._writer.add(at, keyframe, rows, told)
@@ -272,11 +281,6 @@ class Recorder:
             cluster,
         )
 
-    def _restart(self, gap: str) -> None:
-        """Begin with a full picture again, since what was compared with is not in the lake."""
-        self._changes = Changes()
-        self._keyframe, self._gap = None, gap
-
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def _flush_if_due(self) -> None:
@@ -288,28 +292,31 @@ class Recorder:
 
     async def _flush(self, *, last: bool = False) -> None:
         oldest, self._oldest = self._oldest, None
-        newest, keyframe, polls = self._last, self._keyframe, self._writer.polls
+        newest, keyframe = self._last, self._keyframe
+        self._writer.seal()
         try:
-            rows = await self._off_loop(self._writer.flush)
+            polls, rows = await self._off_loop(self._writer.flush)
             self._lock.renew()
-            self.status = replace(
-                self.status,
-                polls=self.status.polls + polls,
-                rows=self.status.rows + rows,
-                last=newest / 1000,
-                waiting=0,
+            self.status = RecorderStatus(
+                self.status.polls + polls,
+                self.status.rows + rows,
+                newest / 1000,
+                self._writer.waiting,
+                self.status.trouble,
             )
             self._well()
             if keyframe is not None and keyframe != self._maintained and not last:
                 self._maintained = keyframe
                 await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
-        except write_errors() as error:
+        except Exception as error:  # noqa: BLE001 - the poll loop's other half: reported, and tried again
+            if not isinstance(error, write_errors()):
+                _log.exception("a flush failed")
             self._oldest = oldest
             self.status = replace(self.status, waiting=self._writer.waiting)
             self._trouble(f"the lake {self._folder.path} cannot be written: {visible(str(error))}")
             if self._writer.waiting > MOST_WAITING:
-                await self._off_loop(self._writer.give_up)
-                self._restart("could not be written")
+                self._writer.give_up()
+                self._lost = "could not be written"
                 self._say("what waited to be written is given up; the recording goes on when the lake can be written")
 
     def _trouble(self, sentence: str) -> None:

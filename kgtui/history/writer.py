@@ -1,6 +1,6 @@
 """Writes polls into a lake: one append per table and flush, `polls` last; compaction and retention.
 
-Everything here blocks and belongs on one thread of its own. What could not be written is kept and written later, once.
+Writing blocks and belongs on one thread of its own. What could not be written is kept and written later, once.
 """
 
 from __future__ import annotations
@@ -66,17 +66,21 @@ def day_of(poll: int) -> date:
 
 
 class LakeWriter:
-    """Writes into one lake, which its recorder has locked."""
+    """Writes into one lake, which its recorder has locked.
+
+    `add` and `seal` are called by who records, all else on the thread that writes.
+    """
 
     def __init__(self, folder: LakeFolder) -> None:
         self._tables = {table.name: DeltaFolder(folder.table(table.name), table) for table in TABLES}
-        self._batches: list[Batch] = []
+        self._open: Batch | None = None
+        self._sealed: list[Batch] = []
         self._swept = 0.0
 
     @property
     def waiting(self) -> int:
         """Rows that are not in the lake yet."""
-        return sum(batch.size for batch in self._batches)
+        return sum(batch.size for batch in self._sealed) + (self._open.size if self._open else 0)
 
     def begin(self) -> Before:
         """Make the tables; what is there already."""
@@ -98,31 +102,42 @@ class LakeWriter:
             rows: of the other tables, without `day`, `keyframe` and `poll`.
             told: the row of `polls`, from `taken_at` on.
         """
-        if not self._batches or self._batches[-1].keyframe != keyframe or self._batches[-1].done:
-            self._batches.append(Batch(keyframe))
-        batch, always = self._batches[-1], (day_of(poll), keyframe, poll)
+        if self._open is None or self._open.keyframe != keyframe:
+            self.seal()
+            self._open = Batch(keyframe)
+        batch, always = self._open, (day_of(poll), keyframe, poll)
         batch.last = poll
         for name, some in {**rows, POLLS.name: [told]}.items():
             batch.rows.setdefault(name, []).extend((*always, *row) for row in some)
 
-    def flush(self) -> int:
-        """Append all that waits; how many rows. Raises one of `write_errors`: what is left is tried again next time."""
-        written = 0
+    def seal(self) -> None:
+        """Let the next flush write what was added so far, and nothing that is added meanwhile."""
+        if self._open is not None:
+            self._sealed.append(self._open)
+            self._open = None
+
+    def flush(self) -> tuple[int, int]:
+        """Append all that is sealed; how many polls and rows.
+
+        Raises one of `write_errors`; what is left is tried again next time.
+        """
+        polls = rows = 0
         with owner_only():
-            while self._batches:
-                batch = self._batches[0]
+            while self._sealed:
+                batch = self._sealed[0]
                 for table in TABLES:
-                    rows = batch.rows.get(table.name)
-                    if rows and table.name not in batch.done:
-                        self._tables[table.name].append(rows, batch.last)
+                    some = batch.rows.get(table.name)
+                    if some and table.name not in batch.done:
+                        self._tables[table.name].append(some, batch.last)
                         batch.done.add(table.name)
-                written += batch.size
-                self._batches.remove(batch)
-        return written
+                polls, rows = polls + len(batch.rows[POLLS.name]), rows + batch.size
+                del self._sealed[0]
+        return polls, rows
 
     def give_up(self) -> None:
-        """Forget what waits. Rows of it that are in a table already count for nothing without their poll."""
-        self._batches.clear()
+        """Forget what waits, while nothing is being written. Rows of it that are in a table count for nothing."""
+        self._sealed.clear()
+        self._open = None
         for table in self._tables.values():
             table.forget()
 
