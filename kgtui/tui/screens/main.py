@@ -77,6 +77,8 @@ class MainScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Top to bottom."""
         session = self.session
+        width = self.app.size.width
+        self.add_class(next(name for least, name in reversed(self.HORIZONTAL_BREAKPOINTS) if width >= least))
         yield ClusterHeader(session.target, self.watched, read_only=session.read_only)
         yield FilterBar(session.filter, good_presets(session.presets))
         with Horizontal(id="body"):
@@ -91,6 +93,8 @@ class MainScreen(Screen[None]):
     def on_mount(self) -> None:
         """Show what is known already."""
         self.show(self.snapshot)
+        if self.snapshot.groups:
+            self.call_after_refresh(self.detail.fill)
 
     # The parts
 
