@@ -15,5 +15,8 @@ A test that uses one of these gets the marker `broker` and runs in the worker of
 is to be marked by hand. Only a test that gets one by `request.getfixturevalue` has to say so, with the fixture's
 name: `pytest.mark.broker("live_431")`. More nodes: `Cluster("4.3.1", tmp_path, nodes=3)`, `start()`, `stop()`.
 
+`happenings` does to groups what is not in their state, such as transactions; `offsets_topic` reads all that is left of
+it in `__consumer_offsets`.
+
 Logs of the brokers are in the temporary folder of the pytest session (`brokers-*/…/broker-1.log`).
 """

@@ -124,6 +124,19 @@ def wait_for_states(address: str, wanted: dict[str, str], timeout: float) -> dic
         time.sleep(0.1)
 
 
+def wait_until_gone(address: str, group: str, timeout: float) -> None:
+    """Lists again and again until a group is there no more.
+
+    Raises:
+        TimeoutError: it is still there.
+    """
+    deadline = time.monotonic() + timeout
+    while group in list_groups(address):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{group} is still there after {timeout:.0f} s")
+        time.sleep(0.1)
+
+
 def find_coordinator(address: str, group: str, timeout: float) -> str:
     """`host:port` of the broker that coordinates a group; the first call of all has the offsets topic made.
 

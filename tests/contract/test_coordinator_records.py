@@ -1,0 +1,221 @@
+"""What we read of `__consumer_offsets` on real brokers equals what Kafka's own coordinator reads, record by record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.protocol import connect, consumer, registry
+from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, classic_members, decode, encode
+from tests.brokers import happenings, wire
+from tests.brokers.cluster import Cluster
+from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
+from tests.brokers.process import Java
+from tests.unit.protocol.records import kafka
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.brokers.live import Live
+
+TIMEOUT = 90.0
+COMMITTED, ABORTED = 61, 62
+"""Offsets that transactions committed and aborted."""
+EXPRESSION = "^o[rR]ders$"
+OWN = {"classic": "deleted-classic", "consumer": "deleted-consumer", "share": "deleted-share"}
+OWN |= {"streams": "deleted-streams", "simple": "deleted-simple"}
+"""Groups that are made to be deleted."""
+
+CLASSIC_TYPES = {RecordType.OFFSET_COMMIT, RecordType.GROUP_METADATA}
+CONSUMER_TYPES = {
+    RecordType.CONSUMER_GROUP_METADATA,
+    RecordType.CONSUMER_GROUP_MEMBER_METADATA,
+    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA,
+    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER,
+    RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+}
+SHARE_AND_STREAMS_TYPES = {
+    record_type for record_type in RecordType if record_type.name.startswith(("SHARE", "STREAMS"))
+}
+TYPES = {
+    "4.3.1": CLASSIC_TYPES | CONSUMER_TYPES | SHARE_AND_STREAMS_TYPES | {RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION},
+    "3.9.2": CLASSIC_TYPES | CONSUMER_TYPES | {RecordType.CONSUMER_GROUP_PARTITION_METADATA},
+}
+"""What a broker of each version writes for the groups of these tests."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was in the topic, and how it was read."""
+
+    live: Live
+    raw: list[TopicRecord]
+    records: list[CoordinatorRecord]
+    """By us, in the order of `raw`."""
+    kafkas: list[kafka.Read]
+    """By Kafka, in the same order."""
+
+    def of_group(self, group: str) -> list[CoordinatorRecord]:
+        return [record for record in self.records if record.group == group]
+
+
+@pytest.fixture(scope="module")
+def written(live: Live) -> Iterator[Written]:
+    """Live groups of every type, and then everything else that leaves records, on each broker in turn."""
+    cluster = live.cluster
+    happenings.commit_in_transactions(cluster, "transactional", "orders", COMMITTED, ABORTED)
+    happenings.commit_until(cluster, "expires-itself", "orders", 5, timedelta(days=30))
+    cluster.commit(OWN["simple"], {("orders", 0): 1, ("orders", 1): 2}, metadata="é漢字 [/red]")
+    happenings.delete_offset(cluster, OWN["simple"], "orders", 1)
+    gone = make_groups_to_delete(live)
+    if live.newest:
+        with happenings.subscribed_by_expression(cluster, "by-expression", EXPRESSION):
+            pass
+        wire.wait_for_states(live.bootstrap, {"by-expression": "Empty"}, TIMEOUT)
+    happenings.delete_groups(cluster, *gone)
+    raw = read_offsets_topic(cluster)
+    records = [
+        record for record in (decode(one.key, one.value) for one in raw) if isinstance(record, CoordinatorRecord)
+    ]
+    yield Written(live, raw, records, kafka.read((one.key or b"", one.value) for one in raw))
+    happenings.delete_groups(cluster, "transactional", "expires-itself", *(["by-expression"] if live.newest else []))
+
+
+def make_groups_to_delete(live: Live) -> list[str]:
+    run(live, "EmptyConsumerGroups.java", "orders", "7", f"{OWN['classic']}=classic", f"{OWN['consumer']}=consumer")
+    groups = [OWN["simple"], OWN["classic"], OWN["consumer"]]
+    if live.newest:
+        run(live, "EmptyNewerGroups.java", OWN["share"], OWN["streams"], "orders")
+        groups += [OWN["share"], OWN["streams"]]
+    wire.wait_for_states(live.bootstrap, dict.fromkeys(groups, "Empty"), TIMEOUT)
+    return groups
+
+
+def run(live: Live, program: str, *arguments: str) -> None:
+    java = Java(live.version, program, [live.bootstrap, *arguments], live.cluster.folder / f"records-{program}.log")
+    try:
+        java.wait_for("READY", TIMEOUT)
+    finally:
+        java.stop()
+
+
+def test_every_record_is_read_as_kafka_reads_it(written: Written) -> None:
+    assert len(written.records) == len(written.raw) == len(written.kafkas) > 100
+    for raw, record, read in zip(written.raw, written.records, written.kafkas, strict=True):
+        assert as_json(record) == read.json, (raw, read.error)
+
+
+def test_every_record_is_written_as_the_broker_wrote_it(written: Written) -> None:
+    for raw, record in zip(written.raw, written.records, strict=True):
+        assert encode(record.type, record.key, record.value, version=record.version) == (raw.key, raw.value)
+
+
+def test_every_type_is_there(written: Written) -> None:
+    values = {record.type for record in written.records if record.value is not None}
+    tombstones = {record.type for record in written.records if record.value is None}
+    types = TYPES[written.live.version]
+    # Brokers since 4.1 write no partition metadata, but tombstones of it when they take an older group over.
+    assert values == types
+    assert tombstones == types | {RecordType.CONSUMER_GROUP_PARTITION_METADATA}
+
+
+def test_live_groups_are_what_their_records_say(written: Written) -> None:
+    """The newest commit of each partition is what the fixtures promise."""
+    newest = {
+        (record.group, record.key["topic"], record.key["partition"]): record.value and record.value["offset"]
+        for record in written.records
+        if record.type is RecordType.OFFSET_COMMIT
+    }
+    for group in written.live.groups.values():
+        if group.type == "share":
+            continue
+        for (topic, partition), offset in group.committed.items():
+            assert newest[group.id, topic, partition] == offset, group.id
+
+
+def test_members_of_classic_groups_are_read(written: Written) -> None:
+    live = written.live
+    newest = {record.group: record for record in written.records if record.type is RecordType.GROUP_METADATA}
+    for role in ("classic", "static", "connect", "sr"):
+        members = classic_members(newest[live[role].id])
+        assert len(members) == live[role].members, role
+        assert tuple(sorted(m.instance_id for m in members if m.instance_id)) == live[role].instance_ids
+        kind = {"connect": connect.Subscription, "sr": registry.Identity}.get(role, consumer.Subscription)
+        assert all(isinstance(member.subscription, kind) and member.assignment for member in members), role
+    subscriptions = [m.subscription for m in classic_members(newest[live["classic"].id])]
+    assert [s.topics for s in subscriptions if isinstance(s, consumer.Subscription)] == [("orders",)] * 2
+
+
+def test_a_classic_member_of_a_consumer_group_is_read(written: Written) -> None:
+    """While a group moves to the new protocol, its members of the old one have what they sent in their records."""
+    newest = {
+        record.member: record.value["ClassicMemberMetadata"]
+        for record in written.of_group(written.live["mixed"].id)
+        if record.type is RecordType.CONSUMER_GROUP_MEMBER_METADATA and record.value is not None
+    }
+    (classic,) = (value for value in newest.values() if value is not None)
+    assert len(newest) >= 2
+    subscriptions = [consumer.subscription(protocol["Metadata"]) for protocol in classic["SupportedProtocols"]]
+    assert {s and s.topics for s in subscriptions} == {("orders",)}
+
+
+def test_what_a_transaction_aborted_is_not_there(written: Written) -> None:
+    def offsets(records: list[TopicRecord]) -> list[int]:
+        read = [decode(one.key, one.value) for one in records]
+        found = [r for r in read if isinstance(r, CoordinatorRecord) and r.group == "transactional"]
+        return [r.value["offset"] for r in found if r.type is RecordType.OFFSET_COMMIT and r.value is not None]
+
+    assert offsets(written.raw) == [COMMITTED]
+    assert offsets(read_offsets_topic(written.live.cluster, committed=False)) == [COMMITTED, ABORTED]
+
+
+def test_a_commit_that_says_when_it_expires(written: Written) -> None:
+    (commit,) = (r for r in written.of_group("expires-itself") if r.type is RecordType.OFFSET_COMMIT)
+    assert commit.version == 1
+    assert commit.value is not None
+    assert commit.value["expireTimestamp"] - commit.value["commitTimestamp"] == 30 * 86_400_000
+
+
+def test_what_was_deleted_ends_in_tombstones(written: Written) -> None:
+    """Of every key of a deleted group, the last record is a tombstone."""
+    newest: dict[str, dict[bytes | None, CoordinatorRecord]] = {}
+    for raw, record in zip(written.raw, written.records, strict=True):
+        newest.setdefault(record.group, {})[raw.key] = record
+    expected = OWN.values() if written.live.newest else [OWN["classic"], OWN["consumer"], OWN["simple"]]
+    for group in expected:
+        left = [record for record in newest[group].values() if record.value is not None]
+        assert left == [], group
+
+
+def test_a_subscription_by_expression_is_read(written: Written) -> None:
+    if not written.live.newest:
+        assert not any(r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION for r in written.records)
+        return
+    found = [r for r in written.of_group("by-expression") if r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION]
+    assert {record.key["RegularExpression"] for record in found} == {f"({EXPRESSION})"}  # librdkafka adds the brackets
+    resolved = [record.value for record in found if record.value is not None]
+    assert resolved
+    assert all(value["Topics"] == ["orders"] for value in resolved)
+
+
+@pytest.mark.broker
+@pytest.mark.xdist_group("broker")
+def test_what_expires_ends_in_a_tombstone(tmp_path: Path) -> None:
+    cluster = Cluster("4.3.1", tmp_path, extra={"offsets.retention.check.interval.ms": "300"})
+    try:
+        cluster.start()
+        cluster.create_topic("orders")
+        happenings.commit_until(cluster, "short-lived", "orders", 5, timedelta(milliseconds=1))
+        wire.wait_until_gone(cluster.bootstrap, "short-lived", TIMEOUT)
+        raw = read_offsets_topic(cluster)
+    finally:
+        cluster.stop()
+    read = kafka.read((one.key or b"", one.value) for one in raw)
+    records = [decode(one.key, one.value) for one in raw]
+    assert [as_json(r) for r in records if isinstance(r, CoordinatorRecord)] == [answer.json for answer in read]
+    found = [(r.type, r.version) for r in records if isinstance(r, CoordinatorRecord)]
+    assert found[:2] == [(RecordType.OFFSET_COMMIT, 1), (RecordType.OFFSET_COMMIT, None)]
