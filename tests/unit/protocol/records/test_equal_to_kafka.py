@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.protocol.records import KINDS, CoordinatorRecord, RecordType, as_json, decode, encode
+from kgtui.protocol.records import KINDS, CoordinatorRecord, RecordType, Undecodable, as_json, decode, encode
 from tests.unit.protocol.records.kafka import read
 from tests.unit.protocol.records.records import CASES, every_kind
+from tests.unit.protocol.test_damaged import damage
 
 if TYPE_CHECKING:
     from tests.unit.protocol.records.kafka import Read, Record
@@ -38,3 +40,22 @@ def test_the_json_of_every_record_is_kafkas(answers: list[tuple[Record, Read]]) 
 def test_kafka_writes_the_same_bytes(answers: list[tuple[Record, Read]]) -> None:
     for record, kafka in answers:
         assert kafka.written == record
+
+
+def test_no_damaged_record_is_read_otherwise_than_by_kafka() -> None:
+    """We refuse all that Kafka refuses, and more: it takes any bytes for text, and does not look behind a record."""
+    random = Random(9)
+    damaged: list[Record] = []
+    for key, value in every_kind(3, 60):
+        if value is None or random.random() < 0.3:
+            damaged.append((damage(random, key), value))
+        else:
+            damaged.append((key, damage(random, value)))
+    both = 0
+    for (key, value), kafka in zip(damaged, read(damaged), strict=True):
+        record = decode(key, value)
+        if isinstance(record, Undecodable):
+            continue
+        assert as_json(record) == kafka.json, (key.hex(), kafka.error)
+        both += 1
+    assert both > 100
