@@ -1,0 +1,87 @@
+"""Reads of a group, one line each, for tests of what is made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.model.group import GroupDescription
+from kgtui.model.health import Observation
+from kgtui.model.health.samples import Sample
+from kgtui.model.health.values import DEFAULT_WATCHING
+from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, ShareOffset
+from tests.scripted import member
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kgtui.model.health import GroupHealth, Watching
+    from kgtui.model.members import Member
+
+T0 = 1_000_000.0
+"""Seconds since the epoch at which every watch begins."""
+
+
+def described(
+    state: str = "Stable",
+    group_type: str = "consumer",
+    *,
+    members: tuple[Member, ...] | None = (member(topics=("t",)),),
+    epoch: int | None = None,
+    assignment_epoch: int | None = None,
+) -> GroupDescription:
+    """A description of group `g`."""
+    return GroupDescription(
+        "g", group_type, "consumer", state, 1, group_epoch=epoch, assignment_epoch=assignment_epoch, members=members
+    )
+
+
+def offsets(
+    *partitions: tuple[int | None, int | None], starts: Sequence[int | None] = (), topic: str = "t"
+) -> GroupOffsets:
+    """`(committed, log end)` of partition 0, 1, …; None for no commit, and for a log end that is not told."""
+    commits, bounds = [], {}
+    for number, (committed, log_end) in enumerate(partitions):
+        commits.append(CommittedOffset(topic, number, committed))
+        start = starts[number] if number < len(starts) else 0
+        bounds[topic, number] = PartitionBounds(start, log_end)
+    return GroupOffsets(tuple(commits), (), bounds)
+
+
+def shares(*partitions: tuple[int | None, int | None, int | None], topic: str = "t") -> GroupOffsets:
+    """`(start offset, lag, log end)` of share partition 0, 1, …."""
+    rows = tuple(ShareOffset(topic, number, start, 0, lag) for number, (start, lag, _) in enumerate(partitions))
+    return GroupOffsets((), rows, {(topic, n): PartitionBounds(0, end) for n, (_, _, end) in enumerate(partitions)})
+
+
+def watch(
+    reads: Iterable[GroupOffsets | None],
+    every: float = 5.0,
+    *,
+    description: GroupDescription | None = None,
+    watching: Watching = DEFAULT_WATCHING,
+) -> Observation:
+    """An observation of these reads; None is one that failed."""
+    seen = Observation(watching)
+    for number, read in enumerate(reads):
+        told = None if read is None else description or described()
+        seen.add(T0 + number * every, told, read, fault=read is None)
+    return seen
+
+
+def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sample]:
+    """`(second, position, log end, log start)` as samples; the lag follows."""
+    return [
+        Sample(
+            round((T0 + at) * 1000),
+            position,
+            log_end,
+            log_start,
+            None if position is None or log_end is None else max(log_end - position, 0),
+        )
+        for at, position, log_end, log_start in rows
+    ]
+
+
+def kinds(health: GroupHealth) -> list[tuple[str, str]]:
+    """What is undecided: verdict and lack."""
+    return [(one.status.name, one.lack.value) for one in health.undecided]

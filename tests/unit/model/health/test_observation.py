@@ -1,0 +1,195 @@
+"""What a sequence of reads keeps, forgets and adds up to."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgtui.model.health import Observation, Watching, health_of
+from kgtui.model.health.rebalances import LENGTH as STRETCHES
+from kgtui.model.health.rebalances import RebalanceLog
+from kgtui.model.health.samples import LENGTH
+from kgtui.model.health.values import EmptySpell, RebalanceRate, TimeLag
+from kgtui.model.health.words import duration
+from tests.scripted import member
+from tests.unit.model.health.reads import T0, described, offsets, watch
+
+
+def test_trend_and_drain_over_the_watch() -> None:
+    health = health_of(watch([offsets((1000 + 30 * n, 2000 + 10 * n)) for n in range(7)]))
+    assert health.trend == pytest.approx(-4.0)
+    assert health.drain == pytest.approx(220.0)
+    assert health.trend_seconds == 30
+    assert (health.reads, health.failed, health.seconds, health.read_at) == (7, 0, 30.0, T0 + 30)
+    assert health_of(watch([offsets((5, 5))] * 3)).drain == 0
+
+
+def test_no_rate_is_taken_across_a_gap() -> None:
+    """After a read that failed, and after a pause longer than the patience, trends begin anew."""
+    falling = [offsets((1000 + 10 * n, 2000)) for n in range(5)]
+    assert health_of(watch(falling)).trend == pytest.approx(-2.0)
+    broken = health_of(watch([*falling[:3], None, *falling[3:]]))
+    assert (broken.trend, broken.drain, broken.failed) == (None, None, 1)
+    seen = watch(falling)
+    for n in range(3):
+        seen.add(T0 + 500 + 5 * n, described(), offsets((1500, 2000 + 5 * n)))
+    assert health_of(seen).trend == pytest.approx(1.0)
+    assert health_of(seen).trend_seconds == 10
+
+
+def test_a_sum_over_other_partitions_is_no_trend() -> None:
+    """A partition whose lag is told again makes the sum leap."""
+    reads = [offsets((10, 20), (10, None)), offsets((10, 20), (10, None)), offsets((10, 20), (10, 500))]
+    assert health_of(watch(reads)).trend is None
+    assert health_of(watch([*reads, *[reads[2]] * 2])).trend == 0
+    assert health_of(watch([offsets((None, 9))] * 5)).trend is None
+
+
+def test_time_lag_is_that_of_the_worst_partition() -> None:
+    reads = [offsets((1000, 1000 + 10 * n), (500, 500)) for n in range(5)]
+    # The record at 1000 came within the first 5 s.
+    assert health_of(watch(reads)).time_lag == TimeLag(19.5)
+    old = [offsets((900, 1000 + 10 * n)) for n in range(5)]
+    assert health_of(watch(old)).time_lag == TimeLag(20.0, at_least=True)
+    assert health_of(watch([offsets((None, 9))])).time_lag is None
+    part = health_of(watch([offsets((9, 9), (5, None))] * 2))
+    assert part.time_lag == TimeLag(0.0, at_least=True)
+
+
+def test_records_lost_are_counted_and_unknown_is_not_none_lost() -> None:
+    assert health_of(watch([offsets((10, 900), (10, 900), starts=(400, 5))])).lost == 390
+    assert health_of(watch([offsets((10, 900), starts=(5,))])).lost == 0
+    assert health_of(watch([offsets((10, 900), starts=(None,))])).lost is None
+
+
+def test_loss_to_come_uses_the_retention_of_the_topic() -> None:
+    reads = [offsets((1000, 1000 + 10 * n)) for n in range(25)]
+    soon = health_of(watch(reads), retention={"t": 300.0}).loss
+    assert soon is not None
+    assert (soon.topic, soon.basis) == ("t", "retention")
+    assert soon.seconds == pytest.approx(300 - 119.5)
+    assert health_of(watch(reads), retention={"other": 300.0}).loss is None
+
+
+def test_members_behind_the_target_hold_up_the_group() -> None:
+    members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
+    told = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
+    assert health_of(watch([offsets((1, 1))], description=told)).holding_up == {"b": 2, "c": None}
+
+
+def test_time_empty_is_as_long_as_it_was_seen() -> None:
+    seen = Observation()
+    for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
+        seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
+    assert health_of(seen).empty == EmptySpell(20.0)
+    assert health_of(seen, offsets_retention=3600.0).empty == EmptySpell(20.0, expires_in=3580.0)
+    seen.add(T0 + 40, described("Stable"), offsets((1, 1)))
+    assert health_of(seen).empty is None
+    ever = watch([offsets((1, 1))] * 3, description=described("Empty"))
+    assert health_of(ever).empty == EmptySpell(10.0, at_least=True)
+
+
+def test_time_empty_begins_anew_after_a_gap() -> None:
+    """Nobody knows what it was in between; it is empty for at least as long as since then."""
+    seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
+    seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))
+    seen.add(T0 + 1005, described("Empty"), offsets((1, 1)))
+    assert health_of(seen).empty == EmptySpell(5.0, at_least=True)
+
+
+def test_state_changes_and_epoch_steps_of_the_last_hour() -> None:
+    seen = Observation()
+    states = ["Stable", "Reconciling", "Stable", "Reconciling", "Stable", "Stable"]
+    for n, (state, epoch) in enumerate(zip(states, (1, 2, 2, 4, 4, 4), strict=True)):
+        seen.add(T0 + 10 * n, described(state, epoch=epoch), offsets((1, 1)))
+    rate = health_of(seen).rebalances
+    assert rate == RebalanceRate(state_changes=4, epoch_steps=3, rebalances=3, seconds=50.0)
+    assert rate is not None
+    assert (rate.per_hour, rate.flapping) == (216.0, True)
+    assert health_of(watch([offsets((1, 1))])).rebalances is None
+
+
+def test_classic_groups_have_no_epochs_to_count() -> None:
+    seen = Observation()
+    for n, state in enumerate(["Stable", "PreparingRebalance", "CompletingRebalance", "Stable"]):
+        seen.add(T0 + 10 * n, described(state), None)
+    assert health_of(seen).rebalances == RebalanceRate(3, None, 1, 30.0)
+    assert health_of(seen).lag is None
+
+
+def test_changes_over_a_gap_and_older_than_an_hour_are_not_counted() -> None:
+    log = RebalanceLog()
+    log.add(0.0, "Stable", 1, None)
+    log.add(10.0, "Assigning", 2, 10.0)
+    log.add(500.0, "Stable", 9, None)
+    log.add(510.0, "Stable", 9, 10.0)
+    assert log.rate(510.0) == RebalanceRate(1, 1, 1, 20.0)
+    assert log.rate(3605.0) == RebalanceRate(1, 1, 1, 20.0)
+    assert log.rate(3700.0) == RebalanceRate(0, 0, 0, 10.0)
+    assert log.rate(9999.0) is None
+
+
+def test_memory_is_bounded_and_the_oldest_read_stays() -> None:
+    seen = Observation()
+    for n in range(20 * LENGTH):
+        seen.add(T0 + 5 * n, described("Stable" if n % 2 else "Reconciling"), offsets((7, 100 + n)))
+    kept = list(seen.samples["t", 0])
+    assert len(kept) <= LENGTH
+    assert kept[0].at == T0 * 1000
+    assert [one.log_end for one in kept[-40:]] == list(range(100 + 20 * LENGTH - 40, 100 + 20 * LENGTH))
+    assert len(seen.rebalances._rows) <= STRETCHES * 5
+    assert len(seen.series.times) <= 900
+    assert health_of(seen).time_lag == TimeLag(5.0 * (20 * LENGTH - 1), at_least=True)
+    assert health_of(seen).kind.name == "STOP"
+
+
+def test_a_quiet_group_is_watched_for_an_hour_in_few_stretches() -> None:
+    log = RebalanceLog()
+    log.add(0.0, "Stable", None, None)
+    for n in range(1, 721):
+        log.add(5.0 * n, "Stable", None, 5.0)
+    rate = log.rate(3600.0)
+    assert rate is not None
+    assert rate.seconds == pytest.approx(3600, abs=61)
+    assert len(log._rows) // 5 <= 61
+
+
+def test_partitions_that_are_no_longer_read_are_forgotten() -> None:
+    seen = watch([offsets((1, 5), (1, 5)), offsets((1, 5))])
+    assert set(seen.samples) == {("t", 0)}
+    assert set(health_of(seen).partitions) == {("t", 0)}
+
+
+def test_a_read_that_is_not_later_is_ignored() -> None:
+    seen = watch([offsets((1, 5))] * 2)
+    seen.add(T0, described(), offsets((3, 5)))
+    assert (seen.reads, seen.read_at, seen.rows["t", 0].position) == (2, T0 + 5, 1)
+
+
+def test_a_group_that_was_never_read_is_nothing() -> None:
+    health = health_of(watch([None, None]))
+    assert (health.reads, health.failed, health.lag, health.state, health.time_lag) == (0, 2, None, None, None)
+    assert (health.rebalances, health.empty, health.lost, health.loss, health.trend) == (None,) * 5
+
+
+def test_a_description_that_fails_costs_no_offsets() -> None:
+    seen = Observation()
+    for n in range(4):
+        seen.add(T0 + 5 * n, None if n % 2 else described(), offsets((1, 5 + n)), fault=bool(n % 2))
+    health = health_of(seen)
+    assert (health.reads, health.failed) == (4, 2)
+    assert health.trend == pytest.approx(0.2)
+    assert health.rebalances is None
+
+
+def test_patience_is_what_the_watch_says() -> None:
+    seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(patience=150.0))
+    assert health_of(seen).trend == pytest.approx(0.01)
+    assert health_of(watch([offsets((1, 5 + n)) for n in range(4)], 100.0)).trend is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (0.4, "0 s"), (59.6, "1 m"), (61, "1 m 1 s"), (7200, "2 h"), (7260, "2 h 1 m"), (90_061, "1 d 1 h")],
+)
+def test_spans_are_told_in_two_units(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

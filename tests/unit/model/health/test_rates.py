@@ -1,0 +1,120 @@
+"""Trends and estimates: what they say of plain cases, and that they say nothing where nothing is known."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.model.health.rates import Slope, deletion, drain, growth, loss_to_come, slope, time_lag
+from kgtui.model.health.values import Loss, TimeLag
+from kgtui.model.offsets import CommittedOffset, PartitionBounds, lag_of_commit
+from tests.unit.model.health.reads import samples
+
+
+@given(st.lists(st.integers(1, 60), min_size=3, max_size=30), st.floats(-100, 100), st.floats(-1e6, 1e6))
+def test_a_line_is_found_as_it_is(gaps: list[int], rate: float, start: float) -> None:
+    times = [1e9 + sum(gaps[: n + 1]) for n in range(len(gaps))]
+    found = slope(times, [start + rate * (at - times[0]) for at in times])
+    assert found is not None
+    assert found.rate == pytest.approx(rate, abs=1e-3)
+    assert found.seconds == times[-1] - times[0]
+
+
+def test_two_reads_are_no_trend() -> None:
+    assert slope([1.0, 2.0], [5.0, 6.0]) is None
+    assert slope([], []) is None
+
+
+def test_a_backlog_drains_at_its_trend_and_not_at_a_saw() -> None:
+    assert drain(1000, Slope(-10.0, 0.5, 60)) == 100
+    assert drain(0, None) == 0
+    assert drain(1000, Slope(-10.0, 6.0, 60)) is None
+    assert drain(1000, Slope(10.0, 0.0, 60)) is None
+    assert drain(1000, None) is None
+    assert drain(None, Slope(-10.0, 0.0, 60)) is None
+
+
+def test_the_age_of_a_record_lies_between_the_reads_before_and_after_it_came() -> None:
+    rows = samples((0, 0, 100, 0), (10, 0, 100, 0), (20, 0, 120, 0), (30, 0, 160, 0))
+    assert time_lag(160, rows) == TimeLag(0)
+    assert time_lag(119, rows) == TimeLag(10)
+    assert time_lag(109, rows) == TimeLag(15)
+    assert time_lag(139, rows) == TimeLag(5)
+    assert time_lag(99, rows) == TimeLag(30, at_least=True)
+    assert time_lag(5, samples((0, 0, None, 0))) is None
+
+
+@given(st.lists(st.tuples(st.integers(1, 20), st.integers(0, 30)), min_size=1, max_size=20), st.integers(-5, 700))
+def test_an_age_is_within_what_was_seen(steps: list[tuple[int, int]], position: int) -> None:
+    """Never more than a record that was seen to come later than a read can be, never less than one that was there."""
+    at, end, rows = 0, 10, [(0.0, 0, 10, 0)]
+    for gap, more in steps:
+        at, end = at + gap, end + more
+        rows.append((float(at), 0, end, 0))
+    found = time_lag(position, samples(*rows))
+    assert found is not None
+    there = [at - second for second, _, log_end, _ in rows if log_end > position]
+    absent = [at - second for second, _, log_end, _ in rows if log_end <= position]
+    assert found.at_least == (not absent)
+    assert found.seconds >= max(there, default=0) - 1e-6
+    if absent and there:
+        assert found.seconds <= min(absent) + 1e-6
+
+
+def test_growth_ends_at_the_newest_gap() -> None:
+    assert growth([(0, 0), (1000, 10), (2000, 30)]) == 15
+    assert growth([(0, 0), (1000, None), (2000, 30), (3000, 35)]) == 5
+    assert growth([(0, 0), (1000, None), (2000, 30)]) is None
+    assert growth([(0, 0), (1000, 5), (2000, None)]) is None
+
+
+def test_deletion_is_paced_from_leap_to_leap() -> None:
+    leaps = samples(*((at, 0, 9000, 100 * (int(at) // 30)) for at in range(0, 100, 5)))
+    assert deletion(leaps) == pytest.approx(100 / 30)
+    assert deletion(leaps[:10]) is None
+    assert deletion(samples((0, 0, 9, None), (5, 0, 9, None))) is None
+
+
+def row_of(position: int, log_end: int, log_start: int = 0) -> tuple[CommittedOffset, PartitionBounds]:
+    return CommittedOffset("t", 0, position), PartitionBounds(log_start, log_end)
+
+
+def test_a_group_that_stands_still_loses_records_when_the_log_start_arrives() -> None:
+    rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
+    loss = loss_to_come(lag_of_commit(*row_of(5000, 11_400, 400)), rows)
+    assert loss is not None
+    assert (loss.basis, loss.lead) == ("log start", 4600)
+    assert loss.seconds == pytest.approx(4600 / (100 / 30))
+
+
+def test_with_the_retention_known_it_is_the_age_that_counts() -> None:
+    still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
+    row = lag_of_commit(*row_of(9100, 11_400))
+    loss = loss_to_come(row, still, retention=3600.0)
+    # The record at 9100 came after 5 s, 115 s ago.
+    assert loss is not None
+    assert loss.seconds == pytest.approx(3600 - 115, abs=0.1)
+    assert loss == Loss("t", 0, loss.seconds, "retention", 9100)
+    half = samples(*((at, 9000 + 10 * int(at), 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
+    slower = loss_to_come(lag_of_commit(*row_of(10_200, 11_400)), half, retention=3600.0)
+    assert slower is not None
+    assert slower.seconds == pytest.approx(2 * (3600 - 60), abs=1)
+
+
+@pytest.mark.parametrize(
+    ("position", "per_second", "why"),
+    [(11_390, 20, "keeps up"), (8000, 40, "catches up"), (11_400, 20, "has read everything")],
+)
+def test_a_group_that_keeps_up_loses_nothing(position: int, per_second: int, why: str) -> None:
+    rows = samples(
+        *((at, position - per_second * (120 - int(at)), 9000 + 20 * int(at), 300 * (int(at) // 30))
+          for at in range(0, 125, 5))
+    )  # fmt: skip
+    assert loss_to_come(lag_of_commit(*row_of(position, 11_400, 1200)), rows) is None, why
+    assert loss_to_come(lag_of_commit(*row_of(position, 11_400, 1200)), rows, retention=3600.0) is None, why
+
+
+def test_what_is_lost_already_is_not_to_come() -> None:
+    rows = samples(*((at, 100, 9000, 400) for at in range(0, 125, 5)))
+    assert loss_to_come(lag_of_commit(*row_of(100, 9000, 400)), rows, retention=10.0) is None

@@ -1,0 +1,100 @@
+"""Share groups: start offsets and lag, with a rule of their own."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.model.health import Observation, health_of
+from kgtui.model.health.words import missing, reason
+from kgtui.model.verdict import Status
+from tests.scripted import member
+from tests.unit.model.health.reads import described, kinds, shares, watch
+
+SHARE = described(group_type="share")
+LEFT = described("Empty", "share", members=())
+
+Row = tuple[int | None, int | None, int | None]
+
+
+def seen(rows: list[Row], *, empty: bool = False, every: float = 5.0) -> Observation:
+    return watch([shares(row) for row in rows], every, description=LEFT if empty else SHARE)
+
+
+def stuck(reads: int) -> list[Row]:
+    return [(100, 400 + 10 * n, 500 + 10 * n) for n in range(reads)]
+
+
+@pytest.mark.parametrize(("empty", "status"), [(True, Status.STOP), (False, Status.STALL)])
+def test_a_standstill_is_stop_without_members_and_stall_with_them(empty: bool, status: Status) -> None:
+    assert health_of(seen(stuck(11), empty=empty)).kind is status
+    early = health_of(seen(stuck(10), empty=empty))
+    assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
+
+
+def test_the_reason_speaks_of_acknowledging() -> None:
+    health = health_of(seen(stuck(20)))
+    assert reason(health, "share") == "nothing acknowledged on t-0 for 1 m 35 s, 590 wait"
+
+
+def test_a_start_offset_that_stands_while_the_lag_falls_is_progress() -> None:
+    """Records are acknowledged out of order: one that is retried holds the start offset."""
+    health = health_of(seen([(100, 400 - n, 500) for n in range(20)]))
+    assert (health.status, health.undecided) == (Status.OK, ())
+
+
+def test_a_group_that_does_not_get_through_what_was_waiting_is_slow() -> None:
+    rows: list[Row] = [(100 + 10 * n, 5000 + 4 * n, 5100 + 14 * n) for n in range(20)]
+    assert health_of(seen(rows)).kind is Status.WARN
+    assert reason(health_of(seen(rows)), "share") == "the lag of t-0 does not fall, 5,076 wait"
+    early = health_of(seen(rows[:6]))
+    assert kinds(early) == [("WARN", "time")]
+    assert missing(early.undecided[0]) == "WARN needs more than 45 s of watching, seen 25 s"
+
+
+def test_a_lag_that_grows_with_the_traffic_is_no_fault() -> None:
+    """It is a few seconds behind all the time; in a rush hour that is more records."""
+    ends = [1000 + 50 * n + 3 * n * n for n in range(25)]
+    rows: list[Row] = [(end - 20 - 2 * n, 20 + 2 * n, end) for n, end in enumerate(ends)]
+    health = health_of(seen(rows))
+    assert (health.status, health.undecided) == (Status.OK, ())
+
+
+def test_a_start_offset_that_was_set_back_is_a_rewind() -> None:
+    rows: list[Row] = [(400, 100, 500), (410, 90, 500), (50, 450, 500)]
+    assert health_of(seen(rows)).kind is Status.REWIND
+
+
+def test_a_lag_that_is_not_told_leaves_it_open_and_a_partition_never_read_does_not() -> None:
+    assert kinds(health_of(seen([(100, None, 500)] * 20))) == [("ERR", "lag")]
+    untouched = health_of(seen([(None, None, 500)] * 20))
+    assert (untouched.status, untouched.undecided) == (Status.OK, ())
+
+
+def test_no_members_known_is_not_no_members() -> None:
+    withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
+    assert health_of(withheld).kind is Status.STALL
+    some = described("Stable", "share", members=(member("a"), member("b")))
+    assert health_of(watch([shares(row) for row in stuck(20)], description=some)).kind is Status.STALL
+
+
+rows = st.lists(
+    st.tuples(st.one_of(st.none(), st.integers(0, 9)), st.one_of(st.none(), st.integers(0, 9)), st.integers(0, 20)),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(rows, st.booleans())
+def test_whatever_is_read_a_bad_verdict_has_a_lag_and_a_standstill_stands(reads: list[Row], empty: bool) -> None:
+    row = health_of(seen(reads, empty=empty)).partitions["t", 0]
+    if row.status is not Status.OK:
+        assert row.lag
+    if row.status in (Status.STOP, Status.STALL):
+        assert row.still > 45
+        known = [(start, lag) for start, lag, _ in reads if start is not None and lag is not None]
+        tail = known[-9:]
+        assert len({start for start, _ in tail}) == 1
+        assert [lag for _, lag in tail] == sorted(lag for _, lag in tail)
+        assert (row.status is Status.STOP) == empty

@@ -1,0 +1,278 @@
+"""Burrow's rules: the function against a second, literal reading of them, and one example of each verdict."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.model.verdict import (
+    Commit,
+    CommitRing,
+    Options,
+    PartitionVerdict,
+    Status,
+    Window,
+    judge_group,
+    judge_partition,
+    roll_up,
+)
+
+if TYPE_CHECKING:
+    from kgtui.model.offsets import TopicPartition
+
+Event = tuple[str, int, int]
+"""`("commit", offset, ms)` or `("log end", offset, ms)`."""
+
+
+# The second reading. Rule by rule, from the whole history, by index, without a line of the code under test.
+
+
+def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[int, int, int | None]], list[int]]:
+    """What a ring would hold: (offset, time, lag) of each commit, and the log ends."""
+    commits: list[tuple[int, int, int | None]] = []
+    ends: list[int] = []
+    for kind, offset, at in history:
+        if kind == "log end":
+            ends = [*ends, offset]
+            continue
+        lag = None
+        if len(ends) > 0:
+            lag = ends[len(ends) - 1] - offset
+            if lag < 0:
+                lag = 0
+        if len(commits) > 0 and at - commits[len(commits) - 1][1] < options.min_distance * 1000:
+            kept = commits[len(commits) - 1][1]
+            commits = [*commits[: len(commits) - 1], (offset, kept, lag)]
+        else:
+            commits = [*commits, (offset, at, lag)]
+    return (
+        commits[max(0, len(commits) - options.intervals) :],
+        ends[max(0, len(ends) - options.intervals) :],
+    )
+
+
+def verdict_by_hand(  # noqa: C901 - one rule after the other, as they are written
+    commits: list[tuple[int, int, int | None]], ends: list[int], now: int, options: Options
+) -> str:
+    # 0. no commits → OK; Complete < minimum-complete → OK.
+    if len(commits) == 0:
+        return "OK"
+    if len(commits) / options.intervals < options.minimum_complete:
+        return "OK"
+    # CurrentLag = max(latest LEO − last commit, 0). Without a LEO nothing can be held against the group.
+    if len(ends) == 0:
+        return "OK"
+    current = ends[len(ends) - 1] - commits[len(commits) - 1][0]
+    if current < 0:
+        current = 0
+    # 1. CurrentLag ≤ allowed-lag → OK.
+    if current <= options.allowed_lag:
+        return "OK"
+    # 2. (now − last.ts) > (last.ts − first.ts) and NOT recentLagZero → STOP.
+    first, last = commits[0], commits[len(commits) - 1]
+    recent_lag_zero = False
+    for end in ends:
+        if end <= last[0]:
+            recent_lag_zero = True
+    if now - last[1] > last[1] - first[1] and not recent_lag_zero:
+        return "STOP"
+    # 3. first i with offset[i] < offset[i−1], and no later offset[j≥i] ≥ offset[i−1] → REWIND.
+    for i in range(1, len(commits)):
+        if commits[i][0] < commits[i - 1][0]:
+            recovered = False
+            for j in range(i, len(commits)):
+                if commits[j][0] >= commits[i - 1][0]:
+                    recovered = True
+            if not recovered:
+                return "REWIND"
+            break
+    # 4. only if every known commit lag > allowed-lag …
+    for _, _, lag in commits:
+        if lag is not None and lag <= options.allowed_lag:
+            return "OK"
+    # … all offsets equal → STALL …
+    different = [offset for offset, _, _ in commits if offset != commits[0][0]]
+    if len(different) == 0:
+        return "STALL"
+    # … else if lag never decreases between consecutive known lags → WARN.
+    known = [lag for _, _, lag in commits if lag is not None]
+    for i in range(1, len(known)):
+        if known[i] < known[i - 1]:
+            return "OK"
+    return "WARN"
+
+
+settings = st.builds(
+    Options,
+    intervals=st.integers(1, 5),
+    minimum_complete=st.sampled_from([0.0, 0.4, 1.0]),
+    allowed_lag=st.integers(0, 2),
+    min_distance=st.sampled_from([0.0, 0.0, 3.0]),
+)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Event]:
+    at = 1_000_000
+    history: list[Event] = []
+    for kind, offset, later in draw(
+        st.lists(st.tuples(st.sampled_from(["commit", "commit", "log end"]), st.integers(0, 6), st.integers(0, 9)))
+    ):
+        at += later * 1000
+        history.append((kind, offset, at))
+    return history
+
+
+def ring_of(history: list[Event], options: Options) -> CommitRing:
+    ring = CommitRing(options)
+    for kind, offset, at in history:
+        if kind == "commit":
+            ring.commit(offset, at)
+        else:
+            ring.log_end(offset)
+    return ring
+
+
+@given(histories(), settings, st.integers(0, 60))
+def test_any_history_is_judged_as_the_rules_read(history: list[Event], options: Options, later: int) -> None:
+    now = max((at for _, _, at in history), default=0) + later * 1000
+    window = ring_of(history, options).window()
+    commits, ends = window_by_hand(history, options)
+    assert [(one.offset, one.at, one.lag) for one in window.commits] == commits
+    assert list(window.log_ends) == ends
+    verdict = judge_partition(window, now, options)
+    assert verdict.status.name == verdict_by_hand(commits, ends, now, options)
+    assert verdict.complete == len(commits) / options.intervals
+
+
+def test_every_small_window_is_judged_as_the_rules_read() -> None:
+    """All windows of three commits with few offsets, lags and log ends: every verdict is among them."""
+    options = Options(intervals=3)
+    seen: set[str] = set()
+    numbers, lags = (0, 1, 2), (None, 0, 1, 2)
+    for offsets, known, ends, now in product(
+        product(numbers, repeat=3), product(lags, repeat=3), [(), (2,), (3,), (1, 3), (2, 1)], (25, 31)
+    ):
+        rows = [(offset, at, lag) for offset, at, lag in zip(offsets, (0, 10, 20), known, strict=True)]
+        window = Window(tuple(Commit(offset, at, lag) for offset, at, lag in rows), ends)
+        expected = verdict_by_hand(rows, list(ends), now + 10, options)
+        assert judge_partition(window, now + 10, options).status.name == expected
+        seen.add(expected)
+    assert seen == {"OK", "WARN", "STOP", "STALL", "REWIND"}
+
+
+def steady(offsets: list[int], log_end: int, every: int = 1000) -> Window:
+    """Commits at an even pace, each with the lag to the same log end."""
+    commits = tuple(Commit(o, i * every, max(log_end - o, 0)) for i, o in enumerate(offsets))
+    return Window(commits, (log_end,))
+
+
+@pytest.mark.parametrize(
+    ("window", "now", "status"),
+    [
+        pytest.param(Window(), 0, Status.OK, id="no commits"),
+        pytest.param(Window((Commit(5, 0),), ()), 99_000, Status.OK, id="log end unknown"),
+        pytest.param(steady([1, 2, 9], 9), 2000, Status.OK, id="no lag now"),
+        pytest.param(steady([1, 2, 3], 9), 2000, Status.OK, id="catching up"),
+        pytest.param(steady([1, 2, 3], 9), 4001, Status.STOP, id="silent for longer than the window"),
+        pytest.param(steady([1, 2, 3], 9), 4000, Status.OK, id="silent for as long as the window"),
+        pytest.param(Window(steady([1, 2, 3], 9).commits, (3, 9)), 9000, Status.OK, id="caught up lately"),
+        pytest.param(steady([5, 6, 2, 3], 9), 3000, Status.REWIND, id="went back"),
+        pytest.param(steady([5, 4, 5, 6], 9), 3000, Status.OK, id="went back and came back"),
+        pytest.param(steady([5, 4, 5, 3], 9), 3000, Status.OK, id="only the first step back counts"),
+        pytest.param(steady([5, 5, 5], 9), 2000, Status.STALL, id="commits the same"),
+        pytest.param(
+            Window((Commit(1, 0, 5), Commit(2, 1000, 5), Commit(3, 2000, 6)), (9,)), 2000, Status.WARN, id="too slow"
+        ),
+        pytest.param(
+            Window((Commit(1, 0, 5), Commit(2, 1000, None), Commit(3, 2000, 4)), (9,)), 2000, Status.OK,
+            id="lag fell over an unknown one",
+        ),
+    ],
+)  # fmt: skip
+def test_examples(window: Window, now: int, status: Status) -> None:
+    assert judge_partition(window, now).status is status
+
+
+def test_allowed_lag_and_minimum_complete_make_it_lenient() -> None:
+    window = steady([5, 5], 9)
+    assert judge_partition(window, 1000).status is Status.STALL
+    assert judge_partition(window, 1000, Options(allowed_lag=4)).status is Status.OK
+    assert judge_partition(window, 1000, Options(minimum_complete=0.3)).status is Status.OK
+
+
+def test_frequent_commits_take_the_place_of_the_one_before_and_keep_its_time() -> None:
+    """Otherwise a group that commits more often than `min-distance` would never fill its window."""
+    ring = CommitRing(Options(min_distance=5))
+    for second in range(12):
+        ring.commit(second, second * 1000)
+    assert [(one.offset, one.at) for one in ring.window().commits] == [(4, 0), (9, 5000), (11, 10_000)]
+
+
+def test_a_commit_from_before_is_dropped() -> None:
+    ring = CommitRing()
+    ring.commit(5, 2000)
+    ring.commit(4, 1000)
+    assert [one.offset for one in ring.window().commits] == [5]
+
+
+def test_a_ring_is_bounded() -> None:
+    ring = CommitRing(Options(intervals=3))
+    for n in range(100):
+        ring.log_end(n + 1)
+        ring.commit(n, n * 1000)
+    window = ring.window(200)
+    assert [one.offset for one in window.commits] == [97, 98, 99]
+    assert window.log_ends == (98, 99, 100, 200)
+    assert window.current_lag == 101
+
+
+partitions = st.dictionaries(
+    st.tuples(st.sampled_from("ab"), st.integers(0, 3)),
+    st.builds(
+        PartitionVerdict,
+        st.sampled_from([Status.OK, Status.WARN, Status.STOP, Status.STALL, Status.REWIND]),
+        st.sampled_from([0.0, 0.5, 1.0]),
+        st.one_of(st.none(), st.integers(0, 5)),
+    ),
+)
+
+
+@given(partitions)
+def test_a_group_is_as_bad_as_its_worst_partition(rows: dict[TopicPartition, PartitionVerdict]) -> None:
+    group = roll_up(rows)
+    worst = max((row.status.value for row in rows.values()), default=1)
+    assert group.status.value == min(worst, 3)
+    assert group.worst.value == worst
+    assert group.complete == (sum(row.complete == 1.0 for row in rows.values()) / len(rows) if rows else 0)
+    lags = [row.current_lag for row in rows.values() if row.current_lag is not None]
+    assert group.total_lag == (sum(lags) if lags else None)
+    assert group.unknown == len(rows) - len(lags)
+    assert (None if group.max_lag is None else rows[group.max_lag].current_lag) == max(lags, default=None)
+
+
+def test_a_group_that_has_not_committed_for_a_week_is_not_found() -> None:
+    week = 604_800_000
+    windows = {("t", 0): Window((Commit(1, 0),), (9,)), ("t", 1): Window((Commit(1, 5000),), (9,))}
+    assert judge_group(windows, week + 5000).status is Status.ERR
+    assert judge_group(windows, week + 5001).status is Status.NOT_FOUND
+    assert judge_group({}, 0).status is Status.NOT_FOUND
+    assert judge_group({("t", 0): Window((), (9,))}, 0).status is Status.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    "bad", [{"intervals": 0}, {"allowed_lag": -1}, {"minimum_complete": 2.0}, {"min_distance": -1.0}]
+)
+def test_options_that_make_no_sense_are_refused(bad: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"is at least|is negative"):
+        Options(**bad)  # type: ignore[arg-type]
+
+
+def test_the_defaults_are_burrows() -> None:
+    options = Options()
+    assert (options.intervals, options.minimum_complete, options.allowed_lag, options.min_distance) == (10, 0.0, 0, 0.0)
+    assert (options.offset_refresh, options.expire_group, options.expire_cache) == (10.0, 604_800.0, 10.0)
