@@ -128,6 +128,8 @@ class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
         self._strips.clear()
+        # The frame that the new size brought may be drawn already, with the columns of before.
+        self.refresh()
         self._tell_view()
 
     def _tell_view(self) -> None:
