@@ -65,7 +65,7 @@ class _Decoder:
                 "is_null": wire.is_null,
                 "too_long": wire.too_long,
                 "StructError": error,
-                "UUID": UUID,
+                "uuid": wire.uuid,
                 "WHAT": f"{what} v{version}",
             }
         )
@@ -119,7 +119,7 @@ class _Decoder:
         unpack = self.out.constant("U", packing.unpack_from)
         self.out.line(f"{', '.join(names)}, = {unpack}(data, p); p += {packing.size}")
         for field, name in zip(run, names, strict=True):
-            values[field.name] = f"UUID(bytes={name})" if field.kind == "uuid" else name
+            values[field.name] = f"uuid({name})" if field.kind == "uuid" else name
 
     def value(self, field: Field) -> str:
         """Read one field that is not of fixed size, or an array; return its variable."""
@@ -221,7 +221,7 @@ class _Decoder:
             if field.struct is not None:
                 out.line(f"{add}({self.struct(field.struct)})")
             elif field.kind == "uuid":
-                out.line(f"p += 16; {add}(UUID(bytes=data[p - 16:p]))")
+                out.line(f"p += 16; {add}(uuid(data[p - 16:p]))")
             else:
                 out.line(f"{add}({self.text(field.name, field.kind, nullable=False)})")
 
@@ -239,11 +239,13 @@ class _Decoder:
             out.line(f"{count}, p = uvarint(data, p - 1)")
             out.line(f"for _ in range({count}):")
             with out.block():
-                out.line(f"{tag}, p = uvarint(data, p)")
-                out.line(f"{size}, p = uvarint(data, p); {stop} = p + {size}")
+                for number in (tag, size):
+                    out.line(f"{number} = data[p]; p += 1")
+                    out.line(f"if {number} > 127: {number}, p = uvarint(data, p - 1)")
+                out.line(f"{stop} = p + {size}")
                 out.line(f"if {stop} > end: raise too_long(WHAT, 'a tagged field', {size}, p)")
-                for number, field in known:
-                    out.line(f"if {tag} == {number}:")
+                for own, field in known:
+                    out.line(f"if {tag} == {own}:")
                     with out.block():
                         out.line(f"{values[field.name]} = {self.value(field)}")
                         out.line(f"if p > {stop}: raise truncated(WHAT, p)")

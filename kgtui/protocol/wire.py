@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from uuid import UUID
+
 from kgtui.errors import DecodeError, EncodeError
 
 MAX_STRING = 0x7FFF
@@ -33,6 +36,12 @@ def uvarint_bytes(value: int) -> bytes:
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+@lru_cache(maxsize=4096)
+def uuid(data: bytes) -> UUID:
+    """Read a UUID; those of topics come again and again, and making one takes longer than finding it."""
+    return UUID(bytes=data)
 
 
 def truncated(what: str, pos: int) -> DecodeError:
