@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 SUPERSEDED_HOURS = 1
 """How long files that compaction replaced are kept for those who still read them."""
 
+COMPACTED = "compact-"
+"""How names of files begin that compaction wrote: their rows are sorted by key and poll."""
+
 _APP = "kgtui-recorder"
 _SETTINGS = {
     "delta.checkpointInterval": "100",
@@ -122,24 +125,59 @@ class DeltaFolder:
             self._delta.update_incremental()
         return self._delta
 
-    def read(self, columns: Sequence[str] | None = None, **equal: object) -> pa.Table:
+    def read(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        after: int | None = None,
+        day: date | None = None,
+        **equal: object,
+    ) -> pa.Table:
         """Rows whose columns have these values, text dictionary-encoded; none while the table does not exist.
 
-        Values of `None` are no condition. Files that cannot hold such rows are not opened.
+        Files that cannot hold such rows are not opened.
+
+        Args:
+            after: only later polls.
         """
         import pyarrow.dataset as ds
 
-        delta = self.open()
         names = list(columns or self.table.names)
-        if delta is None:
+        found = self._dataset(day)
+        if found is None:
             return arrow_schema(self.table).empty_table().select(names)
-        codes = {column.name for column in self.table.columns if column.type in _READ_AS_CODES}
-        dataset = delta.to_pyarrow_dataset(parquet_read_options=ds.ParquetReadOptions(dictionary_columns=codes))
-        where = None
+        where = ds.scalar(True)
         for name, value in equal.items():
-            one = ds.field(name) == value
-            where = one if where is None else where & one
-        return dataset.to_table(columns=names, filter=where)
+            where &= ds.field(name) == value
+        if after is not None:
+            where &= ds.field("poll") > after
+        return found.to_table(columns=names, filter=where)
+
+    def read_segment(self, day: date, keyframe: int) -> pa.Table:
+        """All rows of a keyframe and of the polls until the next, sorted by key and poll."""
+        import pyarrow.dataset as ds
+
+        names = [name for name in self.table.names if name not in (PARTITION, "keyframe")]
+        found = self._dataset(day)
+        if found is None:
+            return arrow_schema(self.table).empty_table().select(names)
+        where = ds.field("keyframe") == keyframe
+        rows = found.to_table(columns=names, filter=where).unify_dictionaries().combine_chunks()
+        parts = [part.path for part in found.get_fragments(filter=where)]
+        return rows if len(parts) == 1 and COMPACTED in parts[0] else in_order(rows, self.table)
+
+    def _dataset(self, day: date | None) -> Any:
+        """The files of one day, or all; None while there is no table."""
+        import pyarrow.dataset as ds
+
+        delta = self.open()
+        if delta is None:
+            return None
+        codes = {column.name for column in self.table.columns if column.type in _READ_AS_CODES}
+        return delta.to_pyarrow_dataset(
+            [(PARTITION, "=", day.isoformat())] if day is not None else None,
+            parquet_read_options=ds.ParquetReadOptions(dictionary_columns=codes),
+        )
 
     # -- writing -------------------------------------------------------------------------------------------------
 
@@ -207,10 +245,7 @@ class DeltaFolder:
         parts = [pq.ParquetFile(self.path / file["path"], read_dictionary=codes).read(names) for file in files]
         rows = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
         rows = rows.filter(pc.is_in(rows["poll"], pa.array(sorted(polls), pa.int64())))
-        order = (*(name for name in self.table.key if name != "poll"), "poll")
-        ranks = pa.table({name: _ranked(rows[name]) for name in order})
-        rows = rows.take(pc.sort_indices(ranks, [(name, "ascending") for name in order]))
-        self._replace(files, rows, files[0][f"partition.{PARTITION}"])
+        self._replace(files, in_order(rows, self.table), files[0][f"partition.{PARTITION}"])
 
     def _replace(self, files: Sequence[Mapping[str, Any]], rows: pa.Table, day: date) -> None:
         import pyarrow.compute as pc
@@ -221,7 +256,7 @@ class DeltaFolder:
         values: dict[str, str | None] = {PARTITION: day.isoformat()}
         actions: list[Any] = []
         if rows.num_rows:
-            name = f"{PARTITION}={day.isoformat()}/compact-{uuid.uuid4()}.parquet"
+            name = f"{PARTITION}={day.isoformat()}/{COMPACTED}{uuid.uuid4()}.parquet"
             pq.write_table(rows, self.path / name, compression="zstd", row_group_size=4_000_000, store_schema=False)
             ends = {column: pc.min_max(rows[column]).as_py() for column in ("keyframe", "poll")}
             stats = {
@@ -257,6 +292,16 @@ class DeltaFolder:
         delta = self.open()
         if delta is not None:
             delta.vacuum(SUPERSEDED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)
+
+
+def in_order(rows: pa.Table, table: Table) -> pa.Table:
+    """The rows sorted by key and poll."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    order = (*(name for name in table.key if name != "poll"), "poll")
+    ranks = pa.table({name: _ranked(rows[name]) for name in order})
+    return rows.take(pc.sort_indices(ranks, [(name, "ascending") for name in order]))
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -17,9 +17,10 @@ from kgtui.history.changes import Changes, new_rows
 from kgtui.history.delta import library, write_errors
 from kgtui.history.folder import LakeFolder
 from kgtui.history.lock import RecorderLock
+from kgtui.history.moments import day_of
 from kgtui.history.polling import Poller
 from kgtui.history.rows import cluster_text
-from kgtui.history.writer import LakeWriter, day_of
+from kgtui.history.writer import LakeWriter
 from kgtui.model.text import visible
 from kgtui.monitor.collector import Collector
 

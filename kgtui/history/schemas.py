@@ -144,7 +144,7 @@ PARTITIONS = _table(
 FAULTS = _table(
     "faults",
     "what could not be learned, and why",
-    ("scope", "broker", "group", "name"),
+    ("group", "scope", "broker", "name"),
     Column("scope", "string", "cluster, broker, describe, offsets or logs", nullable=False),
     Column("broker", "int", "node id"),
     Column("group", "string", "group id, if it concerns one group"),

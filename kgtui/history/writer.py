@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from kgtui.history.delta import DeltaFolder, owner_only
+from kgtui.history.delta import COMPACTED, DeltaFolder, owner_only
+from kgtui.history.moments import day_of
 from kgtui.history.schemas import POLLS, TABLES
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from kgtui.history.changes import Rows
     from kgtui.history.folder import LakeFolder
     from kgtui.history.rows import Row
-
-COMPACTED = "compact-"
-"""How names of files begin that compaction wrote."""
 
 _SWEEP_EVERY = 3_600.0
 
@@ -58,11 +56,6 @@ class Before:
 
     poll: int | None = None
     cluster_id: str | None = None
-
-
-def day_of(poll: int) -> date:
-    """The day of a poll, in UTC."""
-    return datetime.fromtimestamp(poll / 1000, UTC).date()
 
 
 class LakeWriter:

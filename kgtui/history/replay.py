@@ -1,0 +1,216 @@
+"""A GroupAdmin over a recording: tree, panes, filters and commands work on a moment of the past. It writes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta
+from kgtui.errors import ClientError
+from kgtui.model.answer import Answer, Coverage, Fault, Outcome
+from kgtui.model.group import GroupListing, canonical_state, canonical_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+    from typing import Self
+
+    from kgtui.history.frame import Frame
+    from kgtui.history.lake import Lake
+    from kgtui.history.moments import Moment
+    from kgtui.model.cluster import ClusterInfo
+    from kgtui.model.group import GroupConfig, GroupDescription, Listing
+    from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+
+T = TypeVar("T")
+
+NOT_FOUND = 69
+
+_READ_ONLY = "a recording is looked at, not changed"
+
+
+class ReplayAdmin:
+    """The cluster of a lake at one moment; see `kgtui.admin.base.GroupAdmin` for every call.
+
+    It never writes: `delete_groups` refuses each group. Faults that were recorded are answered as they were.
+
+    Args:
+        lake: what was recorded. The caller closes nothing: a lake holds no connection.
+        frame: the moment to begin with; `ReplayAdmin.open` finds it.
+    """
+
+    def __init__(self, lake: Lake, frame: Frame) -> None:
+        self.lake = lake
+        self._frame = frame
+        self._since = time.monotonic()
+
+    @classmethod
+    async def open(cls, lake: Lake, at: float | Moment | None = None) -> Self:
+        """At a moment, or the newest one before a time (seconds since the epoch). Raises `LakeError`."""
+        return cls(lake, await asyncio.to_thread(lake.at, at))
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    @property
+    def moment(self) -> Moment:
+        """The moment that is shown."""
+        return self._frame.moment
+
+    @property
+    def frame(self) -> Frame:
+        """All that is known of it."""
+        return self._frame
+
+    def now(self) -> float:
+        """Seconds since the epoch as a watcher of this moment should see them: they go on from it."""
+        return self.moment.at + time.monotonic() - self._since
+
+    async def seek(self, at: float | Moment | None) -> Moment:
+        """Show another moment: the newest one before a time, or of all. Raises `LakeError`; this one stays then."""
+        self._frame = await asyncio.to_thread(self.lake.at, at)
+        self._since = time.monotonic()
+        return self.moment
+
+    async def step(self, by: int = 1) -> Moment | None:
+        """Go some moments on, or back; None when there is none so far, and this one stays."""
+        return await self._go(lambda: self.lake.step(self.moment, by))
+
+    async def next_change(self, group: str, *, back: bool = False) -> Moment | None:
+        """Go to the next moment, or the one before, at which a group changed; None when there is none."""
+        return await self._go(lambda: self.lake.next_change(group, self.moment, back=back))
+
+    async def _go(self, find: Callable[[], Moment | None]) -> Moment | None:
+        found = await asyncio.to_thread(find)
+        return None if found is None else await self.seek(found)
+
+    # -- reads -------------------------------------------------------------------------------------------------------
+
+    async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
+        return self._frame.cluster
+
+    async def list_groups(
+        self,
+        types: Collection[str] | None = None,
+        protocols: Collection[str] | None = None,
+        states: Collection[str] | None = None,
+        *,
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> Answer[tuple[GroupListing, ...]]:
+        frame = self._frame
+        types = None if types is None else {canonical_type(name) for name in types}
+        states = None if states is None else {canonical_state(state) for state in states}
+        listings = await asyncio.to_thread(lambda: frame.listings)
+        found = tuple(
+            GroupListing(group, row.type, row.protocol, row.state, row.coordinator)
+            for group, row in sorted(listings.items())
+            if (types is None or row.type in types)
+            and (protocols is None or row.protocol in protocols)
+            and (states is None or row.state in states)
+        )
+        faults = tuple(fault for scope, fault in frame.faults if scope in ("cluster", "broker"))
+        return Answer(found, faults, Coverage((frame.answered, len(frame.cluster.brokers))))
+
+    def listing_feed(self, broker: int) -> ReplayFeed:
+        return ReplayFeed(self, broker)
+
+    async def describe_groups(
+        self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
+    ) -> Answer[Mapping[str, GroupDescription]]:
+        return await self._each(groups, "describe", self._frame.description)
+
+    async def committed_offsets(
+        self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
+    ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
+        frame = self._frame
+        return await self._each(groups, "offsets", lambda group: frame.offsets(group).committed)
+
+    async def share_offsets(
+        self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
+    ) -> Answer[Mapping[str, tuple[ShareOffset, ...]]]:
+        frame = self._frame
+        return await self._each(groups, "offsets", lambda group: frame.offsets(group).share)
+
+    async def partition_bounds(
+        self, partitions: Iterable[TopicPartition], *, timeout: float = DEFAULT_TIMEOUT
+    ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
+        frame, wanted = self._frame, list(partitions)
+        found = await asyncio.to_thread(lambda: {tp: frame.bounds(tp) for tp in wanted})
+        faults = tuple(fault for scope, fault in frame.faults if scope == "logs")
+        return Answer({tp: log for tp, log in found.items() if log is not None}, faults)
+
+    async def group_configs(
+        self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
+    ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
+        missing = tuple(Fault("NOT_SUPPORTED", "group configs are not recorded", group=group) for group in groups)
+        return Answer({}, missing, Coverage((0, 0), (0, len(missing))))
+
+    async def _each(
+        self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
+    ) -> Answer[Mapping[str, T]]:
+        """Read each group that existed; the rest are faults, as recorded or because nothing was."""
+        frame, names = self._frame, list(dict.fromkeys(groups))
+
+        def every() -> tuple[dict[str, T], list[Fault]]:
+            found: dict[str, T] = {}
+            faults = []
+            for group in names:
+                fault = frame.group_faults.get((scope, group))
+                value = read(group) if fault is None else None
+                if value is not None and (scope == "offsets" or group in frame.listings):
+                    found[group] = value
+                else:
+                    faults.append(fault or _missing(group, known=group in frame.listings))
+            return found, faults
+
+        found, faults = await asyncio.to_thread(every)
+        return Answer(found, tuple(faults), Coverage((0, 0), (len(found), len(names))))
+
+    # -- writes ------------------------------------------------------------------------------------------------------
+
+    async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
+        """Refuse each."""
+        return tuple(Outcome(group, Fault("READ_ONLY", _READ_ONLY, group=group)) for group in groups)
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+class ReplayFeed:
+    """The recorded list of one broker, at the moment that its admin shows."""
+
+    def __init__(self, admin: ReplayAdmin, broker: int) -> None:
+        self._admin = admin
+        self._broker = broker
+        self._known: dict[str, Listing] = {}
+        self._moment: Moment | None = None
+
+    async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
+        """What differs from the poll before.
+
+        Raises `ClientError` with the fault that was recorded, once what the broker had listed before was told.
+        """
+        frame, began = self._admin.frame, time.monotonic()
+        if frame.moment == self._moment:
+            self._raise_fault(frame)
+            return ListingDelta(total=len(self._known))
+        listings = await asyncio.to_thread(lambda: frame.listings)
+        now = {group: row for group, row in listings.items() if row.coordinator == self._broker}
+        updated = {group: row for group, row in now.items() if self._known.get(group) != row}
+        removed = self._known.keys() - now.keys()
+        self._known, self._moment = now, frame.moment
+        if not updated and not removed:
+            self._raise_fault(frame)
+        return ListingDelta(updated, removed, len(now), (time.monotonic() - began) * 1000)
+
+    def _raise_fault(self, frame: Frame) -> None:
+        for scope, fault in frame.faults:
+            if scope == "broker" and fault.broker == self._broker:
+                error = ClientError(fault.message, broker=fault.broker)
+                error.fault_name, error.advice = fault.name, fault.advice
+                raise error
+
+
+def _missing(group: str, *, known: bool) -> Fault:
+    if known:
+        return Fault("NOT_RECORDED", f"group {group} had not been described yet at this moment", group=group)
+    return Fault("GROUP_ID_NOT_FOUND", f"Group {group} not found.", NOT_FOUND, group=group)
