@@ -68,7 +68,11 @@ def _sentence(error: KgtuiError) -> str:
         expected = f"; expected {error.expected}" if error.expected else ""
         return f"filter, at character {error.position + 1}: {message}{expected}"
     if isinstance(error, UnreachableError):
-        tried = [f"{address}: {reason}" for address, reason in error.attempts if reason not in message]
+        tried = dict.fromkeys(
+            reason if address in reason else f"{address}: {reason}"
+            for address, reason in error.attempts
+            if reason not in message
+        )
         return "; ".join([message, *tried, "try --bootstrap-server HOST:PORT, or kgtui demo"])
     return f"{message} ({error.advice})" if error.advice else message
 

@@ -24,7 +24,7 @@ from kgtui.client.coordinators import Coordinators, Found
 from kgtui.client.leaders import LeaderCache, Leaders
 from kgtui.client.links import Links
 from kgtui.client.options import Lane, PoolOptions
-from kgtui.client.postponed import postpone
+from kgtui.client.postponed import postponed
 from kgtui.client.race import AllFailedError, first_good
 from kgtui.client.security import PLAINTEXT, Security
 from kgtui.errors import ClientError, ConfigError, ConnectError, DecodeError, UnreachableError
@@ -339,7 +339,7 @@ class Pool:
 
 
 def _load_transport() -> type[Transport]:
-    postpone("aiokafka")
-    from kgtui.client.transport import Transport
+    with postponed("aiokafka"):
+        from kgtui.client.transport import Transport
 
     return Transport

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import sys
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kgtui.actions.confirm import challenge
@@ -21,6 +25,7 @@ from kgtui.output.machine import json_bytes
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from kgtui.actions.plan import Plan
     from kgtui.actions.results import Results
@@ -54,18 +59,24 @@ def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code."""
     query = _query(args)
     _refuse_read_only(args)
-    folder = StateFolder(state_dir())
-    made, matching = run_async(_plan(args, query, folder))
-    if args.dry_run:
-        _show(args, report.plan_table(made, requests=True), made, None)
+    return run_async(_run(args, query, StateFolder(state_dir())))
+
+
+async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
+    """Plan, ask, carry out, on one connection: warnings are told once, and the brokers are known already."""
+    async with connected(args) as admin:
+        made, matching = await _plan(args, admin, query, folder)
+        if args.dry_run:
+            _show(args, report.plan_table(made, requests=True), made, None)
+            _check_expected(args, matching)
+            return 4 if made.refused else 0
+        if args.format == "table":
+            put_text(report.plan_table(made))
         _check_expected(args, matching)
-        return 4 if made.refused else 0
-    if args.format == "table":
-        put_text(report.plan_table(made))
-    _check_expected(args, matching)
-    if made.allowed:
-        _confirm(args, made)
-    results = _carry_out(args, made, folder)
+        if made.allowed:
+            with _interruptible():
+                _confirm(args, made)
+        results = await _carry_out(args, admin, made, folder)
     _show(args, report.results_table(results, folder), made, results)
     if not made.lines:
         say("no group matches")
@@ -103,6 +114,19 @@ def _confirm(args: argparse.Namespace, made: Plan) -> None:
         raise RefusedError("not confirmed: nothing was sent")
 
 
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C ends a read from the terminal at once; asyncio would cancel us when the line is typed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _typed(prompt: str) -> str:
     sys.stderr.write(f"{prompt} ")
     sys.stderr.flush()
@@ -129,13 +153,14 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
         raise RefusedError(f"{target.name} is read-only by configuration: nothing is deleted")
 
 
-async def _plan(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> tuple[Plan, int]:
+async def _plan(
+    args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
+) -> tuple[Plan, int]:
     """The plan, and how many groups match."""
-    async with connected(args) as admin:
-        timeout = timeout_of(args)
-        await _look_into_unfinished(admin, folder, timeout)
-        groups = list(dict.fromkeys(args.group)) if query is None else await _matching(admin, query, timeout)
-        return await plan(admin, groups, timeout=timeout), len(groups)
+    timeout = timeout_of(args)
+    await _look_into_unfinished(admin, folder, timeout)
+    groups = list(dict.fromkeys(args.group)) if query is None else await _matching(admin, query, timeout)
+    return await plan(admin, groups, timeout=timeout), len(groups)
 
 
 async def _matching(admin: GroupAdmin, query: Query, timeout: float) -> list[str]:
@@ -158,14 +183,9 @@ async def _look_into_unfinished(admin: GroupAdmin, folder: StateFolder, timeout:
         say(f"an earlier delete of {result.group} had no outcome; {result.reason}")
 
 
-def _carry_out(args: argparse.Namespace, made: Plan, folder: StateFolder) -> Results:
+async def _carry_out(args: argparse.Namespace, admin: GroupAdmin, made: Plan, folder: StateFolder) -> Results:
     try:
-        return run_async(_execute(args, made, folder))
-    except KeyboardInterrupt:
+        return await execute(admin, made, folder, timeout=timeout_of(args), command="kgtui delete")
+    except asyncio.CancelledError:
         say("interrupted: what was under way may have been carried out, and is looked into by the next kgtui delete")
         raise
-
-
-async def _execute(args: argparse.Namespace, made: Plan, folder: StateFolder) -> Results:
-    async with connected(args) as admin:
-        return await execute(admin, made, folder, timeout=timeout_of(args), command="kgtui delete")

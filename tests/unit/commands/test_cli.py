@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -54,6 +54,34 @@ def test_a_plain_list_loads_no_screen_and_no_filter_language() -> None:
     loaded = loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka" in loaded
     assert not loaded & {"textual", "rich", "re2", "shtab", "csv", "msgspec", "kgtui.model.query", "kgtui.model.facts"}
+    assert not loaded & {
+        "tomllib",
+        "javaproperties",
+        "kgtui.client.jaas",
+        "kgtui.client.tls",
+        "kgtui.client.properties",
+    }
+    assert not loaded & {"kgtui.commands.show", "kgtui.commands.delete", "kgtui.actions", "kgtui.monitor"}
+
+
+def test_of_aiokafka_only_the_connection_is_loaded() -> None:
+    """Its consumer and producer take longer to load than all that is used of it."""
+    loaded = loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
+    assert "aiokafka.conn" in loaded
+    assert not loaded & {"aiokafka.client", "aiokafka.cluster", "aiokafka.consumer", "aiokafka.producer"}
+
+
+def test_a_command_line_makes_the_parsers_of_the_commands_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    init = parser.CommandParser.__init__
+
+    def noting(self: parser.CommandParser, **texts: Any) -> None:
+        made.append(texts["prog"])
+        init(self, **texts)
+
+    monkeypatch.setattr(parser.CommandParser, "__init__", noting)
+    assert parser.parse_args(["ls", "--lag"]).command == "ls"
+    assert made == ["kgtui", "kgtui ls"]
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,6 +144,11 @@ def test_nothing_reachable_is_3_and_says_what_was_tried(capsys: pytest.CaptureFi
     [
         (RefusedError("pay has 3 members: stop them first"), 4, "kgtui: pay has 3 members: stop them first\n"),
         (UnreachableError("nobody answers", (("a:1", "refused"),)), 3, "kgtui: nobody answers; a:1: refused; "),
+        (
+            UnreachableError("no", (("a:1", "a:1 refused"), ("b:1", "late"), ("b:1", "late"))),
+            3,
+            "kgtui: no; a:1 refused; b:1: late; try ",
+        ),
         (ConnectError("a\nb \x1b[31m", broker=1), 1, r"kgtui: a\nb \x1b[31m"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -311,3 +312,36 @@ def test_audit(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.Capture
     assert cli.main(["audit", "--format", "json"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert (len(told["entries"]), told["damaged_lines"]) == (2, 1)
+
+
+def test_one_connection_is_enough(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a properties file has to be warned of is said once."""
+    opened = []
+
+    @asynccontextmanager
+    async def connected(_args: argparse.Namespace) -> AsyncIterator[ScriptedAdmin]:
+        opened.append("warned")
+        yield admin
+
+    monkeypatch.setattr("kgtui.commands.delete.connected", connected)
+    assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2", "--irreversible"]) == 0
+    assert "idle-a" in capsys.readouterr().out
+    assert opened == ["warned"]
+
+
+def test_ctrl_c_at_the_question_ends_it_at_once(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not only after the line is typed, as the event loop would have it; and nothing is sent."""
+
+    class Interrupted(Terminal):
+        def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
+            signal.raise_signal(signal.SIGINT)
+            raise AssertionError("Ctrl-C was put off")
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr("sys.stdin", Interrupted())
+    monkeypatch.setattr("sys.stderr", Terminal())
+    assert cli.main(["delete", "--group", "idle-a"]) == 130
+    assert sent(admin) == []
+    assert signal.getsignal(signal.SIGINT) is before
