@@ -39,11 +39,11 @@ def health_of(
         offsets_retention: seconds for which the brokers keep offsets of an Empty group
             (`offsets.retention.minutes`); None when not known.
     """
+    if observation.gone:
+        return _gone(observation)
     samples = {key: list(rows) for key, rows in observation.samples.items()}
     judged = _judged(observation, samples)
     verdict = roll_up({key: row for key, (row, _) in judged.items()})
-    if observation.gone:
-        verdict = replace(verdict, status=Status.NOT_FOUND)
     topics = subscribed_topics(observation.description) if observation.description is not None else None
     partitions = {
         key: row if topics is None else replace(row, subscribed=row.topic in topics) for key, (_, row) in judged.items()
@@ -72,6 +72,19 @@ def health_of(
         state=observation.state,
         read_at=observation.read_at,
         partitions=partitions,
+    )
+
+
+def _gone(observation: Observation) -> GroupHealth:
+    """Nothing is known of a group that does not exist any more, but how it was watched."""
+    nothing = health_of(type(observation)(observation.watching))
+    return replace(
+        nothing,
+        verdict=replace(nothing.verdict, status=Status.NOT_FOUND),
+        seconds=(observation.read_at or 0.0) - (observation.first_at or 0.0),
+        reads=observation.reads,
+        failed=observation.failed,
+        read_at=observation.read_at,
     )
 
 

@@ -85,7 +85,7 @@ class VerdictTerm:
         status, kind = (None, None) if health is None else (health.status, health.kind)
         if any(one.holds(status, kind) for one in self.any_of):
             return not self.negated
-        return None if status is None else self.negated
+        return self.negated if status else None  # NOT_FOUND is 0
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
         """`of_group` for many groups of one snapshot."""

@@ -33,7 +33,7 @@ def runner(
     async def connected(_args: argparse.Namespace) -> AsyncIterator[ScriptedAdmin]:
         yield admin
 
-    for command in ("ls", "show"):
+    for command in ("check", "ls", "show"):
         monkeypatch.setattr(f"kgtui.commands.{command}.connected", connected)
 
     def run(*words: str) -> Ran:

@@ -1,0 +1,300 @@
+"""`kgtui check`: what is watched, what is printed where, and the exit code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.commands.watching import Pace
+from kgtui.errors import DeadlineError
+from kgtui.model.answer import Fault
+from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+from tests.scripted import ScriptedAdmin, member
+from tests.unit.commands.runs import Ran, runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Script:
+    """A clock that only `sleep_until` moves, and what happens to the cluster at each step of it."""
+
+    def __init__(self) -> None:
+        self.time = 1_000_000.0
+        self.steps: list[float] = []
+        self.happens: list[Callable[[int], None]] = []
+
+    def now(self) -> float:
+        return self.time
+
+    async def sleep_until(self, at: float) -> None:
+        self.steps.append(at - self.time)
+        self.time = max(self.time, at)
+        for happen in self.happens:
+            happen(len(self.steps))
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Script:
+    script = Script()
+    monkeypatch.setattr("kgtui.commands.watching.Pace", lambda: script)
+    return script
+
+
+@pytest.fixture
+def admin(script: Script) -> ScriptedAdmin:
+    """A group that is stuck, one that is slow, one that keeps up, and some without a lag to judge."""
+    admin = ScriptedAdmin()
+    admin.add("stuck", "consumer", members=(member("a", topics=("t-stuck",)),), lag=1500)
+    admin.add("slow", "classic", members=(member("b", topics=("t-slow",)),), lag=900)
+    admin.add("fine", "classic", coordinator=2, lag=5)
+    admin.add("queue", "share", state="Stable", coordinator=3, members=(member("c"),), lag=7)
+    admin.add("connect", "classic", "connect", members=(member("w"),))
+
+    def move(step: int) -> None:
+        for group, read, written in (("slow", 10, 14), ("fine", 20, 20), ("stuck", 0, 10)):
+            admin.commits[group] = (CommittedOffset(f"t-{group}", 0, 1000 + read * step, 0),)
+            end = {"slow": 1900, "fine": 1005, "stuck": 2500}[group] + written * step
+            admin.bounds[f"t-{group}", 0] = PartitionBounds(0, end)
+        admin.shares["queue"] = (ShareOffset("t-queue", 0, 1000 + 10 * step, 0, 7),)
+        admin.bounds["t-queue", 0] = PartitionBounds(0, 1007 + 10 * step)
+
+    script.happens.append(move)
+    return admin
+
+
+@pytest.fixture
+def run(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    return runner(admin, monkeypatch, capfd)
+
+
+def verdicts(ran: Ran) -> dict[str, str]:
+    return {line.split()[0]: line.split()[3] for line in ran.out.splitlines()[1:]}
+
+
+def objects(ran: Ran) -> dict[str, dict[str, Any]]:
+    return {row["group"]: row for row in json.loads(ran.out)["groups"]}
+
+
+def test_groups_that_are_not_ok_are_printed_and_one_in_error_makes_it_fail(run: Callable[..., Ran]) -> None:
+    ran = run("check")
+    assert (ran.code, ran.err) == (1, "")
+    assert verdicts(ran) == {"slow": "WARN", "stuck": "STOP"}
+    header, slow, stuck = ran.out.splitlines()
+    assert header.split() == ["GROUP", "TYPE", "STATE", "VERDICT", "LAG", "TREND", "TIME", "LAG", "WHY"]
+    assert slow.endswith("the lag of t-slow-0 does not fall over 10 commits, 996 wait")
+    assert "+2.0/s" in stuck
+    assert stuck.endswith("no commit on t-stuck-0 for 2 m, 1,740 wait")
+
+
+def test_all_prints_the_others_too(run: Callable[..., Ran]) -> None:
+    ran = run("check", "--all")
+    assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "WARN", "stuck": "STOP"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("check", "fine,queue"), 0),
+        (("check", "slow"), 0),
+        (("check", "slow", "--fail-on", "warn"), 1),
+        (("check", "fine", "--fail-on", "warn"), 0),
+        (("check", "stuck"), 1),
+        (("check", "stuck", "--allowed-lag", "5k"), 2),
+        (("check", "stuck", "--allowed-lag", "5000"), 0),
+        (("check", "stuck", "--commit-interval", "1m"), 0),
+        (("check", "no-such-group"), 1),
+        (("check", "verdict:warn+", "fine"), 0),
+        (("check", "--filter", "verdict:stop"), 1),
+    ],
+)
+def test_exit_codes(run: Callable[..., Ran], words: tuple[str, ...], code: int) -> None:
+    assert run(*words).code == code
+
+
+def test_reads_go_from_the_start_to_the_end_at_the_interval(
+    run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
+) -> None:
+    run("check", "fine", "--for", "12s", "--interval", "5s")
+    assert script.steps == [5, 5, 2]
+    asked = [groups for call, groups in admin.calls if call == "describe_groups"]
+    assert asked == [("fine",)] * 4
+
+
+def test_only_groups_that_the_filter_leaves_are_watched(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+    run("check", "not:type:share", "lag:1k+", "verdict:warn+")
+    watched = [groups for call, groups in admin.calls if call == "describe_groups"]
+    assert set(watched) == {("stuck",)}
+
+
+def test_a_verdict_in_the_filter_chooses_at_the_end(run: Callable[..., Ran]) -> None:
+    assert verdicts(run("check", "verdict:stop,ok")) == {"connect": "OK", "fine": "OK", "queue": "OK", "stuck": "STOP"}
+    ran = run("check", "verdict:warn")
+    assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})
+
+
+def test_sorting_is_by_what_was_read_last(run: Callable[..., Ran]) -> None:
+    assert list(verdicts(run("check", "--all", "sort:lag-"))) == ["stuck", "slow", "queue", "fine", "connect"]
+
+
+def test_what_so_short_a_watch_cannot_decide_is_said(run: Callable[..., Ran]) -> None:
+    ran = run("check", "--for", "20s", "--all")
+    assert ran.code == 0
+    assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "OK?", "stuck": "OK?"}
+    assert "STOP needs more than 45 s at a standstill, seen 20 s" in ran.out
+    assert ran.err.splitlines() == [
+        "kgtui: 20 s of watching left 1 group undecided: WARN needs 5 commits, seen 3",
+        "kgtui: 20 s of watching left 1 group undecided: STOP needs more than 45 s at a standstill, seen 20 s",
+    ]
+
+
+def test_json_says_how_sure_it_is(run: Callable[..., Ran]) -> None:
+    ran = run("check", "--format", "json", "--all")
+    whole = json.loads(ran.out)
+    assert whole["version"] == 1
+    assert whole["coverage"] == {"brokers": [3, 3], "groups": [5, 5]}
+    assert whole["check"] == {
+        "seconds": 120.0, "interval": 5.0, "fail_on": "ERR", "failed": True,
+        "verdicts": {"OK": 3, "WARN": 1, "ERR": 1, "NOT_FOUND": 0, "UNKNOWN": 0},
+    }  # fmt: skip
+    stuck = objects(ran)["stuck"]
+    assert (stuck["verdict"], stuck["cause"], stuck["basis"]) == ("ERR", "STOP", "observed")
+    assert (stuck["lag"], stuck["lag_unknown"], stuck["trend"]) == (1740, 0, 2.0)
+    assert stuck["time_lag"] == {"seconds": 120.0, "at_least": True}
+    assert stuck["partitions"] == [
+        {"topic": "t-stuck", "partition": 0, "verdict": "STOP", "lag": 1740, "position": 1000, "unchanged": 120.0,
+         "complete": 0.1, "subscribed": True}
+    ]  # fmt: skip
+    assert (stuck["reads"], stuck["reads_failed"], stuck["undecided"]) == (25, 0, [])
+    connect = objects(ran)["connect"]
+    assert [connect[name] for name in ("verdict", "lag", "time_lag", "trend", "drain", "loss")] == ["OK", *[None] * 5]
+
+
+def test_json_of_a_short_watch_has_what_it_lacks_in_numbers(run: Callable[..., Ran]) -> None:
+    ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
+    assert objects(ran)["stuck"]["undecided"] == [
+        {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,
+         "text": "STOP needs more than 45 s at a standstill, seen 20 s"}
+    ]  # fmt: skip
+
+
+def test_csv(run: Callable[..., Ran]) -> None:
+    rows = {row["group"]: row for row in csv.DictReader(io.StringIO(run("check", "--format", "csv", "--all").out))}
+    assert (rows["stuck"]["cause"], rows["stuck"]["lag"], rows["stuck"]["time_lag_at_least"]) == (
+        "STOP",
+        "1740",
+        "True",
+    )
+    assert (rows["connect"]["lag"], rows["connect"]["trend"], rows["connect"]["verdict"]) == ("", "", "OK")
+
+
+def test_a_broker_that_does_not_answer_makes_it_partial_and_the_rest_is_judged(
+    run: Callable[..., Ran], admin: ScriptedAdmin
+) -> None:
+    admin.broken[2] = DeadlineError("no answer from broker 2", broker=2)
+    ran = run("check", "--all", "queue,fine")
+    assert ran.code == 1
+    assert verdicts(ran) == {"queue": "OK"}
+    assert "partial: 2 of 3 brokers answered" in ran.err
+
+
+def test_a_group_that_cannot_be_read_is_told_apart_from_one_that_is_fine(
+    run: Callable[..., Ran], admin: ScriptedAdmin
+) -> None:
+    admin.broken["fine"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="fine")
+    ran = run("check", "fine,queue")
+    assert (ran.code, verdicts(ran)) == (1, {"fine": "x"})
+    assert ran.err.count("GROUP_AUTHORIZATION_FAILED") == 1
+    made = json.loads(run("check", "fine,queue", "--format", "json").out)
+    assert made["groups"][0]["verdict"] is None
+    assert made["check"]["verdicts"] == {"OK": 1, "WARN": 0, "ERR": 0, "NOT_FOUND": 0, "UNKNOWN": 1}
+    assert made["coverage"]["groups"] == [1, 2]
+
+
+def test_a_read_that_fails_on_the_way_is_forgiven_and_no_rate_goes_across_it(
+    run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
+) -> None:
+    fault = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
+
+    def stumble(step: int) -> None:
+        if step == 22:
+            admin.broken["stuck"] = fault
+        else:
+            admin.broken.pop("stuck", None)
+
+    script.happens.append(stumble)
+    ran = run("check", "stuck", "--format", "json")
+    stuck = objects(ran)["stuck"]
+    assert (ran.code, ran.err, stuck["cause"]) == (1, "", "STOP")
+    assert (stuck["reads"], stuck["reads_failed"], stuck["trend"]) == (24, 1, None)
+
+
+def test_a_group_that_goes_away_is_said_and_is_no_failure(
+    run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
+) -> None:
+    def leave(step: int) -> None:
+        if step == 3:
+            admin.groups.pop("stuck")
+            admin.descriptions.pop("stuck")
+
+    script.happens.append(leave)
+    ran = run("check", "stuck,fine")
+    assert (ran.code, verdicts(ran), ran.err) == (0, {"stuck": "GONE"}, "")
+    assert ran.out.rstrip().endswith("the group does not exist any more")
+
+
+def test_flapping_and_holding_up_are_said(run: Callable[..., Ran], admin: ScriptedAdmin, script: Script) -> None:
+    def rebalance(step: int) -> None:
+        members = (member("a", epoch=step // 4),)
+        admin.add("fine", "consumer", state="Reconciling" if step % 4 else "Stable", coordinator=2, members=members,
+                  group_epoch=1 + step // 4, assignment_epoch=1 + step // 4)  # fmt: skip
+
+    script.happens.insert(0, rebalance)
+    ran = run("check", "fine", "--all")
+    assert "6 rebalances in 2 m" in ran.out
+    assert "1 member behind the group's epoch" in ran.out
+
+
+def test_hostile_ids_do_not_act_on_the_terminal(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+    admin.add("\x1b[2Jx\n", state="Empty", lag=3)
+    ran = run("check", "--all")
+    assert r"\x1b[2Jx\n" in ran.out
+    assert "\x1b" not in ran.out
+    assert "\x1b[2Jx\n" in objects(run("check", "--all", "--format", "json"))
+
+
+def test_an_empty_cluster_is_fine(run: Callable[..., Ran], admin: ScriptedAdmin, script: Script) -> None:
+    admin.groups.clear()
+    ran = run("check")
+    assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("check", "--for", "0"), "--for takes a time above 0"),
+        (("check", "--for", "2m+"), "--for takes a time above 0"),
+        (("check", "--for", "soon"), "--for: 'soon' is not a number"),
+        (("check", "--interval", "1ms"), "there is no unit 'ms' here"),
+        (("check", "--interval", "0.01s"), "--interval is at least 0.05 s"),
+        (("check", "--commit-interval", "x"), "--commit-interval: 'x' is not a number"),
+        (("check", "--allowed-lag", "-1"), "--allowed-lag takes a number of records"),
+        (("check", "--fail-on", "ok"), "invalid choice: 'ok'"),
+        (("check", "verdict:bad"), "there is no verdict 'bad'"),
+    ],
+)
+def test_mistakes_exit_with_2_and_one_line(run: Callable[..., Ran], words: tuple[str, ...], says: str) -> None:
+    ran = run(*words)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert says in ran.err
+
+
+async def test_the_pace_never_goes_back_and_does_not_wait_for_what_has_passed() -> None:
+    pace = Pace()
+    before = pace.now()
+    await pace.sleep_until(before - 1000)
+    assert before <= pace.now() < before + 60

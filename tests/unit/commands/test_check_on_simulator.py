@@ -1,0 +1,191 @@
+"""`kgtui check` through the real client: on a simulated company on a fast clock, and as a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.admin.kafka import connect
+from kgtui.commands.check import check
+from kgtui.commands.parser import parse_args
+from kgtui.model.health import Watching
+from kgtui.model.query import parse
+from kgtui.simulator import ManualClock, Simulator
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from kgtui.commands.watching import Pace
+
+
+class Simulated:
+    """The time of a simulated cluster, which waiting lets pass at once."""
+
+    def __init__(self, cluster: Simulator) -> None:
+        self._cluster = cluster
+
+    def now(self) -> float:
+        return self._cluster.clock.now()
+
+    async def sleep_until(self, at: float) -> None:
+        if at > self.now():
+            self._cluster.advance(at - self.now())
+
+
+async def checked(
+    cluster: Simulator,
+    capfd: pytest.CaptureFixture[str],
+    *expr: str,
+    seconds: float = 120.0,
+    interval: float = 5.0,
+    timeout: float = 30.0,
+) -> dict[str, Any]:
+    """The JSON of a check; the simulated time passes at once."""
+    args = parse_args(["check", "--all", "--format", "json", "--timeout", str(timeout)])
+    args.seconds, args.interval = seconds, interval
+    pace: Any = Simulated(cluster)
+    typed: Pace = pace
+    capfd.readouterr()
+    async with connect(cluster.bootstrap.split(",")) as admin:
+        code = await check(args, admin, parse(" ".join(expr)), Watching(), typed)
+    out, err = capfd.readouterr()
+    found: dict[str, Any] = json.loads(out) | {"code": code, "err": err}
+    return found
+
+
+@pytest.fixture
+async def company() -> AsyncIterator[Simulator]:
+    async with Simulator(clock=ManualClock()) as cluster:
+        cluster.advance(3.0)
+        yield cluster
+
+
+CAUSES = {
+    # Steady ones of every type, some of them in a rush hour.
+    **dict.fromkeys(("payments.settle", "orders.pick", "web.sessions", "audit.sink", "notifications.push"), "OK"),
+    **dict.fromkeys(("payments.ledger", "inventory.reserve", "web.recommend", "iot.aggregate"), "OK"),
+    **dict.fromkeys(("emails.workers", "fraud.review", "iot.dispatch"), "OK"),
+    # Working off a backlog.
+    **dict.fromkeys(("orders.ship", "dwh.backfill"), "OK"),
+    # Too slow.
+    **dict.fromkeys(("payments.refund", "search.index", "orders.enrich", "jobs.run"), "WARN"),
+    # Standing still, with members and without.
+    **dict.fromkeys(("orders.archive", "customers.sync", "fraud.score", "jobs.retired", "customers.sync-old"), "STOP"),
+    # Nothing to judge.
+    **dict.fromkeys(("connect-cluster", "schema-registry", "payments.never-deployed", "jobs.never-started"), "OK"),
+}
+
+
+async def test_the_company_is_judged_as_it_behaves(company: Simulator, capfd: pytest.CaptureFixture[str]) -> None:
+    found = await checked(company, capfd)
+    groups = {row["group"]: row for row in found["groups"]}
+    assert {name: groups[name]["cause"] for name in CAUSES} == CAUSES
+    assert [name for name in CAUSES if groups[name]["undecided"]] == []
+    assert (found["code"], found["err"], found["coverage"]["brokers"]) == (1, "", [3, 3])
+
+    assert groups["fraud.score"]["lost"] > 9_000
+    assert groups["payments.settle"]["lost"] == 0
+    assert groups["jobs.retired"]["loss"]["basis"] == "log start"
+    assert groups["payments.settle"]["loss"] is None
+    assert groups["payments.settle"]["time_lag"]["seconds"] < 15
+    assert groups["orders.archive"]["time_lag"] == {"seconds": 120.0, "at_least": True}
+    # 180,000 records in 10 minutes, of which 2 have passed.
+    assert groups["orders.ship"]["drain"] == pytest.approx(480, rel=0.1)
+    assert groups["orders.enrich"]["rebalances"]["flapping"]
+    assert not groups["payments.settle"]["rebalances"]["flapping"]
+    assert groups["customers.sync-old"]["empty"] == {"seconds": 120.0, "at_least": True}
+    assert groups["payments.settle"]["empty"] is None
+
+
+async def test_a_short_look_says_what_it_could_not_decide(
+    company: Simulator, capfd: pytest.CaptureFixture[str]
+) -> None:
+    names = "/^(orders.archive|payments.refund|payments.settle)$/"
+    found = await checked(company, capfd, names, seconds=15.0)
+    undecided = {row["group"]: [one["verdict"] for one in row["undecided"]] for row in found["groups"]}
+    assert undecided == {"orders.archive": ["STOP"], "payments.refund": ["WARN"], "payments.settle": []}
+    assert found["code"] == 0
+
+
+async def test_no_group_that_keeps_up_is_blamed_at_any_time_of_the_day(
+    company: Simulator, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Traffic swells and ebbs over four minutes, and reads come at any moment between two commits."""
+    steady = [name for name, cause in CAUSES.items() if cause == "OK"]
+    names = "/^(" + "|".join(steady) + ")$/"
+    for interval in (1.5, 3.7, 11.0):
+        found = await checked(company, capfd, names, interval=interval)
+        assert {row["group"] for row in found["groups"] if row["verdict"] != "OK"} == set(), interval
+        assert found["code"] == 0
+
+
+async def test_a_broker_that_falls_silent_costs_only_its_own_groups(
+    company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgtui.commands.watching.LEAST_TIMEOUT", 0.3)
+    company.faults.black_hole(2)
+    found = await checked(company, capfd, "payments", seconds=0.3, interval=0.1, timeout=2.0)
+    assert (found["code"], found["coverage"]["brokers"]) == (1, [2, 3])
+    assert found["groups"]
+    assert {row["coordinator"] for row in found["groups"]} <= {1, 3}
+
+
+@asynccontextmanager
+async def in_a_hurry() -> AsyncIterator[Simulator]:
+    """A company in which a second takes 50 ms."""
+    async with Simulator(clock=ManualClock()) as cluster:
+
+        async def hurry() -> None:
+            while True:
+                await asyncio.sleep(0.05)
+                cluster.advance(1.0)
+
+        clock = asyncio.create_task(hurry())
+        try:
+            yield cluster
+        finally:
+            clock.cancel()
+            await asyncio.gather(clock, return_exceptions=True)
+
+
+async def kgtui(*words: str) -> tuple[int | None, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "kgtui", *words, env=dict(os.environ),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await asyncio.wait_for(process.communicate(), 60)
+    return process.returncode, out.decode(), err.decode()
+
+
+async def test_a_process_of_its_own_ends_with_the_verdict() -> None:
+    async with in_a_hurry() as cluster:
+        watch = (
+            "--bootstrap-server",
+            cluster.bootstrap,
+            "--for",
+            "2.5s",
+            "--interval",
+            "0.25s",
+            "--commit-interval",
+            "0.1s",
+        )
+        bad = await kgtui("check", *watch, "orders.archive", "--format", "json")
+        fine = await kgtui("check", *watch, "payments.ledger")
+        missing = await kgtui("check", *watch, "no-such-group")
+    (row,) = json.loads(bad[1])["groups"]
+    assert (bad[0], row["group"], row["cause"], row["basis"]) == (1, "orders.archive", "STOP", "observed")
+    assert fine[0] == 0
+    assert fine[1].split() == ["GROUP", "TYPE", "STATE", "VERDICT", "LAG", "TREND", "TIME", "LAG", "WHY"]
+    assert missing == (1, fine[1], "kgtui: no group matches the filter\n")
+
+
+async def test_nothing_reached_is_3_and_a_mistake_is_2() -> None:
+    nowhere = await kgtui("check", "--bootstrap-server", "127.0.0.1:1", "--timeout", "2")
+    assert (nowhere[0], nowhere[1]) == (3, "")
+    assert (await kgtui("check", "--for", "never"))[0] == 2

@@ -1,0 +1,99 @@
+"""`verdict:` and `timelag:`: what they choose among groups that somebody watched, and that they choose no others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.model.health import GroupHealth, Watching, health_of
+from kgtui.model.query import Need, parse
+from kgtui.model.query.verdict_terms import LEVELS, NAMES, UNKNOWN, VerdictMatch, VerdictTerm
+from tests.unit.model.health.reads import offsets, watch
+from tests.unit.model.query_cases import company
+
+if TYPE_CHECKING:
+    from kgtui.model.snapshot import Snapshot
+
+
+def watched() -> dict[str, GroupHealth]:
+    """One group of each verdict; a slow one and one in a rewind with a window to say so."""
+    rewind = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
+    slow = [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(12)]
+    stuck = [offsets((1000, 1100 + 10 * n)) for n in range(12)]
+    gone = watch(stuck)
+    gone.vanish()
+    return {
+        "fine": health_of(watch([offsets((5, 5))] * 3)),
+        "slow": health_of(watch(slow)),
+        "stopped": health_of(watch(stuck)),
+        "rewound": health_of(watch(rewind)),
+        "gone": health_of(gone),
+    }
+
+
+@pytest.fixture
+def snapshot() -> Snapshot:
+    """Those groups and one that nobody watched."""
+    names = [*watched(), "unseen"]
+    listing = next(iter(company().groups.values()))
+    return replace(company(), groups=dict.fromkeys(names, listing), by_listing={listing: names}, health=watched())
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("verdict:ok", {"fine"}),
+        ("verdict:warn", {"slow"}),
+        ("verdict:warn+", {"slow", "stopped", "rewound"}),
+        ("verdict:error", {"stopped", "rewound"}),
+        ("verdict:ERR+", {"stopped", "rewound"}),
+        ("verdict:stop", {"stopped"}),
+        ("verdict:rewind,warning", {"slow", "rewound"}),
+        ("verdict:stall", set()),
+        ("verdict:ok+", {"fine", "slow", "stopped", "rewound"}),
+        ("verdict:unknown", {"unseen", "gone"}),
+        ("not:verdict:ok", {"slow", "stopped", "rewound"}),
+        ("verdict:warn+ slow", {"slow"}),
+        ("timelag:50s+", {"slow", "stopped"}),
+        ("timelag:..10s", {"fine"}),
+        ("not:timelag:50s+", {"fine"}),
+        ("timelag:unknown not:verdict:warn+,ok", set()),
+        ("timelag:unknown", {"gone", "slow", "stopped", "rewound"}),
+    ],
+)
+def test_what_is_chosen(snapshot: Snapshot, text: str, chosen: set[str]) -> None:
+    query = parse(text)
+    assert set(query.select(snapshot)) == chosen
+    assert {group for group in snapshot.groups if query.matches(group, snapshot)} == chosen
+    assert query.needs == {Need.WATCHING}
+
+
+def test_what_nobody_watched_was_not_searched(snapshot: Snapshot) -> None:
+    assert parse("verdict:warn+").searched(snapshot) == (5, 6)
+    assert parse("timelag:1s+").searched(snapshot) == (5, 6)
+
+
+matches = st.one_of(
+    st.builds(VerdictMatch, st.sampled_from(LEVELS), st.booleans()),
+    st.builds(VerdictMatch, st.sampled_from([*NAMES, UNKNOWN])),
+)
+
+
+@given(st.lists(matches, min_size=1, max_size=4).map(tuple), st.booleans())
+def test_a_verdict_reads_back_as_it_is_written(any_of: tuple[VerdictMatch, ...], negated: bool) -> None:
+    term = VerdictTerm(any_of, negated)
+    assert parse(term.spelled()).terms == (term,)
+
+
+def test_a_time_lag_that_may_be_more_is_not_below_a_bound() -> None:
+    """At least 10 s may be 20 s: it is neither chosen nor ruled out."""
+    seen = health_of(watch([offsets((900, 1000 + 10 * n)) for n in range(3)], watching=Watching()))
+    listing = next(iter(company().groups.values()))
+    snapshot = replace(company(), groups={"g": listing}, by_listing={listing: ["g"]}, health={"g": seen})
+    assert parse("timelag:..20s").select(snapshot) == []
+    assert parse("not:timelag:..20s").select(snapshot) == []
+    assert parse("timelag:10s+").select(snapshot) == ["g"]
