@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import sys
 from asyncio import sleep as pause
@@ -55,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
     if args.watch is None:
         # What one look makes lives to the end of it: there is nothing to collect, and 10,000 groups to look at for it.
         gc.disable()
+        # Nor at the end of the process, where the interpreter would collect once more before it lets go of everything.
+        atexit.register(gc.freeze)
     try:
         return run_async(_run(args, query))
     finally:
