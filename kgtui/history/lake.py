@@ -167,7 +167,8 @@ class Lake:
             known = self._days.get((group, day))
             if known is None or known[0] != len(polls):
                 groups, members = (
-                    self._tables[name].read(day=day, group=stored(group)) for name in (GROUPS.name, MEMBERS.name)
+                    self._tables[table.name].read(table.names[1:], day=day, group=stored(group))
+                    for table in (GROUPS, MEMBERS)
                 )
                 known = self._days[group, day] = len(polls), day_of_group(groups, members, polls)
             return known[1]

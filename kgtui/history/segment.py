@@ -51,7 +51,7 @@ class State:
     """Rows of one table at one poll, by group. Text is unpacked when asked for."""
 
     def __init__(self, rows: pa.Table) -> None:
-        rows = rows.unify_dictionaries().combine_chunks()
+        rows = rows.combine_chunks()
         self._rows = rows.drop_columns(["group"])
         self._spans = _spans(rows["group"])
         self._columns: list[list[object]] | None = None
@@ -112,7 +112,7 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
     if rows.num_rows == 0:
         return pa.array([], pa.bool_())
-    rows = rows.select(list(key)).unify_dictionaries().combine_chunks()
+    rows = rows.select(list(key)).combine_chunks()
     differs = None
     for name in key:
         column = rows[name].chunk(0)

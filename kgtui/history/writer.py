@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from kgtui.history.delta import COMPACTED, DeltaFolder, owner_only
+from kgtui.history.delta import DeltaFolder, compacted, owner_only
 from kgtui.history.moments import day_of
 from kgtui.history.schemas import POLLS, TABLES
 
@@ -84,7 +84,7 @@ class LakeWriter:
         newest = max((file for file in polls.files()), key=lambda file: file["max.poll"] or 0, default=None)
         if newest is None:
             return Before()
-        rows = polls.read(["poll", "cluster_id"], day=newest[f"partition.{POLLS.columns[0].name}"])
+        rows = polls.read(["poll", "cluster_id"], day=newest["partition.day"])
         last = max(rows.to_pylist(), key=lambda row: row["poll"])
         return Before(last["poll"], last["cluster_id"])
 
@@ -162,7 +162,7 @@ class LakeWriter:
             if table is POLLS:
                 continue
             for file in self._tables[table.name].files():
-                if file["max.keyframe"] < keyframe and not _compacted(file):
+                if file["max.keyframe"] < keyframe and not compacted(file):
                     open_.setdefault(table.name, {}).setdefault(file["max.keyframe"], []).append(file)
         for name, segments in open_.items():
             for segment, files in segments.items():
@@ -190,7 +190,3 @@ class LakeWriter:
 
 def _before(rows: list[Mapping[str, Any]], keyframe: int) -> Collection[int]:
     return {row["poll"] for row in rows if row["keyframe"] < keyframe}
-
-
-def _compacted(file: Mapping[str, Any]) -> bool:
-    return COMPACTED in file["path"]
