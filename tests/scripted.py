@@ -7,7 +7,7 @@ under a broker's node id or a group id; read what was asked from `calls`.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.admin.base import ListingDelta
@@ -154,11 +154,12 @@ class ScriptedAdmin:
         return await self._pick("share_offsets", asked, dict.fromkeys(asked, ()) | self.shares)
 
     async def partition_bounds(
-        self, partitions: Iterable[TopicPartition], *, timeout: float = 30.0
+        self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = 30.0
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
         asked = list(partitions)
         await self._asked("partition_bounds", (f"{topic}-{part}" for topic, part in asked))
-        return Answer({tp: self.bounds.get(tp, PartitionBounds(None, None, 3)) for tp in asked})
+        found = {tp: self.bounds.get(tp, PartitionBounds(None, None, 3)) for tp in asked}
+        return Answer(found if starts else {tp: replace(row, log_start=None) for tp, row in found.items()})
 
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = 30.0

@@ -98,9 +98,13 @@ class GroupAdmin(Protocol):
         ...
 
     async def partition_bounds(
-        self, partitions: Iterable[TopicPartition], *, timeout: float = DEFAULT_TIMEOUT
+        self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
-        """Log start and log end of each partition, batched per leader; errors are kept per partition."""
+        """Log start and log end of each partition, batched per leader; errors are kept per partition.
+
+        Args:
+            starts: False when log ends are enough, as for a lag: half the requests, and every `log_start` is None.
+        """
         ...
 
     async def group_configs(

@@ -16,7 +16,7 @@ from kgtui.protocol.fast import decode_list_offsets
 from kgtui.protocol.messages import LIST_OFFSETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Pool, Reply
@@ -43,15 +43,20 @@ class BoundsReader:
         self._pool = pool
 
     async def read(
-        self, partitions: Iterable[TopicPartition], deadline: Deadline, lane: Lane = Lane.BULK
+        self, partitions: Iterable[TopicPartition], deadline: Deadline, lane: Lane = Lane.BULK, *, starts: bool = True
     ) -> Answer[dict[TopicPartition, PartitionBounds]]:
-        """Bounds by partition; partitions of a leader that did not answer are missing and a fault names it."""
+        """Bounds by partition; partitions of a leader that did not answer are missing and a fault names it.
+
+        Args:
+            starts: whether log starts are asked for too; they take a request of their own.
+        """
+        wanted = (EARLIEST, LATEST) if starts else (LATEST,)
         todo = list(dict.fromkeys(partitions))
         bounds: dict[TopicPartition, PartitionBounds] = {}
         faults: dict[tuple[int | None, str], Fault] = {}
         for attempt in range(ROUNDS):
             last = attempt == ROUNDS - 1 or deadline.over
-            todo = await self._round(todo, bounds, faults, deadline, lane, refresh=attempt > 0, last=last)
+            todo = await self._round(todo, wanted, bounds, faults, deadline, lane, refresh=attempt > 0, last=last)
             if not todo or last:
                 break
             await asyncio.sleep(min(PAUSE_FIRST * 2**attempt, deadline.left()))
@@ -60,6 +65,7 @@ class BoundsReader:
     async def _round(
         self,
         todo: Sequence[TopicPartition],
+        wanted: Sequence[int],
         bounds: dict[TopicPartition, PartitionBounds],
         faults: dict[tuple[int | None, str], Fault],
         deadline: Deadline,
@@ -94,26 +100,24 @@ class BoundsReader:
             for node, rows in by_node.items()
             for start in range(0, len(rows), PARTITIONS)
         ]
-        results = await asyncio.gather(*(self._both(node, rows, deadline, lane) for node, rows in chunks))
+        results = await asyncio.gather(*(self._ask(node, rows, wanted, deadline, lane) for node, rows in chunks))
         for (node, rows), result in zip(chunks, results, strict=True):
-            if isinstance(result, tuple):
+            if isinstance(result, dict):
                 again += _merge(rows, result, bounds, last=last)
             else:
                 fault = fault_of(result, broker=node)
                 faults[node, fault.name] = fault
         return again
 
-    async def _both(
-        self, node: int, rows: Sequence[TopicPartition], deadline: Deadline, lane: Lane
-    ) -> tuple[_Offsets, _Offsets] | KgtuiError:
-        """Log starts and log ends; a request may name a partition only once, so they are two."""
+    async def _ask(
+        self, node: int, rows: Sequence[TopicPartition], wanted: Sequence[int], deadline: Deadline, lane: Lane
+    ) -> dict[int, _Offsets] | KgtuiError:
+        """Offsets by timestamp; a request may name a partition only once, so each timestamp has its own."""
+        asked = (self._one(node, rows, timestamp, deadline, lane) for timestamp in wanted)
         try:
-            starts, ends = await asyncio.gather(
-                self._one(node, rows, EARLIEST, deadline, lane), self._one(node, rows, LATEST, deadline, lane)
-            )
+            return dict(zip(wanted, await asyncio.gather(*asked), strict=True))
         except EXCHANGE_ERRORS as error:
             return error
-        return starts, ends
 
     async def _one(
         self, node: int, rows: Sequence[TopicPartition], timestamp: int, deadline: Deadline, lane: Lane
@@ -138,16 +142,17 @@ class BoundsReader:
 
 def _merge(
     rows: Sequence[TopicPartition],
-    result: tuple[_Offsets, _Offsets],
+    result: Mapping[int, _Offsets],
     bounds: dict[TopicPartition, PartitionBounds],
     *,
     last: bool,
 ) -> list[TopicPartition]:
     """Write what is final into `bounds`; returns the partitions to ask another leader for."""
-    starts, ends = result
+    starts, ends = result.get(EARLIEST), result[LATEST]
     again = []
     for tp in rows:
-        (start_code, start), (end_code, end) = starts.get(tp, (-1, -1)), ends.get(tp, (-1, -1))
+        end_code, end = ends.get(tp, (-1, -1))
+        start_code, start = starts.get(tp, (-1, -1)) if starts is not None else (0, -1)
         code = end_code or start_code
         if code and not last and lookup(code).reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY):
             again.append(tp)

@@ -218,11 +218,11 @@ class KafkaGroupAdmin:
         return await self._router.run(names, send, deadline=deadline, size=MEASURED, asked="read share offsets")
 
     async def partition_bounds(
-        self, partitions: Iterable[TopicPartition], *, timeout: float = DEFAULT_TIMEOUT
+        self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
         rows = list(partitions)
         lane = Lane.UI if len(rows) <= FEW * 50 else Lane.BULK
-        return await self._bounds.read(rows, Deadline(timeout), lane)
+        return await self._bounds.read(rows, Deadline(timeout), lane, starts=starts)
 
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT

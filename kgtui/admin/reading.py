@@ -85,9 +85,17 @@ async def read_offsets(admin: GroupAdmin, groups: Mapping[str, Listing], *, time
 
 
 async def with_logs(
-    admin: GroupAdmin, read: OffsetsRead, described: Mapping[str, GroupDescription], *, timeout: float
+    admin: GroupAdmin,
+    read: OffsetsRead,
+    described: Mapping[str, GroupDescription],
+    *,
+    timeout: float,
+    starts: bool = True,
 ) -> tuple[dict[str, GroupOffsets], tuple[Fault, ...]]:
     """Offsets by group with the bounds of every log that the group has a position in, or that its members own.
+
+    Args:
+        starts: False when only log ends are needed.
 
     Returns:
         The offsets, and what could not be learned of the logs.
@@ -98,7 +106,7 @@ async def with_logs(
     faults: tuple[Fault, ...] = ()
     if wanted:
         try:
-            answer = await admin.partition_bounds(wanted, timeout=timeout)
+            answer = await admin.partition_bounds(wanted, starts=starts, timeout=timeout)
             known, faults = answer.rows, answer.faults
         except UnreachableError as error:  # the positions are known all the same
             faults = (fault_of(error),)
@@ -119,6 +127,7 @@ async def read_groups(
     *,
     timeout: float,
     undescribed: Collection[str] = (),
+    starts: bool = True,
     tell: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
     """Describe groups and read their offsets and logs. Never raises for a group that fails.
@@ -127,6 +136,7 @@ async def read_groups(
         groups: id → newest listing.
         timeout: seconds for the whole.
         undescribed: ids of which only offsets are read.
+        starts: False when log ends are enough, as for a lag.
         tell: given the descriptions as soon as they are there: logs may be led by a broker that does not answer.
     """
     deadline = Deadline(timeout)
@@ -139,7 +149,7 @@ async def read_groups(
         return answer
 
     described, read = await asyncio.gather(describe(), read_offsets(admin, groups, timeout=timeout))
-    offsets, faults = await with_logs(admin, read, described.rows, timeout=deadline.left())
+    offsets, faults = await with_logs(admin, read, described.rows, timeout=deadline.left(), starts=starts)
     others = tuple(fault for fault in (*described.faults, *read.faults, *faults) if fault.group is None)
     return GroupsRead(described.rows, offsets, _by_group(described.faults), _by_group(read.faults), others)
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kgtui.admin.reading import read_offsets
-from kgtui.model import facts
 from kgtui.model.offsets import summed
 from kgtui.model.query import Need
-from kgtui.model.roster import roster_of
-from kgtui.model.snapshot import Summary
+from kgtui.model.summary import Topics, summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -85,34 +83,17 @@ async def _measure(admin: GroupAdmin, read: _Read, groups: Mapping[str, Listing]
     # The broker tells the lag of a share partition itself: only commits need the log's end.
     wanted = {(row.topic, row.partition) for rows in found.committed.values() for row in rows if row.offset is not None}
     if wanted:
-        answer = await admin.partition_bounds(wanted, timeout=budget.step())
+        answer = await admin.partition_bounds(wanted, starts=False, timeout=budget.step())
         read.bounds = answer.rows
         read.blame(answer.faults)
 
 
 def _enriched(snapshot: Snapshot, read: _Read, ids: Sequence[str], now: float) -> Snapshot:
-    summaries = dict(snapshot.summaries)
+    summaries, shared = dict(snapshot.summaries), Topics()
     for group in ids:
-        summaries[group] = _summary(group, read, now)
+        committed, share = read.committed.get(group, ()), read.share.get(group, ())
+        sums = summed(committed, share, read.bounds)
+        topics = (row.topic for row in committed or share)
+        fault = read.faults.get(group)
+        summaries[group] = summary_of(read.descriptions.get(group), sums, topics, fault, now, shared=shared)
     return replace(snapshot, taken_at=now, summaries=summaries, group_faults=dict(read.faults))
-
-
-def _summary(group: str, read: _Read, now: float) -> Summary:
-    description = read.descriptions.get(group)
-    committed, share = read.committed.get(group, ()), read.share.get(group, ())
-    sums = summed(committed, share, read.bounds)
-    topics = {row.topic for row in committed or share}
-    if description is not None:
-        topics |= facts.topics_of(description)
-    return Summary(
-        description.member_count if description else None,
-        sums.lag,
-        sums.unknown,
-        sums.partitions,
-        tuple(sorted(topics)),
-        roster_of(description.members if description else None),
-        now,
-        description.state if description else None,
-        description.type if description else None,
-        read.faults.get(group),
-    )

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kgtui.monitor.clockwork import Clockwork
     from kgtui.monitor.options import MonitorOptions
     from kgtui.monitor.store import Store
-    from kgtui.monitor.summarising import Summariser
 
 _PATIENCE = 0.25  # seconds that a read goes on for a group that is not selected any more
 _HELD_MOST = 1.0  # seconds of a key held down after which the view is read though it moves
@@ -39,7 +38,6 @@ class FocusTier:
         admin: GroupAdmin,
         store: Store,
         series: SeriesStore,
-        summariser: Summariser,
         options: MonitorOptions,
         clockwork: Clockwork,
         changed: Callable[[], None],
@@ -47,7 +45,6 @@ class FocusTier:
         self._admin = admin
         self._store = store
         self._series = series
-        self._summariser = summariser
         self._options = options
         self._clock = clockwork
         self._changed = changed
@@ -174,10 +171,10 @@ class FocusTier:
             store.clear_fault(group)
         else:
             store.put_fault(group, fault, ("offsets",) if group in read.offset_faults else ())
-        if group in store.groups and (description is not None or offsets is not None):
-            summary = self._summariser.summary(description, offsets, fault, now)
-            store.put_summary(group, summary)
-            self._series.add(group, now, summary.lag, summary.members)
+        if description is not None or offsets is not None:
+            summary = store.put_summary(group, now, description, offsets, fault)
+            if summary is not None:
+                self._series.add(group, now, summary.lag, summary.members)
 
     async def _read_configs(self, group: str) -> None:
         try:

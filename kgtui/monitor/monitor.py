@@ -14,7 +14,6 @@ from kgtui.monitor.focus import FocusTier
 from kgtui.monitor.listing import ListingTier
 from kgtui.monitor.options import MonitorOptions
 from kgtui.monitor.store import Store
-from kgtui.monitor.summarising import Summariser
 from kgtui.monitor.sweep import SweepTier
 
 if TYPE_CHECKING:
@@ -55,11 +54,10 @@ class Monitor:
         self._publishing: asyncio.TimerHandle | None = None
         self._published = 0.0
         self._looked = now()
-        summariser = Summariser()
         self._listing = ListingTier(admin, self._store, options, self._clock, self._collector, self._publish_soon)
-        self._focus = FocusTier(admin, self._store, self.series, summariser, options, self._clock, self._publish_soon)
+        self._focus = FocusTier(admin, self._store, self.series, options, self._clock, self._publish_soon)
         swept = partial(self._publish_soon, _SWEEP_PATIENCE)
-        self._sweep = SweepTier(admin, self._store, summariser, options, self._clock, swept)
+        self._sweep = SweepTier(admin, self._store, options, self._clock, swept)
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]:
         """Call `listener` on the loop with every new snapshot; returns how to stop that."""

@@ -11,7 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.model.cluster import ClusterInfo
+from kgtui.model.offsets import lag_of_group
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
+from kgtui.model.summary import Topics, summary_of
 from kgtui.monitor.options import PAUSE, SLICE
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ class Store:
         self.brokers: dict[int, BrokerStatus] = {}
         self.group_faults: dict[str, Fault] = {}
         self.faults: tuple[Fault, ...] = ()
+        self._topics = Topics()
         self._stale: set[str] = {"groups", "by_listing", "details", "offsets", "configs", "brokers", "group_faults"}
         self._frozen: dict[str, Mapping[Any, Any]] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
@@ -172,11 +175,30 @@ class Store:
         for node, broker in cluster.brokers.items():
             self.set_broker(node, address=broker.address)
 
-    def put_summary(self, group: str, summary: Summary) -> None:
-        """Keep what the sweep found, if the group still exists."""
-        if group in self.groups:
-            self.summaries[group] = summary
-            self._stale.add("summaries")
+    def put_summary(
+        self,
+        group: str,
+        at: float,
+        description: GroupDescription | None = None,
+        offsets: GroupOffsets | None = None,
+        fault: Fault | None = None,
+        *,
+        memberless: bool = False,
+    ) -> Summary | None:
+        """Keep the summary of what was read of a group, if it still exists; returns it.
+
+        Args:
+            at: seconds since the epoch when it was read.
+            memberless: the list says that there are no members, so it was not described.
+        """
+        if group not in self.groups:
+            return None
+        sums = lag_of_group(offsets) if offsets else None
+        topics = (topic for topic, _ in offsets.partitions) if offsets else ()
+        summary = summary_of(description, sums, topics, fault, at, memberless=memberless, shared=self._topics)
+        self.summaries[group] = summary
+        self._stale.add("summaries")
+        return summary
 
     def put_detail(self, group: str, value: GroupDescription) -> None:
         """Keep a description."""
@@ -244,7 +266,7 @@ class Store:
             cluster=self.cluster,
             faults=self.faults,
             swept=len(self.summaries),
-            **self._frozen,  # type: ignore[arg-type]
+            **self._frozen,
         )
 
 

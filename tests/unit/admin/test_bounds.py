@@ -52,8 +52,8 @@ class Logs:
         offset = -1 if code else {-2: START, -1: END}[timestamp] + part
         return {"PartitionIndex": part, "ErrorCode": code, "Timestamp": -1, "Offset": offset, "LeaderEpoch": 0}
 
-    async def read(self, *partitions: tuple[str, int], timeout: float = 5) -> Any:
-        return await KafkaGroupAdmin(self.pool).partition_bounds(partitions, timeout=timeout)
+    async def read(self, *partitions: tuple[str, int], starts: bool = True, timeout: float = 5) -> Any:
+        return await KafkaGroupAdmin(self.pool).partition_bounds(partitions, starts=starts, timeout=timeout)
 
 
 async def test_partitions_are_asked_for_in_two_requests_a_leader() -> None:
@@ -64,6 +64,18 @@ async def test_partitions_are_asked_for_in_two_requests_a_leader() -> None:
     assert answer.rows == {(topic, part): PartitionBounds(START + part, END + part) for topic, part in wanted}
     assert logs.pool.per_node("ListOffsets") == {1: 2, 2: 2}
     assert answer.faults == ()
+
+
+async def test_log_ends_alone_take_one_request_a_leader() -> None:
+    logs = Logs()
+    logs.codes = {("b", 0, -1): OUT_OF_RANGE}
+    answer = await logs.read(("a", 0), ("b", 0), starts=False)
+    assert answer.rows == {("a", 0): PartitionBounds(None, END), ("b", 0): PartitionBounds(None, None, OUT_OF_RANGE)}
+    asked = [
+        row["Timestamp"] for sent in logs.pool.sent for topic in sent.fields["Topics"] for row in topic["Partitions"]
+    ]
+    assert asked == [-1, -1]
+    assert logs.pool.per_node("ListOffsets") == {1: 1}
 
 
 async def test_a_leader_that_moved_is_looked_up_again_for_its_partitions_only() -> None:

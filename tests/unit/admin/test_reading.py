@@ -11,7 +11,7 @@ from kgtui.errors import UnreachableError
 from kgtui.model.answer import Answer, Fault
 from kgtui.model.group import Listing
 from kgtui.model.members import StreamsAssignment, StreamsMember, Subtopology, TopicInfo, Topology
-from kgtui.model.offsets import PartitionBounds, lags
+from kgtui.model.offsets import PartitionBounds, lag_of_group, lags
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class OutOfReach(ScriptedAdmin):
     """A cluster that goes away before its logs are asked for."""
 
     async def partition_bounds(
-        self, partitions: Iterable[TopicPartition], *, timeout: float = 30.0
+        self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = 30.0
     ) -> Answer[dict[TopicPartition, PartitionBounds]]:
         raise UnreachableError("nothing answers any more")
 
@@ -146,3 +146,13 @@ async def test_groups_that_need_no_description_have_their_offsets_read() -> None
     read = await read_groups(admin, listings(admin), timeout=5, undescribed=["empty"])
     assert dict(admin.calls)["describe_groups"] == ("live",)
     assert {name: [row.lag for row in lags(rows)] for name, rows in read.offsets.items()} == {"live": [5], "empty": [7]}
+
+
+async def test_a_lag_needs_no_log_starts() -> None:
+    admin = ScriptedAdmin()
+    admin.add("c", "consumer", lag=7)
+    full = (await read_groups(admin, listings(admin), timeout=5)).offsets["c"]
+    ends = (await read_groups(admin, listings(admin), timeout=5, starts=False)).offsets["c"]
+    assert lag_of_group(ends) == lag_of_group(full)
+    assert {row.log_start for row in (full.bounds or {}).values()} != {None}
+    assert {row.log_start for row in (ends.bounds or {}).values()} == {None}

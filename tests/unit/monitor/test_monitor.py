@@ -175,7 +175,7 @@ async def test_a_silent_coordinator_holds_up_no_other_sweep(silent: ScriptedAdmi
 async def test_groups_are_described_while_their_logs_are_waited_for(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def partition_bounds(partitions: object, *, timeout: float = 30.0) -> NoReturn:
+    async def partition_bounds(partitions: object, *, starts: bool = True, timeout: float = 30.0) -> NoReturn:
         await asyncio.Event().wait()
         raise AssertionError
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -13,14 +14,15 @@ from kgtui.admin.base import ListingDelta
 from kgtui.model.answer import Fault
 from kgtui.model.diff import diff
 from kgtui.model.group import GroupDescription, Listing
-from kgtui.model.snapshot import Snapshot, Summary
 from kgtui.monitor.options import SLICE
 from kgtui.monitor.store import Store
+
+if TYPE_CHECKING:
+    from kgtui.model.snapshot import Snapshot
 
 STABLE = Listing("consumer", "consumer", "Stable", 1)
 EMPTY = Listing("consumer", "consumer", "Empty", 1)
 ELSEWHERE = Listing("consumer", "consumer", "Stable", 2)
-SUMMARY = Summary(1, 2, 0, 1, (), "", 0.0)
 
 _ids = st.sampled_from([f"g{number}" for number in range(8)])
 _states = st.sampled_from(["Stable", "Empty"])
@@ -108,13 +110,13 @@ async def test_what_the_sweep_finds_is_in_every_snapshot_and_views_cannot_change
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     before = store.snapshot()
-    assert not store.dirty
-    store.put_summary("a", SUMMARY)
+    summary = store.put_summary("a", 100.0)
     assert store.dirty, "views are told"
-    assert before.summaries["a"] is SUMMARY
+    assert summary is not None
+    assert before.summaries["a"] is summary
     assert (before.swept, store.snapshot().swept) == (0, 1)
     with pytest.raises(TypeError):
-        before.summaries["b"] = SUMMARY  # type: ignore[index]
+        before.summaries["b"] = summary  # type: ignore[index]
 
 
 async def test_an_id_is_kept_once_however_often_it_is_listed() -> None:
@@ -168,7 +170,7 @@ async def test_details_of_groups_not_looked_at_any_more_make_room() -> None:
 async def test_a_removed_group_takes_all_that_was_known_of_it_along() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
-    store.put_summary("a", SUMMARY)
+    store.put_summary("a", 100.0)
     store.put_detail("a", GroupDescription("a", "consumer", "consumer", "Stable", 1))
     store.put_fault("a", Fault("X", "x"))
     store.drop(1, ["a"])
@@ -196,7 +198,7 @@ async def test_a_list_that_is_cut_short_leaves_no_group_half_moved() -> None:
 
 async def test_what_comes_late_for_a_removed_group_is_dropped() -> None:
     store = Store(keep=10)
-    store.put_summary("gone", SUMMARY)
+    assert store.put_summary("gone", 100.0) is None
     store.put_detail("gone", GroupDescription("gone", "consumer", "consumer", "Stable", 1))
     store.put_fault("gone", Fault("GROUP_ID_NOT_FOUND", "gone", 69, group="gone"))
     store.put_config_fault("gone", Fault("NO_ANSWER", "configs: no answer", group="gone"))

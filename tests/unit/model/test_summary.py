@@ -1,0 +1,36 @@
+"""What is kept of a group that nobody looks at."""
+
+from __future__ import annotations
+
+from kgtui.model.group import GroupDescription
+from kgtui.model.members import Member, Subtopology, Topology
+from kgtui.model.offsets import LagTotal
+from kgtui.model.summary import Topics, summary_of
+
+
+def test_topics_are_those_with_an_offset_subscribed_to_assigned_and_read_by_a_topology() -> None:
+    described = GroupDescription(
+        "g",
+        "streams",
+        "streams",
+        "Stable",
+        1,
+        members=(Member("m", "c", "h", topics=("subscribed",), assignment=(("assigned", (0,)),)),),
+        topology=Topology(1, (Subtopology("0", ("source",)),)),
+    )
+    summary = summary_of(described, LagTotal(3, 1, 2), ["committed", "committed"], None, 5.0, shared=Topics())
+    assert summary.topics == ("assigned", "committed", "source", "subscribed")
+    assert (summary.members, summary.lag, summary.lag_unknown, summary.partitions) == (1, 3, 1, 2)
+    assert (summary.state, summary.type, summary.at) == ("Stable", "streams", 5.0)
+
+
+def test_what_was_not_learned_is_unknown_and_not_zero() -> None:
+    summary = summary_of(None, None, (), None, 5.0, shared=Topics())
+    assert (summary.members, summary.lag, summary.state, summary.topics) == (None, None, None, ())
+    assert summary_of(None, None, (), None, 5.0, memberless=True, shared=Topics()).members == 0
+
+
+def test_groups_of_the_same_topics_share_them() -> None:
+    shared = Topics()
+    one, other = (summary_of(None, None, topics, None, 5.0, shared=shared) for topics in (["a", "b"], ["b", "a"]))
+    assert one.topics is other.topics
