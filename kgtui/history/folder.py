@@ -9,13 +9,14 @@ import json
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
 from kgtui.history.schemas import LAYER, VERSION
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from typing import Self
 
 MARKER = "lake.json"
 LOCK = "recorder.lock"
@@ -29,6 +30,11 @@ class LakeFolder:
     """Where a lake lies."""
 
     path: Path
+
+    @classmethod
+    def of(cls, path: str | Path) -> Self:
+        """The lake at a path, with `~` for the home folder."""
+        return cls(Path(path).expanduser())
 
     @property
     def lock(self) -> Path:
@@ -51,6 +57,18 @@ class LakeFolder:
                 f"{self.path} was written by a newer kgtui: its tables have version {version}, this one knows {VERSION}"
             )
 
+    def check_usable(self) -> None:
+        """Make sure that this is a lake, or can become one. Raises `LakeError` that says what it is instead."""
+        if not self.path.exists():
+            return
+        if self.path.is_dir() and not (self.path / MARKER).exists():
+            if self._others():
+                raise LakeError(
+                    f"{self.path} is not empty and no lake (it has no {MARKER}); name an empty or a new folder"
+                )
+            return
+        self.check()
+
     def prepare(self) -> None:
         """Make the folder a lake, unless it is one; for its owner alone.
 
@@ -58,10 +76,8 @@ class LakeFolder:
             LakeError: it holds something else, or is of a newer version.
             OSError: it cannot be written.
         """
-        if self.path.is_dir() and not (self.path / MARKER).exists() and self._others():
-            raise LakeError(f"{self.path} is not empty and no lake (it has no {MARKER}); name an empty or a new folder")
-        if (self.path.exists() and not self.path.is_dir()) or (self.path / MARKER).exists():
-            self.check()
+        self.check_usable()
+        if (self.path / MARKER).exists():
             return
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         told = {"format": _FORMAT, "version": VERSION, "created": datetime.now(UTC).isoformat(timespec="seconds")}

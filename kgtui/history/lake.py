@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
@@ -22,6 +21,7 @@ from kgtui.history.stored_text import stored
 
 if TYPE_CHECKING:
     from datetime import date
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -45,9 +45,9 @@ class Lake:
     """
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
         library()
-        folder = LakeFolder(self.path)
+        folder = LakeFolder.of(path)
+        self.path = folder.path
         folder.check()
         self._tables = {table.name: DeltaFolder(folder.table(table.name), table) for table in TABLES}
         self._segments: OrderedDict[int, Segment] = OrderedDict()

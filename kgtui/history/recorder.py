@@ -9,7 +9,6 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kgtui.errors import LakeError
@@ -26,6 +25,7 @@ from kgtui.monitor.collector import Collector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.changes import Rows, Seen
@@ -118,7 +118,7 @@ class Recorder:
     ) -> None:
         self._watch = watch
         self._options = options or RecorderOptions()
-        self._folder = LakeFolder(Path(path))
+        self._folder = LakeFolder.of(path)
         self._poller = Poller(admin, describe_every=self._options.describe)
         self._say = say or (lambda sentence: None)
         self._now = now

@@ -75,6 +75,13 @@ assert "kgtui" in out.getvalue()
     assert not loaded_by(program) & HEAVY - {"rich"}
 
 
+def test_the_first_frame_waits_for_no_pane_or_dialog_behind_it() -> None:
+    loaded = loaded_by("import kgtui.tui.app")
+    assert "kgtui.tui.screens.main" in loaded
+    behind = {f"kgtui.tui.panes.{name}" for name in ("members", "assignments", "offsets", "config")}
+    assert not loaded & (behind | {"kgtui.tui.dialogs.delete", "kgtui.tui.dialogs.explain", "importlib.metadata"})
+
+
 @pytest.mark.parametrize("room", [room for room in ROOMS if room not in ("tui", "commands")])
 def test_textual_is_loaded_by_the_ui_only(room: str) -> None:
     assert "textual" not in loaded_by_room(room)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
+from textual.binding import Binding, BindingType
 from textual.strip import Strip
 
 from kgtui.tui.panes.cells import ROLES, Cell, shown
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Line = tuple[Cell, ...]
 
 
-class TextLines(Scrolled, can_focus=True):
+class TextLines(Scrolled, can_focus=True, inherit_bindings=False):
     """Text that changes often: new lines cost only the cells of those that differ, whatever their number."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{role}" for role in ROLES}
@@ -39,6 +40,22 @@ class TextLines(Scrolled, can_focus=True):
         & > .lines--kg-accent { color: $kg-accent; }
         & > .lines--kg-stale { color: $kg-stale; }
     }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll_up", "Up", id="up", show=False),
+        Binding("down,j", "scroll_down", "Down", id="down", show=False),
+        Binding("pageup", "page_up", "Page up", id="page-up", show=False),
+        Binding("pagedown", "page_down", "Page down", id="page-down", show=False),
+        Binding("home,g", "scroll_home", "First", id="first", show=False),
+        Binding("end,G", "scroll_end", "Last", id="last", show=False),
+    ]
+    """
+    | key | does |
+    |---|---|
+    | up, k / down, j | one line |
+    | pageup / pagedown | one page |
+    | home, g / end, G | first and last line |
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name

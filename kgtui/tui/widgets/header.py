@@ -15,8 +15,43 @@ from kgtui.tui.widgets.line import LineWidget, Piece, spread
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textual.app import ComposeResult
+
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Target, Watch
+
+
+class Polled(LineWidget):
+    """The right end of the header. On its own, so that its clock does not write out the whole line again."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"header--plain", "header--quiet"}
+    DEFAULT_CSS = """
+    Polled { dock: right; width: 0; background: $panel; & > .header--quiet { color: $kg-muted; } }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: list[Piece] = []
+        self._widest: dict[int, int] = {}
+
+    def say(self, right: list[Piece]) -> int:
+        """Show these pieces; how many cells they take, which only grows: a width that changes lays out the screen."""
+        self._said = _joined(right)
+        needed = _cells(right) + 1 if right else 0
+        width = self._widest[len(right)] = max(needed, self._widest.get(len(right), 0))
+        if self.styles.width is None or self.styles.width.value != width:
+            self.styles.width = width
+        self.redraw()
+        return width
+
+    def pieces(self, width: int) -> Sequence[Piece]:
+        """Flush right."""
+        if not self._said:
+            return []
+        (words, role), *others = self._said
+        blank = width - sum(cell_len(said) for said, _ in self._said) - 1
+        # One piece with the blanks before it: each piece costs its colours on the way to the terminal.
+        return [(" " * blank + words, role), *others, (" ", "")]
 
 
 class ClusterHeader(LineWidget):
@@ -54,6 +89,10 @@ class ClusterHeader(LineWidget):
         self._shown: int | None = None
         self._marked = 0
 
+    def compose(self) -> ComposeResult:
+        """The right end."""
+        yield Polled()
+
     def style_of(self, role: str) -> Style:
         """The cluster's configured colour goes before the theme's."""
         if role == "header--name" and self._colour is not None:
@@ -67,15 +106,17 @@ class ClusterHeader(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Left and right; the quiet pieces on the right give way on a narrow screen."""
+        """The left, and room for the right, whose quiet pieces give way on a narrow screen."""
         left, right = self._left(), self._right()
         while right and _cells(left) + _cells(right) + 2 > width:
             polled = right.pop()
             if not right and _cells(left) + 12 < width:
-                return spread(left, [(polled[0].split(" ")[1], "header--plain"), (" ", "")], width)
+                right = [(polled[0].split(" ")[1], "header--plain")]
+                break
         while len(left) > 3 and _cells(left) > width and left[-1][1] == "header--quiet":
             left.pop()
-        return spread(left, [*_joined(right), (" ", "")], width)
+        taken = self.query_one(Polled).say(right)
+        return spread(left, [], max(width - taken, 0))
 
     def _left(self) -> list[Piece]:
         snapshot, target = self._snapshot, self._target

@@ -42,8 +42,8 @@ class LineWidget(Widget):
         old, self._pieces = self._pieces, new
         if new == old:
             return
-        for start, end in _changed(_cells(old), _cells(new)):
-            self.refresh(Region(start, 0, end - start, 1))
+        start, end = _changed(_cells(old), _cells(new))
+        self.refresh(Region(start, 0, end - start, 1))
 
     def on_resize(self) -> None:
         """Another width has room for other pieces."""
@@ -90,15 +90,8 @@ def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
     return cells
 
 
-def _changed(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> list[tuple[int, int]]:
-    """Spans of cells that differ; spans closer than a cursor movement's bytes are joined."""
-    spans: list[tuple[int, int]] = []
+def _changed(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
+    """From the first cell that differs to the last: Textual writes a widget's line from its beginning for each span."""
     length = max(len(old), len(new))
-    for at in range(length):
-        if at < len(old) and at < len(new) and old[at] == new[at]:
-            continue
-        if spans and at - spans[-1][1] < 6:
-            spans[-1] = (spans[-1][0], at + 1)
-        else:
-            spans.append((at, at + 1))
-    return spans
+    differ = [at for at in range(length) if old[at : at + 1] != new[at : at + 1]]
+    return (differ[0], differ[-1] + 1) if differ else (0, 0)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.style import Style
 
 
-class Scrolled(ScrollView, inherit_bindings=False):
+class Scrolled(ScrollView):
     """A scroll view that draws lines, with a scroll bar that always has its column.
 
     Setting `virtual_size` lays out and repaints the whole screen, and so does a scroll bar that comes and goes: tens

@@ -226,7 +226,7 @@ async def test_the_overview_scrolls_by_keys() -> None:
     pane = OverviewPane()
     app = Stage(pane, data.company(), "payments.settle")
     async with app.run_test(size=(60, 10)) as pilot:
-        pane.focus_target().focus()
+        app.screen.set_focus(pane.focus_target())
         await pilot.press("pagedown")
         await pilot.pause()
         assert pane.query_one(TextLines).scroll_offset.y > 0

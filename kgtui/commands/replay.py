@@ -1,0 +1,83 @@
+"""`kgtui replay`: the UI on a recorded moment; and the moment that `--lake` and `--at` mean for other commands."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgtui.commands.times import instant_of
+from kgtui.commands.ui import Opener
+from kgtui.errors import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from kgtui.history.replay import ReplayAdmin
+    from kgtui.tui.session import Session
+
+_INTERVAL = 2.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    from kgtui.commands.parser import add_screen_options
+
+    parser.add_argument("lake", metavar="LAKE", help="what kgtui record has written")
+    parser.add_argument("--at", metavar="TIME", help="such as 2026-11-21T10:04:23Z, 10:04, or 15m before the end")
+    add_screen_options(parser, again=True)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the UI on the moment; the exit code."""
+    admin = asyncio.run(opened(args.lake, args.at))
+    if args.filter:
+        from kgtui.model.query import parse
+
+        parse(args.filter)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("the screen needs a terminal; for scripts take kgtui ls --lake LAKE --at TIME")
+    from kgtui.commands.logs import start_log
+
+    start_log(debug=args.debug)
+    return asyncio.run(_run(args, admin))
+
+
+async def opened(lake: str, at: str | None) -> ReplayAdmin:
+    """The recorded moment that the options mean. Raises `LakeError`, `UsageError`."""
+    from kgtui.history import Lake, ReplayAdmin
+
+    found = await asyncio.to_thread(Lake, lake)
+    return await ReplayAdmin.open(found, None if at is None else instant_of("--at", at, found.last.at))
+
+
+async def _run(args: argparse.Namespace, admin: ReplayAdmin) -> int:
+    from kgtui.tui.app import run_async
+
+    async with AsyncExitStack() as stack:
+        return await run_async(ReplayOpener(args, stack).replay(admin))
+
+
+class ReplayOpener(Opener):
+    """Opens a session on a recording, with the user's settings and nothing that could write."""
+
+    def replay(self, admin: ReplayAdmin) -> Session:
+        """The session; its monitor shows the moment of `admin`, whichever that is."""
+        from kgtui.monitor import Monitor, MonitorOptions
+        from kgtui.tui.session import Target
+
+        path = Path(admin.lake.path)
+        return replace(
+            self._empty(),
+            target=Target(f"REPLAY {path.name or path}", str(path)),
+            monitor=Monitor(admin, MonitorOptions(interval=_INTERVAL, cluster_every=_INTERVAL), now=admin.now),
+            admin=admin,
+            read_only=True,
+            connect=None,
+            demo=None,
+            clusters=(),
+            open=None,
+        )

@@ -1,0 +1,94 @@
+"""`kgtui check` on real brokers: groups that behave well and badly while it watches, and live groups of every type."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from kgtui.admin.kafka import connect
+from kgtui.commands.check import check
+from kgtui.commands.parser import parse_args
+from kgtui.commands.watching import Pace
+from kgtui.model.health import Watching
+from kgtui.model.query import parse
+from kgtui.model.verdict import Options
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.brokers.cluster import Cluster
+    from tests.brokers.live import Live
+
+READS = 12
+EVERY = 0.3
+
+
+class Busy(Pace):
+    """Between two reads, records come in and groups commit."""
+
+    def __init__(self, cluster: Cluster, topic: str) -> None:
+        super().__init__()
+        self._cluster, self._topic, self._step = cluster, topic, 0
+
+    async def sleep_until(self, at: float) -> None:
+        self._step += 1
+        await asyncio.to_thread(self._work, self._step)
+        await super().sleep_until(at)
+
+    def _work(self, step: int) -> None:
+        self._cluster.produce(self._topic, 10)
+        end = 100 + 10 * step
+        for name, offset in (("fine", end), ("slow", 5 * step), ("back", 90 + step if step < READS - 3 else 20)):
+            self._cluster.commit(f"check-{name}", {(self._topic, 0): offset})
+
+
+async def checked(
+    bootstrap: str, capfd: pytest.CaptureFixture[str], expr: str, watching: Watching, pace: Pace | None = None
+) -> tuple[int, dict[str, dict[str, Any]]]:
+    """The exit code, and what the JSON says of each group."""
+    args = parse_args(["check", "--all", "--format", "json"])
+    args.seconds, args.interval = READS * EVERY, EVERY
+    capfd.readouterr()
+    async with connect(bootstrap.split(",")) as admin:
+        code = await check(args, admin, parse(expr), watching, pace)
+    found = json.loads(capfd.readouterr().out)
+    assert found["faults"] == []
+    return code, {row["group"]: row for row in found["groups"]}
+
+
+async def test_groups_are_judged_by_what_they_do_meanwhile(broker: Cluster, capfd: pytest.CaptureFixture[str]) -> None:
+    topic = "check-orders"
+    broker.create_topic(topic)
+    broker.produce(topic, 100)
+    for name in ("fine", "slow", "back", "stuck"):
+        broker.commit(f"check-{name}", {(topic, 0): 1})
+    # A log end is refreshed at every read, and a group that commits seldom does so every 0.2 s.
+    watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
+    code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, Busy(broker, topic))
+    assert {group: row["cause"] for group, row in groups.items()} == {
+        "check-fine": "OK",
+        "check-slow": "WARN",
+        "check-back": "REWIND",
+        "check-stuck": "STOP",
+    }
+    assert code == 1
+    assert groups["check-stuck"]["lag"] == 100 + 10 * READS - 1
+    assert groups["check-stuck"]["trend"] > 0
+    assert groups["check-fine"]["lag"] == groups["check-fine"]["lost"] == 0
+    assert groups["check-fine"]["time_lag"] == {"seconds": 0.0, "at_least": False}
+
+
+async def test_live_groups_of_every_type_are_watched_without_a_fault(
+    live: Live, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """They commit nothing meanwhile: whoever lags stands still, whoever does not is fine."""
+    groups = [group.id for group in live.groups.values()]
+    expr = "/^(" + "|".join(groups) + ")$/"
+    code, found = await checked(live.bootstrap, capfd, expr, Watching(commit_interval=0.1))
+    assert set(found) == set(groups)
+    for group in live.groups.values():
+        lagging = any(group.lags.values())
+        assert found[group.id]["state"] == group.state
+        assert found[group.id]["cause"] in (("STOP", "STALL") if lagging else ("OK",)), group.id
+    assert code == 1
