@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.model.snapshot import Snapshot
 from kgtui.tui.panes import PANES
 from kgtui.tui.panes.base import Pane
-from tests.pilot.shell import app_on, company, main_screen, settled
+from tests.pilot.shell import app_on, company, main_screen, settled, until
+from tests.pilot.watching import snapshot_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from textual.pilot import Pilot
 
     from kgtui.tui.screens.main import MainScreen
 
@@ -22,24 +20,14 @@ def made(screen: MainScreen) -> set[str]:
     return {str(pane.id).removeprefix("pane-") for pane in screen.query(Pane)}
 
 
-async def all_made(pilot: Pilot[int], screen: MainScreen) -> None:
-    """Wait until every pane is there."""
-    await pilot.app.workers.wait_for_complete(
-        [worker for worker in pilot.app.workers if worker.group == "fill"]
-    )  # fmt: skip
-    await settled(pilot)
-
-
 async def test_before_there_are_groups_only_the_pane_in_front_is_made(tmp_path: Path) -> None:
-    app, watch = app_on(Snapshot.empty(), tmp_path)
+    app, watch = app_on(snapshot_of([], serial=0), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         screen = main_screen(app)
         assert made(screen) == {"overview"}
         watch.publish(company())
-        await settled(pilot)
-        await all_made(pilot, screen)
-        assert made(screen) == {entry.id for entry in PANES}
+        await until(pilot, lambda: made(screen) == {entry.id for entry in PANES})
 
 
 async def test_a_pane_that_is_wanted_at_once_is_there_and_gets_the_focus(tmp_path: Path) -> None:
@@ -53,5 +41,5 @@ async def test_a_pane_that_is_wanted_at_once_is_there_and_gets_the_focus(tmp_pat
         await settled(pilot)
         assert screen.detail.active == "members"
         assert screen.focused is screen.detail.pane.focus_target()
-        await all_made(pilot, screen)
+        await until(pilot, lambda: made(screen) == {entry.id for entry in PANES})
         assert len(screen.query(Pane)) == len(PANES)
