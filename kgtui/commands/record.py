@@ -34,9 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def epilog() -> str:
     """What else there is to know."""
     return (
-        "Ends with Ctrl-C or SIGTERM, after what it has seen is written. A kill loses what was seen since the last\n"
-        "flush, and the next start says so. One recorder writes into a lake. The folder is its owner's alone; it holds\n"
-        "the names of groups, topics, members and hosts, and no secrets. To look at it: kgtui replay LAKE."
+        "Ends with Ctrl-C or SIGTERM, after what it has seen is written. A kill loses what was seen since the\n"
+        "last flush, and the next start says so. A lake has one recorder. The folder is its owner's alone; it\n"
+        "holds names of groups, topics, members and hosts, and no secrets. To look at it: kgtui replay LAKE."
     )
 
 

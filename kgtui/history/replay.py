@@ -131,7 +131,7 @@ class ReplayAdmin:
         return await self._each(groups, "offsets", lambda group: frame.offsets(group).share)
 
     async def partition_bounds(
-        self, partitions: Iterable[TopicPartition], *, timeout: float = DEFAULT_TIMEOUT
+        self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
         frame, wanted = self._frame, list(partitions)
         found = await asyncio.to_thread(lambda: {tp: frame.bounds(tp) for tp in wanted})
