@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -96,11 +97,12 @@ class Watch:
 
     async def run(self) -> None:
         """Read at the start, at every interval and at the end. Never raises for what could not be read."""
-        due = self._pace.now()
-        end = due + self._plan.seconds
+        start = self._pace.now()
+        # Counted, not added up: a sum of fractions would end a hair before the end, and read twice there.
+        steps = math.ceil(round(self._plan.seconds / self._plan.interval, 6))
         try:
-            while due < end:
-                due = min(due + self._plan.interval, end)
+            for step in range(1, steps + 1):
+                due = start + min(step * self._plan.interval, self._plan.seconds)
                 await self._round(due - self._pace.now())
                 await self._pace.sleep_until(due)
             await self._round(self._plan.timeout + _MARGIN)

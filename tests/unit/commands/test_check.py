@@ -125,6 +125,11 @@ def test_reads_go_from_the_start_to_the_end_at_the_interval(
     assert asked == [("fine",)] * 4
 
 
+def test_fractions_of_a_second_do_not_add_up_to_a_read_too_many(run: Callable[..., Ran], script: Script) -> None:
+    run("check", "fine", "--for", "3.6s", "--interval", "0.3s")
+    assert len(script.steps) == 12
+
+
 def test_only_groups_that_the_filter_leaves_are_watched(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
