@@ -3,11 +3,14 @@
 With 100,000 groups a full collection stops the loop for up to 0.2 s, since it visits every mapping and list of them.
 Off for good, or frozen at every poll, it would leak the cycles that a screen makes; those die young, and the passes
 over what is young go on.
+
+With so many groups the C library is told, too, to keep no large blocks that were freed.
 """
 
 from __future__ import annotations
 
 import gc
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -75,11 +78,13 @@ class Collector:
 
 
 def _give_back() -> None:
-    """Have the C library give large blocks back as soon as they are free, where it is glibc.
+    """Have glibc give large blocks back as soon as they are free; other C libraries are left as they are.
 
-    By itself it keeps blocks of the size of a list's answer or a mapping of all groups in its heap once it has seen
-    one come and go, and holes between them: 15 to 20 MB with 100,000 groups.
+    By itself it keeps blocks as large as a list's answer or a mapping of all groups in its heap, once it has seen one
+    come and go, with holes between them: 15 to 20 MB with 100,000 groups.
     """
+    if not sys.platform.startswith("linux"):
+        return
     import ctypes
 
     library = ctypes.CDLL(None)

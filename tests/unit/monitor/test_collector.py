@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,3 +69,24 @@ def test_many_groups_are_frozen_once_and_full_passes_wait_until_nobody_looks(
     assert passes.count(2) == 1
     collector.tidy(now=1_100.0, looked=900.0)
     assert passes.count(2) == 1
+
+
+FREED = """
+from pathlib import Path
+from kgtui.monitor.collector import Collector
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+bytes(8_000_000)  # from now on glibc would keep blocks of this size in its heap
+Collector().freeze_once(10_000)
+blocks = [b"x" * 1_000_000 for _ in range(60)]
+before = resident()
+del blocks[::2]
+print(before - resident())
+"""
+
+
+def test_large_blocks_are_given_back_at_once() -> None:
+    freed = subprocess.run([sys.executable, "-c", FREED], check=True, capture_output=True, text=True).stdout
+    assert int(freed) > 25_000_000
