@@ -63,10 +63,18 @@ class Query:
         self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
     ) -> Generator[None, None, list[str]]:
         """`select` in slices of `size` groups: yields between them, and returns the ids at the end."""
-        found: list[str] = []
+        chosen = yield from self.choose(snapshot, marked, size=size)
+        return ordered([group for ids in chosen.values() for group in ids], self.order, snapshot)
+
+    def choose(
+        self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
+    ) -> Generator[None, None, dict[Listing, list[str]]]:
+        """What `snapshot.by_listing` has of the groups chosen, sorted by id as there. Yields between slices."""
+        chosen: dict[Listing, list[str]] = {}
         id_terms = self._id_terms
         testers = [term.tester(snapshot, marked) for term in self._group_terms]
-        for ids, undecided in self._candidates(snapshot):
+        for listing, ids, undecided in self._candidates(snapshot):
+            found: list[str] = []
             for start in range(0, len(ids), size):
                 part: Sequence[str] = ids[start : start + size] if len(ids) > size else ids
                 for term in id_terms:
@@ -77,7 +85,9 @@ class Query:
                     part = [group for group in part if holds(group)]
                 found.extend(part)
                 yield
-        return ordered(found, self.order, snapshot)
+            if found:
+                chosen[listing] = found
+        return chosen
 
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
         """Of how many groups the terms' data was there, of how many that the list alone leaves in question.
@@ -90,7 +100,7 @@ class Query:
         """`searched` in slices of `size` groups: yields between them."""
         terms = [term for term in self._group_terms if not isinstance(term, FlagTerm)]
         known = every = 0
-        for ids, undecided in self._candidates(snapshot):
+        for _, ids, undecided in self._candidates(snapshot):
             for start in range(0, len(ids), size):
                 part: Sequence[str] = ids[start : start + size]
                 for term in self._id_terms:
@@ -105,13 +115,13 @@ class Query:
                 yield
         return known, every
 
-    def _candidates(self, snapshot: Snapshot) -> list[tuple[Sequence[str], list[ListingTerm]]]:
+    def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
         """Groups that the listing terms leave in, with the terms that their list could not decide."""
-        found: list[tuple[Sequence[str], list[ListingTerm]]] = []
+        found: list[tuple[Listing, Sequence[str], list[ListingTerm]]] = []
         for listing, ids in snapshot.by_listing.items():
             undecided = self._undecided(listing, snapshot)
             if undecided is not None:
-                found.append((ids, undecided))
+                found.append((listing, ids, undecided))
         return found
 
     def _undecided(self, listing: Listing, snapshot: Snapshot) -> list[ListingTerm] | None:

@@ -33,6 +33,7 @@ class TextLines(Scrolled, can_focus=True, inherit_bindings=False):
     DEFAULT_CSS = """
     TextLines {
         height: 1fr; background: $surface; color: $foreground;
+        scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface;
         & > .lines--kg-ok { color: $kg-ok; }
         & > .lines--kg-warn { color: $kg-warn; }
         & > .lines--kg-error { color: $kg-error; }

@@ -66,6 +66,7 @@ class LineTable(Scrolled, Generic[RowT], can_focus=True):
         height: 1fr;
         background: $surface;
         color: $foreground;
+        scrollbar-background: $surface; scrollbar-background-hover: $surface; scrollbar-background-active: $surface;
         & > .table--heading { color: $kg-muted; text-style: bold; }
         & > .table--sorted { color: $kg-accent; text-style: bold underline; }
         & > .table--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }

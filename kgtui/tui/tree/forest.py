@@ -10,7 +10,7 @@ from kgtui.model import facts
 from kgtui.model.group import STATES, TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from kgtui.model.group import Listing
     from kgtui.model.snapshot import Snapshot
@@ -117,31 +117,26 @@ def family_of(group: str) -> str | None:
 
 
 def arrange(
-    snapshot: Snapshot, grouping: Grouping, chosen: Collection[str] | None = None
+    snapshot: Snapshot, grouping: Grouping, chosen: Mapping[Listing, Sequence[str]] | None = None
 ) -> Generator[None, None, Forest]:
     """Arrange the groups of a snapshot, all or the chosen ones. Yields at each slice; returns the forest.
 
     Args:
-        chosen: ids that a filter lets through, with fast membership; None for all.
+        chosen: sorted ids that a filter lets through, by what the list says of them; None for all.
     """
+    lists = snapshot.by_listing if chosen is None else chosen
     if grouping in ("topic", "family"):
-        buckets = yield from _by_group(snapshot, grouping, chosen)
+        buckets = yield from _by_group(snapshot, grouping, lists)
     else:
-        buckets = yield from _by_listing(snapshot, grouping, chosen)
+        buckets = yield from _by_listing(snapshot, grouping, lists)
     return _plant(buckets, grouping)
 
 
 def _by_listing(
-    snapshot: Snapshot, grouping: Grouping, chosen: Collection[str] | None
+    snapshot: Snapshot, grouping: Grouping, lists: Mapping[Listing, Sequence[str]]
 ) -> Generator[None, None, dict[Path, list[Sequence[str]]]]:
     buckets: dict[Path, list[Sequence[str]]] = defaultdict(list)
-    few = chosen is not None and len(chosen) * 10 < len(snapshot.groups)
-    lists = _chosen_lists(snapshot, chosen or ()) if few else snapshot.by_listing
-    for listing, listed in lists.items():
-        ids = listed
-        if chosen is not None and not few:
-            ids = [group for group in listed if group in chosen]
-            yield
+    for listing, ids in lists.items():
         if not ids:
             continue
         if grouping == "flat" or (listing.type is not None and listing.state is not None):
@@ -149,15 +144,6 @@ def _by_listing(
         else:
             yield from _split_untold(snapshot, grouping, listing, ids, buckets)
     return buckets
-
-
-def _chosen_lists(snapshot: Snapshot, chosen: Iterable[str]) -> Mapping[Listing, Sequence[str]]:
-    lists: dict[Listing, list[str]] = defaultdict(list)
-    for group in sorted(chosen):
-        listing = snapshot.groups.get(group)
-        if listing is not None:
-            lists[listing].append(group)
-    return lists
 
 
 def _split_untold(
@@ -190,17 +176,16 @@ def _families(snapshot: Snapshot, group: str) -> Sequence[str]:
 
 
 def _by_group(
-    snapshot: Snapshot, grouping: Grouping, chosen: Collection[str] | None
+    snapshot: Snapshot, grouping: Grouping, lists: Mapping[Listing, Sequence[str]]
 ) -> Generator[None, None, dict[Path, list[Sequence[str]]]]:
     keys_of: Callable[[Snapshot, str], Sequence[str]] = _topics_of if grouping == "topic" else _families
     found: dict[str, list[str]] = defaultdict(list)
-    ids = list(snapshot.groups if chosen is None else chosen)
-    for start in range(0, len(ids), SLICE):
-        for group in ids[start : start + SLICE]:
-            if group in snapshot.groups:
+    for ids in lists.values():
+        for start in range(0, len(ids), SLICE):
+            for group in ids[start : start + SLICE]:
                 for key in keys_of(snapshot, group):
                     found[key].append(group)
-        yield
+            yield
     if grouping == "family":
         _join_singles(found)
     buckets: dict[Path, list[Sequence[str]]] = {}

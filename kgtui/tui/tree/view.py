@@ -36,7 +36,6 @@ class TreeView:
     Attributes:
         anchor: what the cursor stands for; it stays while the group is out of sight or gone.
         row: the row in which the cursor is drawn.
-        chosen: ids that the filter lets through; None for all.
         totals: lag by node, of the newest pass.
     """
 
@@ -45,7 +44,6 @@ class TreeView:
         self.grouping: Grouping = "type"
         self.sort: Sort = "name"
         self.descending = False
-        self.chosen: Collection[str] | None = None
         self.forest = Forest()
         self.totals: dict[Path, NodeTotal] = {}
         self.marked: set[str] = set()
@@ -97,10 +95,9 @@ class TreeView:
 
     # Rows
 
-    def settle(self, forest: Forest, chosen: Collection[str] | None, order: Mapping[Path, Sequence[str]]) -> None:
+    def settle(self, forest: Forest, order: Mapping[Path, Sequence[str]]) -> None:
         """Take a forest just arranged; `order` has the groups of open nodes where they are not sorted by name."""
         self.forest = forest
-        self.chosen = chosen
         self._ordered = dict(order)
         self._merged = {path: kept for path, kept in self._merged.items() if path in forest.nodes}
         self.relayout()

@@ -15,7 +15,7 @@ from kgtui.tui.tree.arranging import arranged
 from kgtui.tui.tree.layout import Place
 from kgtui.tui.tree.lines import TreeLines
 from kgtui.tui.tree.totals import totals
-from kgtui.tui.tree.work import Superseded, sliced
+from kgtui.tui.tree.work import Slices, Superseded
 
 if TYPE_CHECKING:
     from textual import events
@@ -136,16 +136,14 @@ class GroupTree(TreeLines, inherit_bindings=False):
     async def _arrange_once(self) -> None:
         turn, view = self._turn, self.view
 
-        def valid() -> bool:
-            return turn == self._turn
-
-        found = await arranged(view, self._query, valid)
-        before, hold = view.group, self.hold()
         anew = self._chosen_anew and bool(view.snapshot.groups)
+        run = Slices(lambda: turn == self._turn, awaited=anew)
+        found = await arranged(view, self._query, run)
+        before, hold = view.group, self.hold()
         if anew:
             self._chosen_anew = False
             view.decide_openness(found.forest)
-        view.settle(found.forest, found.chosen, found.order)
+        view.settle(found.forest, found.order)
         self.laid_out(hold)
         if anew:
             self.scroll_to_cursor()
@@ -155,7 +153,7 @@ class GroupTree(TreeLines, inherit_bindings=False):
             self.reveal(sought)
         self.post_message(self.Arranged(found.shown, found.searched))
         if anew or monotonic() >= self._totals_due:
-            view.totals = await sliced(totals(found.forest, view.snapshot), valid)
+            view.totals = await run(totals(found.forest, view.snapshot))
             self._totals_due = monotonic() + len(view.snapshot.groups) / TOTALLED_A_SECOND
             self.refresh_changed()
 

@@ -74,7 +74,8 @@ def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Groupi
 def test_a_choice_leaves_only_what_was_chosen(rows: list[Row], grouping: Grouping, chosen: set[str]) -> None:
     snapshot = snapshot_of(rows)
     chosen |= {row[0] for row in rows[::2]}
-    forest = drained(arrange(snapshot, grouping, chosen))
+    lists = {listing: [group for group in ids if group in chosen] for listing, ids in snapshot.by_listing.items()}
+    forest = drained(arrange(snapshot, grouping, lists))
     shown = {group for node in forest.nodes.values() for part in node.parts for group in part}
     assert shown == chosen & set(snapshot.groups)
 
@@ -139,7 +140,7 @@ def _view(count: int) -> TreeView:
     view = TreeView(snapshot_of(many(count)))
     forest = drained(arrange(view.snapshot, "type"))
     view.decide_openness(forest)
-    view.settle(forest, None, {})
+    view.settle(forest, {})
     return view
 
 
@@ -163,7 +164,7 @@ def test_openness_by_hand_survives_the_next_snapshot() -> None:
     view.set_open(stable, True)
     rows = view.layout.rows
     view.snapshot = snapshot_of(many(501))
-    view.settle(drained(arrange(view.snapshot, "type")), None, {})
+    view.settle(drained(arrange(view.snapshot, "type")), {})
     assert stable in view.layout.opened
     assert view.layout.rows in (rows, rows + 1)
 
