@@ -108,7 +108,7 @@ def deletion(samples: Sequence[Sample]) -> float | None:
     """
     known = [(sample.at, sample.log_start) for sample in samples if sample.log_start is not None]
     leaps = [(at, start) for (_, before), (at, start) in pairwise(known) if start > before]
-    return growth(leaps) if len(leaps) > 1 else None
+    return growth(leaps)
 
 
 def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float | None = None) -> Loss | None:

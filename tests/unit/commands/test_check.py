@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
@@ -250,6 +251,40 @@ def test_a_group_that_goes_away_is_said_and_is_no_failure(
     ran = run("check", "stuck,fine")
     assert (ran.code, verdicts(ran), ran.err) == (0, {"stuck": "GONE"}, "")
     assert ran.out.rstrip().endswith("the group does not exist any more")
+
+
+def test_a_group_that_fails_and_then_is_gone_leaves_no_fault(
+    run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
+) -> None:
+    def leave(step: int) -> None:
+        if step == 3:
+            admin.broken["stuck"] = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
+        if step == 5:
+            admin.broken.clear()
+            admin.groups.pop("stuck")
+            admin.descriptions.pop("stuck")
+
+    script.happens.append(leave)
+    ran = run("check", "stuck,fine")
+    assert (ran.code, verdicts(ran), ran.err) == (0, {"stuck": "GONE"}, "")
+
+
+def test_a_read_that_takes_longer_than_the_interval_is_not_overtaken(
+    run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
+) -> None:
+    gate = asyncio.Event()
+
+    def hold(step: int) -> None:
+        if step == 1:
+            admin.gate = gate
+        if step == 5:
+            gate.set()
+
+    script.happens.append(hold)
+    ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
+    assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
+    # The first read, the one that is held for four steps, and those of the three steps after it.
+    assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 
 def test_flapping_and_holding_up_are_said(run: Callable[..., Ran], admin: ScriptedAdmin, script: Script) -> None:

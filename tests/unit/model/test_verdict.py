@@ -203,6 +203,7 @@ def test_allowed_lag_and_minimum_complete_make_it_lenient() -> None:
     assert judge_partition(window, 1000).status is Status.STALL
     assert judge_partition(window, 1000, Options(allowed_lag=4)).status is Status.OK
     assert judge_partition(window, 1000, Options(minimum_complete=0.3)).status is Status.OK
+    assert judge_partition(window, 1000, Options(minimum_complete=0.2)).status is Status.STALL
 
 
 def test_frequent_commits_take_the_place_of_the_one_before_and_keep_its_time() -> None:

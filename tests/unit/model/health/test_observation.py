@@ -181,6 +181,21 @@ def test_a_description_that_fails_costs_no_offsets() -> None:
     assert health.rebalances is None
 
 
+def test_offsets_that_fail_alone_are_a_gap_too() -> None:
+    seen = watch([offsets((1, 5))] * 3)
+    assert seen.steady_since == T0
+    seen.add(T0 + 15, described(), None, fault=True)
+    seen.add(T0 + 20, described(), offsets((1, 9)))
+    assert seen.steady_since == T0 + 15
+    assert health_of(seen).trend is None
+
+
+def test_the_end_of_a_backlog_that_is_known_in_part_is_not_known() -> None:
+    health = health_of(watch([offsets((10 * n, 900), (5, None)) for n in range(6)]))
+    assert health.trend == pytest.approx(-2.0)
+    assert health.drain is None
+
+
 def test_patience_is_what_the_watch_says() -> None:
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(patience=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)

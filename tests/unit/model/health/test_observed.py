@@ -37,6 +37,15 @@ def test_the_pace_of_a_group_that_commits_seldom_is_told_or_learned() -> None:
     assert (health.status, health.partitions["t", 0].still) == (Status.OK, 55.0)
 
 
+def test_a_group_that_was_seen_idle_for_long_is_given_as_long() -> None:
+    """Burrow's own rule: a silence is a stop when it is longer than the window, and this window is 220 s long."""
+    idle = [offsets((1000, 1000))] * 40
+    busy = [offsets((1010 + 10 * n, 1500)) for n in range(4)]
+    still = [offsets((1040, 1500))]
+    for count, kind in ((45, Status.OK), (46, Status.STOP)):
+        assert health_of(watch([*idle, *busy, *still * count])).kind is kind, count
+
+
 def test_a_group_that_keeps_up_is_ok_and_nothing_is_left_open() -> None:
     """It is always some records behind when it is read, in a rush hour more and more."""
     ends = [1000 + 40 * n + n * n for n in range(25)]
@@ -147,6 +156,7 @@ def test_a_window_is_the_changes_of_the_offset_with_the_lag_against_a_log_end_of
         (10, 0, None), (20, 10_000, 80), (30, 15_000, 80)
     ]  # fmt: skip
     assert seen.window.log_ends == (100, 120, 140, 150)
+    assert observe([*rows, *samples((30, 30, None, 0))], Options()).window.current_lag is None
     assert (seen.moves, seen.pace, seen.now - round(T0 * 1000)) == (2, 5000, 25_000)
 
 

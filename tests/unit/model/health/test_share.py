@@ -61,6 +61,19 @@ def test_a_lag_that_grows_with_the_traffic_is_no_fault() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
+def test_records_that_came_in_just_now_are_no_standstill() -> None:
+    rows: list[Row] = [(100, 0, 100)] * 20 + [(100, n, 100 + n) for n in range(1, 10)]
+    assert health_of(seen(rows)).status is Status.OK
+    rows += [(100, 9 + n, 109 + n) for n in range(1, 3)]
+    assert health_of(seen(rows)).kind is Status.STALL
+
+
+def test_a_group_that_is_far_behind_and_keeps_its_distance_is_ok() -> None:
+    rows: list[Row] = [(100 + 10 * n, 5000, 5100 + 10 * n) for n in range(20)]
+    health = health_of(seen(rows))
+    assert (health.status, health.undecided) == (Status.OK, ())
+
+
 def test_a_start_offset_that_was_set_back_is_a_rewind() -> None:
     rows: list[Row] = [(400, 100, 500), (410, 90, 500), (50, 450, 500)]
     assert health_of(seen(rows)).kind is Status.REWIND
