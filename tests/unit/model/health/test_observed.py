@@ -38,11 +38,11 @@ def test_the_pace_of_a_group_that_commits_seldom_is_told_or_learned() -> None:
 
 
 def test_a_group_that_was_seen_idle_for_long_is_given_as_long() -> None:
-    """Burrow's own rule: a silence is a stop when it is longer than the window, and this window is 220 s long."""
+    """Burrow's own rule: a silence is a stop when it is longer than the window, and this window is 215 s long."""
     idle = [offsets((1000, 1000))] * 40
     busy = [offsets((1010 + 10 * n, 1500)) for n in range(4)]
     still = [offsets((1040, 1500))]
-    for count, kind in ((45, Status.OK), (46, Status.STOP)):
+    for count, kind in ((43, Status.OK), (44, Status.STOP)):
         assert health_of(watch([*idle, *busy, *still * count])).kind is kind, count
 
 

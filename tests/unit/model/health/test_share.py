@@ -62,7 +62,7 @@ def test_a_lag_that_grows_with_the_traffic_is_no_fault() -> None:
 
 
 def test_records_that_came_in_just_now_are_no_standstill() -> None:
-    rows: list[Row] = [(100, 0, 100)] * 20 + [(100, n, 100 + n) for n in range(1, 10)]
+    rows: list[Row] = [(100, max(n, 0), 100 + max(n, 0)) for n in range(-20, 10)]
     assert health_of(seen(rows)).status is Status.OK
     rows += [(100, 9 + n, 109 + n) for n in range(1, 3)]
     assert health_of(seen(rows)).kind is Status.STALL
