@@ -154,8 +154,9 @@ class Lake:
         for day in reversed(days) if back else days:
             polls = self._moments.of_day(day)
             found = self._day_of_group(group, day, polls)
-            if beside is not None and beside != (found.last if back else found.first):
-                return self._moment(edge if back else polls[0][0])
+            over = edge if back else polls[0][0]  # the first poll of the later of two days
+            if beside is not None and over != moment.poll and beside != (found.last if back else found.first):
+                return self._moment(over)
             changes = [poll for poll in found.changes if (poll < moment.poll if back else poll > moment.poll)]
             if changes:
                 return self._moment(changes[-1] if back else changes[0])

@@ -42,6 +42,7 @@ _SLICE = 500  # groups compared before other work may run
 _FIRST_LISTS = 15.0  # seconds that brokers may take for their first list
 _LEAST_TIMEOUT = 5.0  # seconds that a poll may take where the interval is shorter
 _LATE = 3.0  # intervals without a poll that are a gap
+_LEAST_LATE = 5.0  # seconds that no gap is shorter than
 
 _log = logging.getLogger(__name__)
 
@@ -260,7 +261,7 @@ class Recorder:
     def _told(self, snapshot: Snapshot, seen: Seen, rows: Rows, at: int, took: int) -> Row:
         """The row of `polls`, from `taken_at` on."""
         options = self._options
-        late = self._previous is not None and at - self._previous > _LATE * options.interval * 1000
+        late = self._previous is not None and at - self._previous > max(_LATE * options.interval, _LEAST_LATE) * 1000
         if late and self._previous is not None:
             self._gap = self._gap or f"no poll for {(at - self._previous) // 1000} s"
         gap, self._gap = self._gap, ""

@@ -1,0 +1,30 @@
+"""A recorder to be killed, with keyframes and so compactions every second.
+
+`python -m tests.unit.history.killed HOST:PORT LAKE`
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from kgtui.admin import connect
+from kgtui.history import Recorder, RecorderOptions
+from kgtui.monitor import Monitor, MonitorOptions
+
+FLUSH = 0.3
+
+
+async def _record(bootstrap: str, lake: str) -> None:
+    async with connect(bootstrap.split(",")) as admin:
+        monitor = Monitor(admin, MonitorOptions(interval=0.5, sweep_rate=0.001))
+        watching = asyncio.create_task(monitor.run())
+        options = RecorderOptions(interval=0.1, flush=FLUSH, keyframe=1.0, describe=0.5)
+        try:
+            await Recorder(monitor, admin, lake, options, say=lambda line: print(line, flush=True)).run()  # noqa: T201
+        finally:
+            watching.cancel()
+
+
+if __name__ == "__main__":
+    asyncio.run(_record(*sys.argv[1:]))

@@ -1,0 +1,58 @@
+"""Recordings made by hand: polls go through `Changes` and `LakeWriter`, without a clock and without a cluster."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from kgtui.history.changes import Changes, Seen, new_rows
+from kgtui.history.folder import LakeFolder
+from kgtui.history.rows import cluster_text
+from kgtui.history.writer import LakeWriter
+from kgtui.model.cluster import ClusterInfo
+from tests.scripted import brokers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+START = 1_795_250_000_000
+"""21 November 2026, 08:33 UTC, in ms."""
+
+CLUSTER = ClusterInfo("hand-made", brokers(2), 1, {"share.version": 1}, ("127.0.0.1:9092",))
+
+
+class Recording:
+    """A lake that is written poll by poll."""
+
+    def __init__(self, path: Path) -> None:
+        folder = LakeFolder.of(path)
+        folder.prepare()
+        self.writer = LakeWriter(folder)
+        self.writer.begin()
+        self.changes = Changes()
+        self.keyframe: int | None = None
+
+    def poll(self, seen: Seen, at: int, *, keyframe: bool = False, gap: str = "") -> int:
+        """Add a poll, a keyframe if it is the first; how many rows it has."""
+        rows = new_rows()
+        self.changes.take(seen, seen.listings, at, rows)
+        self.changes.settle(seen, rows)
+        if keyframe or self.keyframe is None:
+            self.keyframe, rows = at, self.changes.everything()
+        count = sum(map(len, rows.values()))
+        told = (
+            datetime.fromtimestamp(at / 1000, UTC), "run", None, gap or None, 10_000, 5, count,
+            len(seen.listings), 2, 2, CLUSTER.cluster_id, cluster_text(CLUSTER) if self.keyframe == at else None,
+        )  # fmt: skip
+        self.writer.add(at, self.keyframe, rows, told)
+        return count
+
+    def flush(self) -> None:
+        """Write what was added."""
+        self.writer.seal()
+        self.writer.flush()
+
+    def compact(self) -> None:
+        """Tidy up everything before the newest keyframe."""
+        assert self.keyframe is not None
+        self.writer.maintain(self.keyframe, None, START / 1000)

@@ -1,0 +1,91 @@
+"""Killed at any point, a recorder leaves whole polls, loses little, and its successor says what happened."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.history import Lake
+from kgtui.simulator import Options, SimulatorProcess, spawn
+from tests.unit.history.killed import FLUSH
+from tests.unit.history.test_recorder import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[3]
+SLACK = 2.5
+"""Seconds for a poll, an append and a busy machine."""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SimulatorProcess]:
+    process = spawn(Options(groups=120, brokers=2, seed=5))
+    yield process
+    process.stop()
+
+
+def record(cluster: SimulatorProcess, lake: Path) -> subprocess.Popen[str]:
+    """A recorder in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.unit.history.killed", cluster.bootstrap, str(lake)],
+        stdout=subprocess.PIPE, text=True, cwd=ROOT,
+    )  # fmt: skip
+
+
+def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -> int:
+    """Until the lake has more polls; how many it has."""
+    end = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < end:
+        found = polls_in(lake)
+        if found > more_than:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"no poll was written; the recorder ended with {process.poll()}")
+
+
+def polls_in(lake: Path) -> int:
+    """How many whole polls a lake has."""
+    try:
+        return len(Lake(lake).moments())
+    except Exception:  # noqa: BLE001 - it is being made
+        return 0
+
+
+def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed: int) -> None:
+    """Kill, look at what is left, and go on in the same lake."""
+    dice, polls = random.Random(seed), 0
+    for run in range(times):
+        process = record(cluster, lake)
+        try:
+            wait_for_polls(lake, polls, process)
+            time.sleep(dice.uniform(0.0, 1.6))
+        finally:
+            process.kill()
+        killed = time.time()
+        said = process.communicate()[0]
+        assert run == 0 or "did not come to its end" in said
+        found = Lake(lake)
+        whole(lake)
+        assert killed - found.last.at < FLUSH + SLACK
+        for moment in (found.first, found.last, dice.choice(found.moments())):
+            assert len(found.at(moment).listings) >= 100
+        gaps = [moment.gap for moment in found.moments() if moment.gap]
+        assert gaps == ["the recording begins"] + ["recorder killed"] * run
+        assert len(found.moments()) > polls
+        polls = len(found.moments())
+
+
+def test_a_kill_leaves_whole_polls(cluster: SimulatorProcess, tmp_path: Path) -> None:
+    kill_again_and_again(cluster, tmp_path / "lake", 3, seed=1)
+
+
+@pytest.mark.full
+def test_many_kills_leave_whole_polls(cluster: SimulatorProcess, tmp_path: Path) -> None:
+    kill_again_and_again(cluster, tmp_path / "lake", 25, seed=2)

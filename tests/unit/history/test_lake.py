@@ -1,0 +1,269 @@
+"""What is recorded is what is replayed: at every moment, whatever was flushed, cut off, compacted or thrown away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgtui.errors import LakeError
+from kgtui.history.changes import Seen
+from kgtui.history.comparison import Grown, Moved
+from kgtui.history.delta import DeltaFolder
+from kgtui.history.folder import LakeFolder
+from kgtui.history.lake import Lake
+from kgtui.history.schemas import POLLS, TABLES
+from kgtui.model.answer import Fault
+from kgtui.model.group import GroupDescription, Listing
+from kgtui.model.members import Member, partitions_read
+from kgtui.model.offsets import CommittedOffset, PartitionBounds
+from tests.unit.history import values
+from tests.unit.history.recording import CLUSTER, START, Recording
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kgtui.history.frame import Frame
+
+DAY = 86_400_000
+
+
+class Known:
+    """What a reader should find after some polls, kept in the plainest way."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, dict[str, Any]] = {}
+        self.faults: set[tuple[str, str]] = set()
+
+    def take(self, seen: Seen) -> dict[str, dict[str, Any]]:
+        """The state after a poll."""
+        before, self.groups = self.groups, {}
+        for group, listing in seen.listings.items():
+            now = {"committed": (), "share": (), "bounds": {}, "description": None} | before.get(group, {})
+            now |= {"listing": listing, "description": seen.descriptions.get(group, now["description"])}
+            if group in seen.committed or group in seen.share:
+                committed, share = seen.committed.get(group, ()), seen.share.get(group, ())
+                places = [(row.topic, row.partition) for rows in (committed, share) for row in rows]
+                logs = {tp: seen.bounds[tp] for tp in places if tp in seen.bounds}
+                about = now["description"]
+                if about is not None and group in seen.committed:
+                    owned = partitions_read(about.members, about.topology)
+                    extra = {tp: seen.bounds[tp] for tp in owned if tp in seen.bounds and not seen.bounds[tp].error}
+                    logs = extra | logs
+                now |= {"committed": committed, "share": share, "bounds": logs}
+            self.groups[group] = now
+        return self.groups
+
+
+def shown(frame: Frame) -> dict[str, dict[str, Any]]:
+    """The same of a replayed moment."""
+    return {
+        group: {
+            "listing": listing,
+            "description": frame.description(group),
+            "committed": frame.offsets(group).committed,
+            "share": frame.offsets(group).share,
+            "bounds": frame.offsets(group).bounds,
+        }
+        for group, listing in frame.listings.items()
+    }
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    polls=st.lists(
+        st.tuples(values.polls(), st.booleans(), st.sampled_from(["", "flush", "compact"])), min_size=1, max_size=6
+    )
+)
+def test_every_moment_is_replayed_as_it_was_recorded(
+    tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[Seen, bool, str]]
+) -> None:
+    path = tmp_path_factory.mktemp("lake")
+    recording, known = Recording(path), Known()
+    expected = {}
+    for number, (seen, keyframe, then) in enumerate(polls):
+        recording.poll(seen, START + number * 10_000, keyframe=keyframe)
+        groups = known.take(seen)
+        expected[START + number * 10_000] = groups, {(scope, fault.name) for scope, fault in seen.faults}
+        if then:
+            recording.flush()
+        if then == "compact":
+            recording.compact()
+    recording.flush()
+
+    lake = Lake(path)
+    assert [moment.poll for moment in lake.moments()] == list(expected)
+    for moment in lake.moments():
+        frame, (groups, faults) = lake.at(moment), expected[moment.poll]
+        assert shown(frame) == groups
+        assert {(scope, fault.name) for scope, fault in frame.faults} == faults
+        assert (frame.cluster, frame.answered) == (CLUSTER, 2)
+
+
+STABLE = Listing("consumer", "consumer", "Stable", 1)
+
+
+def seen(
+    offset: int = 100, *, end: int = 150, owner: str = "m-1", groups: tuple[str, ...] = ("pay",), **more: Any
+) -> Seen:
+    """A poll in which each group has one partition and one member."""
+    reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
+    return Seen(
+        dict.fromkeys(groups, more.pop("listing", STABLE)),
+        {group: GroupDescription(group, "consumer", "consumer", "Stable", 1, members=(reader,)) for group in groups},
+        {group: (CommittedOffset("t", 0, offset, 1),) for group in groups},
+        bounds={("t", 0): PartitionBounds(0, end)},
+        **more,
+    )
+
+
+def write(path: Path, *polls: Seen, every: int = 10_000, keyframes: tuple[int, ...] = ()) -> Recording:
+    """A lake with one flush a poll."""
+    recording = Recording(path)
+    for number, poll in enumerate(polls):
+        recording.poll(poll, START + number * every, keyframe=number in keyframes)
+        recording.flush()
+    return recording
+
+
+def test_only_what_changed_is_written(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    assert recording.poll(seen(), START) == 3
+    assert recording.poll(seen(), START + 10_000) == 0
+    assert recording.poll(seen(101), START + 20_000) == 1
+    assert recording.poll(seen(101, owner="m-2"), START + 30_000) == 3  # one member came, one left, the owner changed
+    assert recording.poll(Seen({}), START + 40_000) == 3
+    assert recording.poll(Seen({}), START + 50_000, keyframe=True) == 0
+
+
+def test_what_a_poll_did_not_read_stays_as_it_was(tmp_path: Path) -> None:
+    write(tmp_path, seen(), Seen({"pay": STABLE}))
+    frame = Lake(tmp_path).at(None)
+    assert frame.offsets("pay").committed[0].offset == 100
+    assert frame.description("pay") is not None
+
+
+def test_a_fault_lasts_until_a_poll_without_it(tmp_path: Path) -> None:
+    slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
+    write(tmp_path, seen(faults=(slow[0],)), seen(faults=(slow[1],)), seen())
+    lake = Lake(tmp_path)
+    counts = [len(lake.at(moment).faults) for moment in lake.moments()]
+    assert counts == [1, 1, 0]
+    assert lake.at(lake.first).faults[0] == slow[0]
+
+
+def test_a_flush_that_was_cut_off_is_never_read(tmp_path: Path) -> None:
+    """The rows are in their tables, the poll is not in `polls`; then another recorder goes on with a keyframe."""
+    recording = write(tmp_path, seen(100))
+    recording.poll(seen(999, groups=("pay", "half")), START + 10_000)
+    polls = DeltaFolder(LakeFolder.of(tmp_path).table(POLLS.name), POLLS)
+    (batch,) = [recording.writer._open]
+    assert batch is not None
+    batch.rows.pop(POLLS.name)
+    rows, batch.rows = batch.rows, {**batch.rows, POLLS.name: []}
+    recording.flush()
+    assert rows["groups"]
+    lake = Lake(tmp_path)
+    assert len(lake.moments()) == 1
+    assert list(lake.at(None).listings) == ["pay"]
+    assert lake.at(None).offsets("pay").committed[0].offset == 100
+
+    again = Recording(tmp_path)
+    again.poll(seen(200), START + 20_000, gap="recorder killed")
+    again.flush()
+    again.compact()
+    lake.refresh()
+    assert [moment.gap for moment in lake.moments()] == ["", "recorder killed"]
+    for moment, offset in zip(lake.moments(), (100, 200), strict=True):
+        assert list(lake.at(moment).listings) == ["pay"]
+        assert lake.at(moment).offsets("pay").committed[0].offset == offset
+    assert sum(file["num_records"] for file in polls.files()) == 2
+
+
+def test_compaction_leaves_one_file_a_keyframe_and_says_that_no_row_changed(tmp_path: Path) -> None:
+    recording = write(tmp_path, *(seen(100 + number) for number in range(9)), keyframes=(4, 8))
+    recording.compact()
+    files = DeltaFolder(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()
+    assert sorted(file["num_records"] for file in files) == [1, 4, 4]
+    log = "".join(
+        path.read_text() for path in sorted((tmp_path / "recorded/partitions/_delta_log").glob("*.json"))[-2:]
+    )
+    assert '"dataChange":false' in log
+    assert '"dataChange":true' not in log
+
+
+def test_retention_removes_whole_days(tmp_path: Path) -> None:
+    recording = write(tmp_path, seen(), seen(101), seen(102), every=DAY, keyframes=(1, 2))
+    assert recording.keyframe is not None
+    recording.writer.maintain(recording.keyframe, 1, (START + 2 * DAY) / 1000)
+    lake = Lake(tmp_path)
+    assert [moment.poll for moment in lake.moments()] == [START + DAY, START + 2 * DAY]
+    assert lake.at(lake.first).offsets("pay").committed[0].offset == 101
+
+
+def test_a_time_means_the_newest_moment_before_it(tmp_path: Path) -> None:
+    write(tmp_path, seen(100), seen(101))
+    lake = Lake(tmp_path)
+    assert lake.at(START / 1000 + 9.9).moment == lake.first
+    assert lake.at(START / 1000 + 10).moment == lake.last
+    assert lake.at(START / 1000 + 1e9).moment == lake.last
+    assert lake.step(lake.first) == lake.last
+    assert lake.step(lake.first, -1) is None
+    with pytest.raises(LakeError, match="begins at 2026-11-21T"):
+        lake.at(START / 1000 - 1)
+
+
+def test_a_lake_that_grows_is_followed(tmp_path: Path) -> None:
+    recording = write(tmp_path, seen(100))
+    lake = Lake(tmp_path)
+    assert lake.at(None).offsets("pay").committed[0].offset == 100
+    recording.poll(seen(150), START + 10_000)
+    recording.flush()
+    assert lake.refresh() == 1
+    assert lake.refresh() == 0
+    assert lake.at(None).offsets("pay").committed[0].offset == 150
+
+
+def test_the_next_change_of_a_group_is_found_over_keyframes_and_days(tmp_path: Path) -> None:
+    """Offsets move in every poll and are no change; members, states, coming and going are."""
+    moved = replace(STABLE, state="Empty")
+    polls = (
+        seen(1), seen(2), seen(3, owner="m-2"), seen(4, owner="m-2"), seen(5, owner="m-2", groups=("pay", "new")),
+        seen(6, owner="m-2", groups=("new",)), seen(7, owner="m-2", groups=("new",)),
+        seen(8, owner="m-2", groups=("new", "pay"), listing=moved),
+    )  # fmt: skip
+    write(tmp_path, *polls, every=DAY // 3, keyframes=(2, 3, 4, 5, 7))
+    lake = Lake(tmp_path)
+
+    def changes(group: str, *, back: bool) -> list[int]:
+        found, at = [], lake.last if back else lake.first
+        while (at_next := lake.next_change(group, at, back=back)) is not None:
+            at = at_next
+            found.append((at.poll - START) // (DAY // 3))
+        return found
+
+    assert changes("pay", back=False) == [2, 5, 7]
+    assert changes("pay", back=True) == [5, 2]
+    assert changes("new", back=False) == [4, 7]
+    assert changes("nobody", back=False) == []
+
+
+def test_two_moments_are_compared(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        seen(100, end=150, groups=("old", "pay")),
+        seen(110, end=900, owner="m-2", groups=("new", "pay"), listing=replace(STABLE, state="Reconciling")),
+    )
+    lake = Lake(tmp_path)
+    for found in (lake.compare(lake.first, lake.last), lake.compare(lake.last.at, lake.first.at)):
+        assert (found.joined, found.left) == (("new",), ("old",))
+        assert [(group, old.state, new.state) for group, old, new in found.relisted] == [
+            ("pay", "Stable", "Reconciling")
+        ]
+        assert (found.members_joined, found.members_left) == ((("pay", "m-2"),), (("pay", "m-1"),))
+        assert found.moved == (Moved("pay", "t", 0, "m-1", "m-2"),)
+        assert found.lags == (Grown("pay", 50, 790),)
+        assert found.lags[0].by == 740

@@ -1,0 +1,257 @@
+"""The recorder over a scripted cluster: what it writes, and what it does when it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import stat
+from collections import Counter
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.errors import LakeError, RefusedError
+from kgtui.history import Lake, Recorder, RecorderOptions, recorder
+from kgtui.history.delta import DeltaFolder
+from kgtui.history.folder import LakeFolder
+from kgtui.history.schemas import POLLS, TABLES
+from kgtui.model.answer import Fault
+from kgtui.model.cluster import ClusterInfo
+from kgtui.model.group import Listing
+from kgtui.model.snapshot import BrokerStatus, Snapshot
+from tests.scripted import ScriptedAdmin, member
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+FAST = RecorderOptions(interval=0.02, flush=0.02, describe=0.05)
+
+
+@dataclass
+class Watched:
+    """A monitor that knows what the scripted cluster is."""
+
+    admin: ScriptedAdmin
+    cluster_id: str = "scripted"
+
+    @property
+    def snapshot(self) -> Snapshot:
+        groups = {
+            group: Listing(row.type, row.protocol, row.state, row.coordinator)
+            for group, row in self.admin.groups.items()
+        }
+        brokers = {node: BrokerStatus(node, b.address, answered_at=1.0) for node, b in self.admin.brokers.items()}
+        return Snapshot(1, 1.0, ClusterInfo(self.cluster_id, self.admin.brokers), groups, brokers=brokers)
+
+
+def scripted() -> ScriptedAdmin:
+    """Two groups with lag."""
+    admin = ScriptedAdmin()
+    admin.add("pay", "consumer", members=(member("m-1"),), lag=5)
+    admin.add("ship", "share", lag=7)
+    return admin
+
+
+@asynccontextmanager
+async def recording(
+    path: Path, admin: ScriptedAdmin | None = None, options: RecorderOptions = FAST, **changes: object
+) -> AsyncIterator[tuple[Recorder, list[str]]]:
+    """A recorder at work, stopped in order at the end."""
+    said: list[str] = []
+    made = Recorder(Watched(admin or scripted()), admin or scripted(), path, options, say=said.append, **changes)  # type: ignore[arg-type]
+    task = asyncio.create_task(made.run())
+    try:
+        yield made, said
+    finally:
+        made.stop()
+        await asyncio.wait_for(task, 30)
+
+
+async def until(met: Callable[[], bool], timeout: float = 30.0) -> None:
+    """Wait for something that the recorder does."""
+    async with asyncio.timeout(timeout):
+        while not met():  # noqa: ASYNC110 - what is waited for has no event
+            await asyncio.sleep(0.005)
+
+
+def whole(path: Path) -> bool:
+    """Whether every poll of a lake has exactly the rows that it counts, and no other poll has any."""
+    folder = LakeFolder.of(path)
+    found: Counter[int] = Counter()
+    for table in TABLES:
+        rows = DeltaFolder(folder.table(table.name), table).read(["poll"])["poll"].to_pylist()
+        if table is not POLLS:
+            found.update(rows)
+    polls = DeltaFolder(folder.table(POLLS.name), POLLS).read(["poll", "rows"]).to_pylist()
+    told = {row["poll"]: row["rows"] for row in polls}
+    assert len(polls) == len(told)
+    assert {poll: found[poll] for poll in told} == told
+    return not found.keys() - told.keys()
+
+
+async def test_it_records_what_moves_and_what_it_moves_to(tmp_path: Path) -> None:
+    admin = scripted()
+    async with recording(tmp_path / "lake", admin) as (made, said):
+        await until(lambda: made.status.polls >= 2)
+        admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1003),)
+        seen = made.status.polls
+        await until(lambda: made.status.polls >= seen + 3)
+    assert said == []
+    lake = Lake(tmp_path / "lake")
+    lags = [lake.at(moment).lag("pay").lag for moment in lake.moments()]
+    assert lags[0] == 5
+    assert lags[-1] == 2
+    assert lake.at(None).lag("ship").lag == 7
+    assert [moment.gap for moment in lake.moments()] == ["the recording begins"] + [""] * (len(lags) - 1)
+    assert whole(tmp_path / "lake")
+
+
+async def test_everything_in_a_lake_is_its_owners_alone(tmp_path: Path) -> None:
+    async with recording(tmp_path / "lake", options=replace(FAST, keyframe=0.05)) as (made, _):
+        await until(lambda: made.status.polls >= 12)
+    for folder, _, files in os.walk(tmp_path / "lake"):
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700, folder
+        for name in files:
+            assert stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) == 0o600, name
+
+
+async def test_a_second_recorder_is_refused(tmp_path: Path) -> None:
+    async with recording(tmp_path / "lake") as (made, _):
+        await until(lambda: made.status.polls >= 1)
+        second = Recorder(Watched(scripted()), scripted(), tmp_path / "lake")
+        with pytest.raises(RefusedError, match=f"process {os.getpid()} on"):
+            await second.run()
+    assert not LakeFolder.of(tmp_path / "lake").lock.exists()
+
+
+async def test_a_lake_is_of_one_cluster(tmp_path: Path) -> None:
+    async with recording(tmp_path / "lake") as (made, _):
+        await until(lambda: made.status.polls >= 1)
+    other = Recorder(Watched(scripted(), "another"), scripted(), tmp_path / "lake")
+    with pytest.raises(LakeError, match="holds cluster scripted, this is another"):
+        await other.run()
+
+
+async def test_cancelling_writes_what_waits(tmp_path: Path) -> None:
+    admin = scripted()
+    made = Recorder(Watched(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
+    task = asyncio.create_task(made.run())
+    await until(lambda: made._writer.waiting > 0)
+    assert made.status.polls == 0
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert Lake(tmp_path / "lake").at(None).lag("pay").lag == 5
+    assert not LakeFolder.of(tmp_path / "lake").lock.exists()
+
+
+class Disk:
+    """A disk that can be full: appends to one table fail, before or after they were made."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.full = ""
+        self.late = False
+        self.refused = 0
+        append = DeltaFolder.append
+
+        def maybe(folder: DeltaFolder, rows: list[tuple[object, ...]], serial: int) -> int:
+            if folder.table.name != self.full:
+                return append(folder, rows, serial)
+            if self.late:
+                append(folder, rows, serial)
+            self.refused += 1
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(DeltaFolder, "append", maybe)
+
+
+@pytest.mark.parametrize("table", ["partitions", "polls"])
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+async def test_a_full_disk_is_reported_and_survived(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, late: bool
+) -> None:
+    """Nothing is lost or doubled, wherever it stopped; also if the failed append had been made after all."""
+    disk, admin = Disk(monkeypatch), scripted()
+    async with recording(tmp_path / "lake", admin) as (made, said):
+        await until(lambda: made.status.polls >= 1)
+        disk.full, disk.late = table, late
+        admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1001),)
+        await until(lambda: disk.refused >= 3)
+        assert "No space left" in made.status.trouble
+        disk.full = ""
+        await until(lambda: not made.status.trouble)
+    assert len(said) == 2
+    assert "cannot be written" in said[0]
+    assert said[1] == "recording again"
+    assert whole(tmp_path / "lake")
+    assert Lake(tmp_path / "lake").at(None).lag("pay").lag == 4
+    assert {moment.gap for moment in Lake(tmp_path / "lake").moments()} == {"the recording begins", ""}
+
+
+async def test_too_much_that_waits_is_given_up_and_the_gap_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "MOST_WAITING", 2)
+    disk, admin = Disk(monkeypatch), scripted()
+    async with recording(tmp_path / "lake", admin, replace(FAST, keyframe=0.1)) as (made, said):
+        await until(lambda: made.status.polls >= 1)
+        disk.full = "polls"
+        await until(lambda: any("given up" in line for line in said))
+        disk.full = ""
+        await until(lambda: not made.status.trouble)
+        admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1004),)
+        seen = made.status.polls
+        await until(lambda: made.status.polls >= seen + 2)
+    lake = Lake(tmp_path / "lake")
+    assert "could not be written" in [moment.gap for moment in lake.moments()]
+    assert lake.at(None).lag("pay").lag == 1
+    for moment in lake.moments():
+        assert set(lake.at(moment).listings) == {"pay", "ship"}
+
+
+async def test_what_cannot_be_written_at_the_end_is_said_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk(monkeypatch)
+    async with recording(tmp_path / "lake") as (made, _):
+        await until(lambda: made.status.polls >= 1)
+        disk.full = "polls"
+        await until(lambda: made.status.waiting > 0 or disk.refused > 0)
+    disk.full = ""
+    async with recording(tmp_path / "lake") as (made, said):
+        await until(lambda: made.status.polls >= 1)
+    assert f"process {os.getpid()}" in said[0]
+    assert "is lost" in said[0]
+    assert "recorder killed" in [moment.gap for moment in Lake(tmp_path / "lake").moments()]
+
+
+async def test_a_silent_coordinator_keeps_its_last_values_and_shows_as_a_fault(tmp_path: Path) -> None:
+    admin = scripted()
+    async with recording(tmp_path / "lake", admin) as (made, _):
+        await until(lambda: made.status.polls >= 2)
+        admin.broken["pay"] = Fault("NO_ANSWER", "no answer", broker=1, group="pay")
+        seen = made.status.polls
+        await until(lambda: made.status.polls >= seen + 3)
+    frame = Lake(tmp_path / "lake").at(None)
+    assert frame.lag("pay").lag == 5
+    assert frame.group_faults["offsets", "pay"] == admin.broken["pay"]
+    assert frame.lag("ship").lag == 7
+
+
+async def test_a_poll_that_fails_is_reported_and_a_full_picture_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with recording(tmp_path / "lake") as (made, said):
+        await until(lambda: made.status.polls >= 1)
+        with monkeypatch.context() as broken:
+            broken.setattr(made._poller, "look", lambda *_, **__: 1 / 0)
+            await until(lambda: bool(said))
+        seen = made.status.polls
+        await until(lambda: made.status.polls >= seen + 3)
+    assert "a poll failed: division by zero" in said[0]
+    assert "a poll failed" in [moment.gap for moment in Lake(tmp_path / "lake").moments()]
+    assert whole(tmp_path / "lake")

@@ -1,0 +1,161 @@
+"""A recorded moment answers as the cluster answered; nothing of it can be changed."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.admin import connect
+from kgtui.admin.reading import read_groups
+from kgtui.errors import ClientError
+from kgtui.history import Lake, Recorder, RecorderOptions, ReplayAdmin
+from kgtui.history.changes import Seen
+from kgtui.model.answer import Fault
+from kgtui.model.group import Listing
+from kgtui.monitor import Monitor, MonitorOptions
+from kgtui.simulator import ManualClock, Simulator
+from tests.unit.history.recording import START, Recording
+from tests.unit.history.test_lake import STABLE, seen, write
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.model.group import GroupDescription
+
+
+async def until(met: Callable[[], bool]) -> None:
+    """Wait for something that a monitor or recorder does."""
+    async with asyncio.timeout(60):
+        while not met():  # noqa: ASYNC110 - what is waited for has no event
+            await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def watched(admin: GroupAdmin, **changes: Any) -> AsyncIterator[Monitor]:
+    """A monitor at work."""
+    monitor = Monitor(admin, MonitorOptions(interval=0.5, **changes))
+    task = asyncio.create_task(monitor.run())
+    try:
+        yield monitor
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def by_member_id(description: GroupDescription) -> GroupDescription:
+    """Brokers give members in any order."""
+    return replace(
+        description, members=description.members and tuple(sorted(description.members, key=lambda m: m.member_id))
+    )
+
+
+async def test_replay_equals_what_the_cluster_answered(tmp_path: Path) -> None:
+    """The whole company of the simulator, hostile names and groups of every type among it, while its clock stands."""
+    async with (
+        Simulator(seed=3, scenario="company", clock=ManualClock()) as cluster,
+        connect(cluster.bootstrap.split(",")) as live,
+    ):
+        listed = await live.list_groups()
+        groups = {row.group: Listing(row.type, row.protocol, row.state, row.coordinator) for row in listed.rows}
+        async with watched(live, sweep_rate=0.001) as monitor:
+            recorder = Recorder(monitor, live, tmp_path / "lake", RecorderOptions(interval=0.2, flush=0.2))
+            task = asyncio.create_task(recorder.run())
+            await until(lambda: recorder.status.polls >= 2 or task.done())
+            recorder.stop()
+            await task
+        past = await ReplayAdmin.open(Lake(tmp_path / "lake"))
+        assert (await past.list_groups()).rows == listed.rows
+        told, now = await past.cluster(), await live.cluster()
+        assert (told.cluster_id, told.brokers, told.features) == (now.cluster_id, now.brokers, now.features)
+        recorded = await read_groups(past, groups, timeout=30)
+        wanted = await read_groups(live, groups, timeout=30)
+        assert len(groups) > 20
+        assert {group: by_member_id(row) for group, row in wanted.descriptions.items()} == recorded.descriptions
+        assert recorded.offsets == wanted.offsets
+        assert recorded.describe_faults.keys() == wanted.describe_faults.keys()
+        share = await past.list_groups(types=["Share"], states=["stable"])
+        assert share.rows == (await live.list_groups(types=["share"], states=["Stable"])).rows
+        assert share.rows
+
+
+async def test_nothing_can_be_changed(tmp_path: Path) -> None:
+    write(tmp_path, seen())
+    admin = await ReplayAdmin.open(Lake(tmp_path))
+    (outcome,) = await admin.delete_groups(["pay"])
+    assert not outcome.ok
+    assert not outcome.uncertain
+    assert outcome.fault is not None
+    assert outcome.fault.name == "READ_ONLY"
+    assert (await admin.list_groups()).rows
+
+
+async def test_a_group_that_was_not_there_is_not_found(tmp_path: Path) -> None:
+    write(tmp_path, Seen({"new": STABLE}))
+    admin = await ReplayAdmin.open(Lake(tmp_path))
+    answer = await admin.describe_groups(["new", "gone"])
+    assert answer.rows == {}
+    assert [(fault.group, fault.name, fault.code) for fault in answer.faults] == [
+        ("new", "NOT_RECORDED", None),
+        ("gone", "GROUP_ID_NOT_FOUND", 69),
+    ]
+    assert (await admin.group_configs(["new"])).faults[0].name == "NOT_SUPPORTED"
+
+
+async def test_faults_are_answered_as_they_were(tmp_path: Path) -> None:
+    forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay", "ask for DESCRIBE")
+    silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")
+    write(tmp_path, seen(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
+    admin = await ReplayAdmin.open(Lake(tmp_path))
+    offsets = await admin.committed_offsets(["pay", "b"])
+    assert list(offsets.rows) == ["b"]
+    assert offsets.faults == (forbidden,)
+    assert (await admin.list_groups()).faults == (silent,)
+    feed = admin.listing_feed(2)
+    with pytest.raises(ClientError) as raised:
+        await feed.poll()
+    assert (raised.value.fault_name, raised.value.broker, raised.value.advice) == ("NO_ANSWER", 2, "wait")
+
+
+async def test_a_monitor_follows_a_seek(tmp_path: Path) -> None:
+    """What the screen does: the ordinary monitor over the replay, sent to and fro."""
+    empty = Listing("consumer", "consumer", "Empty", 2)
+    write(tmp_path, seen(100), seen(120, groups=("pay", "new")), seen(140, listing=empty))
+    admin = await ReplayAdmin.open(Lake(tmp_path), START / 1000)
+    async with watched(admin, cluster_every=0.1) as monitor:
+        monitor.look_at("pay")
+        await until(lambda: "pay" in monitor.snapshot.offsets and "pay" in monitor.snapshot.details)
+        assert set(monitor.snapshot.groups) == {"pay"}
+        assert monitor.snapshot.offsets["pay"].value.committed[0].offset == 100
+        assert await admin.step() is not None
+        monitor.refresh()
+        await until(lambda: set(monitor.snapshot.groups) == {"pay", "new"})
+        assert await admin.next_change("pay") == admin.lake.last
+        monitor.refresh()
+        await until(lambda: monitor.snapshot.state_of("pay") == "Empty" and "new" not in monitor.snapshot.groups)
+        await until(lambda: monitor.snapshot.offsets["pay"].value.committed[0].offset == 140)
+        assert await admin.step() is None
+        await admin.seek(START / 1000)
+        monitor.refresh()
+        await until(lambda: monitor.snapshot.state_of("pay") == "Stable")
+
+
+async def test_a_feed_tells_the_differences_between_moments(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    recording.poll(Seen({"a": STABLE, "b": STABLE}), START)
+    recording.poll(Seen({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)
+    recording.flush()
+    admin = await ReplayAdmin.open(Lake(tmp_path), START / 1000)
+    feed = admin.listing_feed(1)
+    assert set((await feed.poll()).updated) == {"a", "b"}
+    assert not (await feed.poll()).updated
+    await admin.seek(None)
+    delta = await feed.poll()
+    assert set(delta.updated) == {"b", "c"}
+    assert set(delta.removed) == {"a"}
+    assert delta.total == 2
