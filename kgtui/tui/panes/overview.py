@@ -87,12 +87,10 @@ class OverviewPane(Pane):
         if self.snapshot is None or self.group is None:
             return
         parts = sections(
-            self.snapshot, self.group, self._summed[1], command_config=self.command_config, series=self.series
-        )
-        lines = lay_out(parts, max(20, self.text.columns - 1))
-        if self.awaited:
-            lines.append((Cell(self.awaited, MUTED),))
-        self.text.set_lines(lines, fresh=fresh)
+            self.snapshot, self.group, self._summed[1], command_config=self.command_config, series=self.series,
+            awaited=self.awaited,
+        )  # fmt: skip
+        self.text.set_lines(lay_out(parts, max(20, self.text.columns - 1)), fresh=fresh)
 
     def clear(self) -> None:
         self._summed = (None, None)

@@ -48,6 +48,7 @@ def sections(
     *,
     command_config: str | None = None,
     series: SeriesStore | None = None,
+    awaited: str = "",
 ) -> list[Section]:
     """Everything the Overview says, in its order.
 
@@ -57,10 +58,11 @@ def sections(
         standing: its offsets summed up; None if they were not read.
         command_config: path of the client properties, for the equivalent command.
         series: adds the trend of the lag.
+        awaited: what to say in the place of a description that has not come yet.
     """
     samples = series.get(group) if series is not None else None
     parts = [
-        Section("", tuple(_identity(snapshot, group))),
+        Section("", tuple(_identity(snapshot, group, awaited))),
         Section("Lag", tuple(lag_fields(snapshot, group, standing, samples))),
         Section("You may", (_operations(snapshot, group),)),
         Section("If deleted", tuple(loss_fields(snapshot, group, standing))),
@@ -77,7 +79,7 @@ def _description(snapshot: Snapshot, group: str) -> GroupDescription | None:
     return reading.value if reading is not None else None
 
 
-def _identity(snapshot: Snapshot, group: str) -> Iterator[Field]:
+def _identity(snapshot: Snapshot, group: str, awaited: str) -> Iterator[Field]:
     described = _description(snapshot, group)
     listing = snapshot.groups.get(group)
     kind = described.kind if described else listing.kind if listing else None
@@ -88,6 +90,8 @@ def _identity(snapshot: Snapshot, group: str) -> Iterator[Field]:
     yield Field("state", (tuple(_state(snapshot, group)),))
     yield _coordinator(snapshot, described.coordinator if described else listing.coordinator if listing else None)
     if described is None:
+        if awaited:
+            yield field("", Cell(awaited, MUTED))
         return
     yield field("described by", optional(described.source))
     yield field("assignor", optional(described.assignor))
