@@ -14,7 +14,7 @@ last commit. What that cannot show is left out or left open:
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ from kgtui.model.verdict import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from kgtui.model.health.samples import Sample
     from kgtui.model.health.values import Watching
@@ -64,65 +64,53 @@ class Observed:
     def full_window(self, watching: Watching) -> float:
         """Seconds that a full window of commits takes; as many without a commit are more than a pause."""
         commits = self.window.commits
-        span = (commits[-1].at - commits[0].at) / 1000
         if len(commits) >= watching.rules.intervals:
-            return span
+            return (commits[-1].at - commits[0].at) / 1000
         pace = watching.commit_interval if self.pace is None else self.pace / 1000
-        return max(span, (watching.rules.intervals - 1) * pace)
+        return (watching.rules.intervals - 1) * pace
 
 
 def observe(samples: Iterable[Sample], options: Options) -> Observed:
     """The observed window of one partition, from its reads, oldest first."""
-    ring, ends = CommitRing(options), _LogEnds(options)
-    position = first_move = None
-    now = last_move = moves = 0
-    for sample in samples:
-        ends.add(sample.at, sample.log_end)
-        if sample.position is None:
-            continue
-        now = sample.at
-        if sample.position != position:
-            if (refreshed := ends.before(sample.at)) is not None:
-                ring.log_end(refreshed)
-            ring.commit(sample.position, sample.at)
-            if position is not None:
-                moves, last_move = moves + 1, sample.at
-                first_move = sample.at if first_move is None else first_move
-            position = sample.position
-    pace = (last_move - first_move) / (moves - 1) if first_move is not None and moves > 1 else None
-    commits = ring.window().commits
+    rows = list(samples)
+    told = [row for row in rows if row.log_end is not None]
+    ends, times = [row.log_end or 0 for row in told], [row.at for row in told]
+    moves = _moves(rows)
+    ring = CommitRing(options)
+    every = round(options.offset_refresh * 1000 * _EARLY)
+    # Only the newest fit into the window, unless some take the place of others.
+    for at, position in moves if options.min_distance else moves[-options.intervals :]:
+        old = bisect_right(times, at - every)
+        if old:
+            ring.log_end(ends[old - 1])
+        ring.commit(position, at)
+    seen = len(moves) - 1
+    pace = (moves[-1][0] - moves[1][0]) / (seen - 1) if seen > 1 else None
+    now = next((row.at for row in reversed(rows) if row.position is not None), 0)
     # Without the newest log end there is no current lag: an older one would make it look smaller than it is.
-    return Observed(Window(commits, ends.kept() if ends.newest is not None else ()), now, moves, pace)
+    kept = (*_refreshed(times, ends, every)[-options.intervals :], ends[-1]) if rows and told[-1:] == rows[-1:] else ()
+    return Observed(Window(ring.window().commits, kept), now, max(seen, 0), pace)
 
 
-class _LogEnds:
+def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
+    """Each offset with the time at which it was first seen; the first read is the first of them."""
+    moves: list[tuple[int, int]] = []
+    last = None
+    for row in rows:
+        if row.position is not None and row.position != last:
+            last = row.position
+            moves.append((row.at, last))
+    return moves
+
+
+def _refreshed(times: Sequence[int], ends: Sequence[int], every: int) -> list[int]:
     """Log ends as Burrow keeps them, one every `offset_refresh`, from reads that may come more often."""
-
-    def __init__(self, options: Options) -> None:
-        self._every = options.offset_refresh * 1000 * _EARLY
-        self._kept: deque[tuple[int, int]] = deque(maxlen=options.intervals)
-        self._known: deque[tuple[int, int]] = deque()
-        self._old: int | None = None
-        self.newest: int | None = None
-
-    def add(self, at: int, log_end: int | None) -> None:
-        """Take what was read at `at`, in milliseconds; None when it could not be read."""
-        self.newest = log_end
-        if log_end is None:
-            return
-        self._known.append((at, log_end))
-        if not self._kept or at - self._kept[-1][0] >= self._every:
-            self._kept.append((at, log_end))
-
-    def before(self, at: int) -> int | None:
-        """The newest log end that was `offset_refresh` old at that time; None when none was."""
-        while self._known and at - self._known[0][0] >= self._every:
-            self._old = self._known.popleft()[1]
-        return self._old
-
-    def kept(self) -> tuple[int, ...]:
-        """Those kept and the newest, oldest first."""
-        return (*(end for _, end in self._kept), *(() if self.newest is None else (self.newest,)))
+    kept: list[int] = []
+    index = 0
+    while index < len(times):
+        kept.append(ends[index])
+        index = max(bisect_left(times, times[index] + every), index + 1)
+    return kept
 
 
 def judge_observed(

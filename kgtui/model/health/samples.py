@@ -45,9 +45,16 @@ class Samples:
         return len(self._rows) // _FIELDS
 
     def __iter__(self) -> Iterator[Sample]:
+        # Written out, because it is done for thousands of partitions again and again.
         numbers = iter(self._rows.tolist())
-        for at, *values in zip(numbers, numbers, numbers, numbers, numbers, strict=True):
-            yield Sample(at, *(None if value == _UNKNOWN else value for value in values))
+        for at, position, log_end, log_start, lag in zip(numbers, numbers, numbers, numbers, numbers, strict=True):
+            yield Sample(
+                at,
+                None if position < 0 else position,
+                None if log_end < 0 else log_end,
+                None if log_start < 0 else log_start,
+                None if lag < 0 else lag,
+            )
 
     def add(self, at: int, row: PartitionLag) -> None:
         """Append what was read at `at`, in milliseconds, later than all before."""
