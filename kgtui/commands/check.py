@@ -37,9 +37,10 @@ Reads the groups for a while and judges each by Burrow's rules, from what the re
   STALL   a share group with members that acknowledge nothing; of other groups it shows as STOP
 OK? is an OK beside which a worse verdict could not be ruled out in so short a time: the line says what it takes.
 --for 2m decides all of them for groups that commit every 5 s or faster (--commit-interval).
+A group that everyone has left is in error too while records wait for it: not:state:Empty leaves such groups out.
 
 Exit code: 0 fine; 1 a verdict is as bad as --fail-on says, a part could not be read, or no group matches; 2 usage;
-3 nothing could be reached."""
+3 nothing could be reached. --timeout is for the first look and bounds each read; the watch itself comes on top."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -106,6 +107,7 @@ async def check(
 ) -> int:
     """Choose the groups by all that one look tells, watch them, choose again by what that told, and print."""
     from kgtui.commands.watching import LEAST_TIMEOUT, Plan, Watch
+    from kgtui.model.health import Lack
 
     timeout = timeout_of(args)
     # Terms about verdicts choose at the end.
@@ -124,7 +126,8 @@ async def check(
     nothing = not found.ids and bool(first.terms)
     if nothing:
         say("no group matches the filter")
-    whole = checked.coverage.complete and not checked.faults
+    unknown = any(one.lack is Lack.LAG for health in chosen for one in health.undecided)
+    whole = checked.coverage.complete and not checked.faults and not unknown
     return 0 if whole and not checked.failed and not nothing else 1
 
 

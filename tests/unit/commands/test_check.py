@@ -221,6 +221,20 @@ def test_a_group_that_cannot_be_read_is_told_apart_from_one_that_is_fine(
     assert made["coverage"]["groups"] == [1, 2]
 
 
+def test_a_lag_that_could_not_be_learned_makes_it_partial(
+    run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
+) -> None:
+    """A topic that may not be described: nobody can say that the group is fine."""
+
+    def forbid(_step: int) -> None:
+        admin.bounds["t-fine", 0] = PartitionBounds(None, None, 29)
+
+    script.happens.append(forbid)
+    ran = run("check", "fine", "--all")
+    assert (ran.code, verdicts(ran)) == (1, {"fine": "OK?"})
+    assert "no verdict where the lag is unknown: forbidden" in ran.err
+
+
 def test_a_read_that_fails_on_the_way_is_forgiven_and_no_rate_goes_across_it(
     run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
 ) -> None:
