@@ -215,6 +215,9 @@ def _notes(checked: Checked, chosen: Sequence[GroupHealth]) -> None:
     _say_faults(checked.faults)
     for line in undecided_lines(chosen, checked.seconds):
         say(line)
+    if sys.stderr.isatty() and chosen:
+        counted = [f"{count} {verdict}" for verdict, count in checked.counts.items() if count]
+        say(f"of {len(chosen)} groups {', '.join(counted)}")
 
 
 def undecided_lines(chosen: Iterable[GroupHealth], seconds: float) -> list[str]:

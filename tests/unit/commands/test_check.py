@@ -327,6 +327,16 @@ def test_an_empty_cluster_is_fine(run: Callable[..., Ran], admin: ScriptedAdmin,
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
+def test_a_person_at_a_terminal_is_told_what_is_going_on(
+    run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert run("check").err.splitlines() == [
+        "kgtui: watching 5 groups for 120 s",
+        "kgtui: of 5 groups 3 OK, 1 WARN, 1 ERR",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

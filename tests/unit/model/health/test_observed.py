@@ -160,6 +160,33 @@ def test_a_window_is_the_changes_of_the_offset_with_the_lag_against_a_log_end_of
     assert (seen.moves, seen.pace, seen.now - round(T0 * 1000)) == (2, 5000, 25_000)
 
 
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 99), st.integers(0, 30)), min_size=1, max_size=30),
+    st.integers(1, 4),
+)
+def test_where_reads_come_often_enough_an_observed_window_is_the_window_of_commits(
+    commits: list[tuple[int, int, int]], every: int
+) -> None:
+    """Same offsets as the commits that changed something, each seen within a read of when it was made."""
+    at, log_end, made = 0, 100, []
+    for gap, offset, _ in commits:
+        at += gap * every
+        made.append((at, offset))
+    rows: list[tuple[float, int | None, int, int]] = []
+    for second in range(0, at + 2 * every, every):
+        log_end += commits[len(rows) % len(commits)][2]
+        rows.append((second, next((offset for t, offset in reversed(made) if t <= second), None), log_end, 0))
+    changed = [made[n] for n in range(len(made)) if n == 0 or made[n][1] != made[n - 1][1]]
+    window = observe(samples(*rows), Options()).window
+    assert [one.offset for one in window.commits] == [offset for _, offset in changed[-10:]]
+    for one, (when, offset) in zip(window.commits, changed[-10:], strict=True):
+        seen = one.at / 1000 - T0
+        assert 0 <= seen - when < every
+        known = [end for second, _, end, _ in rows if second <= seen - 9]
+        assert one.lag == (max(known[-1] - offset, 0) if known else None)
+    assert window.current_lag == max(rows[-1][2] - made[-1][1], 0)
+
+
 reads = st.lists(
     st.tuples(st.one_of(st.none(), st.integers(0, 50)), st.one_of(st.none(), st.integers(0, 50))),
     min_size=1,
