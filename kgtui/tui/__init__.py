@@ -3,3 +3,9 @@
 Imports `monitor`, `actions`, `output`, `admin`'s interface, `model`, `config` and `errors`; nobody but `commands`
 imports this room, and no other room imports Textual.
 """
+
+import os
+
+# Frames a second at most, which Textual reads when it is imported. Of its 60, a key that comes right after a poll's
+# frame waits for nearly two before it is seen.
+os.environ.setdefault("TEXTUAL_FPS", "120")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kgtui.tui.panes.cells import Cell
 
 
+NOTHING = "Put the cursor on a group: right opens a node, n goes to the next."
+
 AT_ONCE = 400
 """Items that are prepared at once; more would hold up the loop for longer than a frame, and go to a thread."""
 
@@ -83,7 +85,7 @@ class Pane(Vertical):
         self.snapshot: Snapshot | None = None
         self.group: str | None = None
         self.awaited = ""
-        """What the pane says while its reading has not come yet."""
+        """What the pane says while there is no group, or its reading has not come yet."""
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
         self.command_config: str | None = None
@@ -146,13 +148,11 @@ class Pane(Vertical):
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
             self._say([])
-            self.awaited = ""
+            self._await(NOTHING if self.snapshot is not None and self.snapshot.groups else "")
             self.clear()
             return
         self._say(notices(self.snapshot, self.group, self.readings, faults_below=self.tells_faults))
-        self.awaited = awaited(self.snapshot, self.group, self.readings, self.what)
-        for table in self.query(LineTable):
-            table.set_placeholder(self.awaited)
+        self._await(awaited(self.snapshot, self.group, self.readings, self.what))
         basis = self.basis(self.snapshot, self.group)
         self._fresh = self._fresh or fresh
         if not self._fresh and self._drawn is not None and _same(self._drawn, basis):
@@ -176,6 +176,11 @@ class Pane(Vertical):
     def _put(self, prepared: Any) -> None:
         fresh, self._fresh = self._fresh, False
         self.draw(prepared, fresh=fresh)
+
+    def _await(self, words: str) -> None:
+        self.awaited = words
+        for table in self.query(LineTable):
+            table.set_placeholder(words)
 
     def _say(self, lines: list[tuple[Cell, ...]]) -> None:
         self.query_one(Notice).say(lines)

@@ -94,7 +94,7 @@ class OverviewPane(Pane):
 
     def clear(self) -> None:
         self._summed = (None, None)
-        self.text.set_lines(())
+        self.text.set_lines([(Cell(self.awaited, MUTED),)], fresh=True)
 
     def on_resize(self) -> None:
         # A layout asked for while this one is under way would be lost.

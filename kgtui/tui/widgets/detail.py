@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.containers import Vertical
-from textual.widgets import Static, TabbedContent, TabPane
+from textual.widgets import TabbedContent, TabPane
 
 from kgtui.model import facts
 from kgtui.tui import text
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes import Pane, PaneEntry
-
-NOTHING = "Put the cursor on a group to see it here: right opens a node, n goes to the next group."
 
 
 class GroupTitle(LineWidget):
@@ -114,16 +112,13 @@ class GroupDetail(Vertical):
             color: $block-cursor-foreground; background: $block-cursor-background; text-style: bold;
         }
         & TabPane { padding: 0; height: 1fr; }
-        & #nothing { padding: 1 2; color: $kg-muted; display: none; height: 1fr; }
-        &.-nothing TabbedContent, &.-nothing GroupTitle { display: none; }
-        &.-nothing #nothing { display: block; }
     }
     """
 
     def __init__(
         self, snapshot: Snapshot, command_config: str | None = None, series: SeriesStore | None = None
     ) -> None:
-        super().__init__(classes="-nothing")
+        super().__init__()
         self._snapshot = snapshot
         self._group: str | None = None
         self._command_config = command_config
@@ -138,7 +133,6 @@ class GroupDetail(Vertical):
                 with TabPane(f"{entry.key} {entry.title}", id=entry.id):
                     if entry is PANES[0]:
                         yield self._made(entry)
-        yield Static(NOTHING, id="nothing", markup=False)
 
     @work(group="fill", exclusive=True)
     async def fill(self) -> None:
@@ -186,7 +180,6 @@ class GroupDetail(Vertical):
     def show(self, snapshot: Snapshot, group: str | None) -> None:
         """Show a group, or a newer snapshot of it."""
         self._snapshot, self._group = snapshot, group
-        self.set_class(group is None, "-nothing")
         self.query_one(GroupTitle).show(snapshot, group)
         self.pane.show(snapshot, group)
 
