@@ -54,9 +54,8 @@ class Frame:
         """Every group as it was listed; equal listings are one object."""
         known: dict[Row, Listing] = {}
         found: dict[str, Listing] = {}
-        for group in self._groups.groups():
-            (row,) = self._groups.of(group)
-            found[group] = known.get(row[:4]) or known.setdefault(row[:4], rows.listing_of_row(row))
+        for group, row in self._groups.all("type", "protocol", "state", "coordinator"):
+            found[group] = known.get(row) or known.setdefault(row, rows.listing_of_row(row))
         return found
 
     @cached_property

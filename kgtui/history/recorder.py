@@ -71,7 +71,7 @@ class RecorderOptions:
     interval: float = 10.0
     flush: float = 10.0
     keyframe: float = 600.0
-    describe: float = 60.0
+    describe: float = 120.0
     keep_days: int | None = 30
 
 

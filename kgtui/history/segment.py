@@ -64,6 +64,13 @@ class State:
         """Every group that has rows."""
         return map(restored, self._spans)
 
+    def all(self, *columns: str) -> Iterator[tuple[str, Row]]:
+        """Every row's group and these columns, without unpacking the rest."""
+        unpacked = list(zip(*(_unpacked(self._rows[name]) for name in columns), strict=True))
+        for group, (start, stop) in self._spans.items():
+            for row in unpacked[start:stop]:
+                yield restored(group), row
+
     def of(self, group: str) -> list[Row]:
         """The rows of a group, without the group, in the order of the table's columns."""
         start, stop = self._spans.get(stored(group), (0, 0))
@@ -89,6 +96,9 @@ def _unpacked(column: pa.ChunkedArray) -> list[object]:
         return values
     found: list[object] = []
     for chunk in column.chunks:
+        if len(chunk) < len(chunk.dictionary):
+            found += [None if text is None else restored(text) for text in chunk.dictionary_decode().to_pylist()]
+            continue
         texts = [None if text is None else restored(text) for text in chunk.dictionary.to_pylist()]
         found += [None if code is None else texts[code] for code in chunk.indices.to_pylist()]
     return found

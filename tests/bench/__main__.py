@@ -48,12 +48,26 @@ def _screen(scale: Scale) -> Iterator[Figure]:
     return bench.figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
 
 
+def _record(scale: Scale) -> Iterator[Figure]:
+    from tests.bench import history as bench
+
+    return bench.record_figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
+
+
+def _replay(scale: Scale) -> Iterator[Figure]:
+    from tests.bench import history as bench
+
+    return bench.replay_figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
+
+
 BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
     "decode": _decode,
     "black_hole": _black_hole,
     "command_line": _command_line,
     "start": _start,
     "screen": _screen,
+    "record": _record,
+    "replay": _replay,
 }
 
 

@@ -65,7 +65,8 @@ def members(draw: st.DrawFn) -> tuple[Member, ...]:
             draw(st.none() | st.sampled_from(["classic", "consumer"])),
             draw(st.none() | st.lists(texts, max_size=2).map(tuple)), draw(maybe_text),
             draw(st.none() | assignments), draw(st.none() | assignments),
-            connect=draw(st.none() | connects), streams=draw(st.none() | streams), undecoded=draw(st.binary(max_size=4)),
+            connect=draw(st.none() | connects), streams=draw(st.none() | streams),
+            undecoded=draw(st.binary(max_size=4)),
         )
         for name in ids
     )  # fmt: skip
