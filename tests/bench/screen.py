@@ -175,12 +175,13 @@ def _opening(size: Size, yardstick: _Keys) -> Iterator[Figure]:
 
 
 def _stillness(size: Size) -> Iterator[Figure]:
-    """Bytes to the terminal when nothing changes but the time of the newest poll."""
-    with Still(min(size.groups, 10_000)) as cluster:
+    """Bytes to the terminal when nothing changes but the time of the newest poll: every group has been read."""
+    groups = min(size.groups, 10_000 if size.sweep else 2_000)
+    with Still(groups) as cluster:
         ui = Terminal("tests.bench.watched", ["--bootstrap-server", cluster.bootstrap])
         with ui:
             ui.wait_for(FIRST_LIST)
-            _until(ui, "swept", min(size.groups, 10_000) if size.sweep else 1, 120)
+            _until(ui, "swept", groups, 240)
             time.sleep(2.0)
             before, written = ui.usage(), ui.written
             time.sleep(size.seconds)
@@ -188,7 +189,7 @@ def _stillness(size: Size) -> Iterator[Figure]:
                 "bytes a second to the terminal, nothing changes", (ui.written - written) / size.seconds, "B", aim=100
             )
             used = (ui.usage().cpu - before.cpu) / (size.seconds / INTERVAL) * 1000
-            yield Figure("CPU a poll, 10,000 groups, nothing changes", used, "ms")
+            yield Figure(f"CPU a poll, {groups:,} groups, nothing changes", used, "ms")
 
 
 def _until(ui: Terminal, what: str, least: float, timeout: float) -> None:
