@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.commands.printing import say
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncIterator, Coroutine
 
+    from kgtui.admin.base import GroupAdmin
     from kgtui.admin.kafka import KafkaGroupAdmin
+    from kgtui.history.moments import Moment
+    from kgtui.model.snapshot import Snapshot
 
 T = TypeVar("T")
 
@@ -51,6 +55,28 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
             if target.source != ASSUMED:
                 raise
             raise UnreachableError(f"{ASSUMED}, and {error}", error.attempts) from error
+
+
+def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[GroupAdmin] | None:
+    """The recorded moment that `--lake` and `--at` mean; None where a cluster is meant. Raises `UsageError`."""
+    if args.lake is not None:
+        return _recorded(args)
+    if args.at is not None:
+        raise UsageError("--at needs --lake: a cluster only knows the present")
+    return None
+
+
+@asynccontextmanager
+async def _recorded(args: argparse.Namespace) -> AsyncIterator[GroupAdmin]:
+    from kgtui.commands.replay import opened
+
+    yield await opened(args.lake, args.at)
+
+
+def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
+    """The snapshot with the time of the recorded moment, if it was taken of one."""
+    moment: Moment | None = getattr(admin, "moment", None)
+    return snapshot if moment is None else replace(snapshot, taken_at=moment.at)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

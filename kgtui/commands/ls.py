@@ -9,7 +9,7 @@ import sys
 from asyncio import sleep as pause
 from typing import TYPE_CHECKING
 
-from kgtui.commands.connecting import connected, run_async, timeout_of
+from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.gather import gather
 from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.errors import UsageError
@@ -30,6 +30,9 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
+    from kgtui.commands.parser import add_lake_options
+
+    add_lake_options(parser)
     parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND")
     parser.add_argument("--format", choices=FORMATS, default="table", help="table, json, csv, or a wide table")
     parser.add_argument("--lag", action="store_true", help="add the lag, summed over each group's partitions")
@@ -74,7 +77,7 @@ def _query(text: str) -> Query | None:
 
 
 async def _run(args: argparse.Namespace, query: Query | None) -> int:
-    async with connected(args) as admin:
+    async with recorded(args) or connected(args) as admin:
         if args.watch is None:
             return await _once(args, query, admin)
         return await _watch(args, query, admin)
@@ -83,7 +86,9 @@ async def _run(args: argparse.Namespace, query: Query | None) -> int:
 async def _once(args: argparse.Namespace, query: Query | None, admin: GroupAdmin, *, one_line: bool = False) -> int:
     members = args.members or args.format == "wide"
     found = await gather(admin, query, members=members, lag=args.lag, timeout=timeout_of(args))
-    listed = listing.Listed(found.snapshot, found.ids, found.coverage, found.faults, found.members, found.lag)
+    listed = listing.Listed(
+        as_of(found.snapshot, admin), found.ids, found.coverage, found.faults, found.members, found.lag
+    )
     if args.format == "json":
         put_bytes(listing.as_json(listed, one_line=one_line))
     elif args.format == "csv":

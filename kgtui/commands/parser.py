@@ -128,6 +128,13 @@ def add_screen_options(parser: argparse.ArgumentParser, *, again: bool = False) 
     group.add_argument("--no-mouse", action="store_true", default=flag, help="leave the mouse to the terminal")
 
 
+def add_lake_options(parser: argparse.ArgumentParser) -> None:
+    """Options of commands that can look at a recorded moment."""
+    group = parser.add_argument_group("recording")
+    group.add_argument("--lake", metavar="LAKE", help="what kgtui record has written, instead of a cluster")
+    group.add_argument("--at", metavar="TIME", help="such as 2026-11-21T10:04:23Z, 10:04, or 15m before the end")
+
+
 def _sentence(summary: str) -> str:
     return summary[0].upper() + summary[1:] + "."
 

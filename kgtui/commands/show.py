@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.admin.reading import read_offsets, with_logs
 from kgtui.commands.budget import Budget
-from kgtui.commands.connecting import connected, run_async, timeout_of
+from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.model.answer import Coverage, Fault
 from kgtui.model.group import Listing, listing_of
@@ -29,6 +29,9 @@ FORMATS = ("table", "json", "csv", "wide")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
+    from kgtui.commands.parser import add_lake_options
+
+    add_lake_options(parser)
     parser.add_argument("groups", nargs="+", metavar="GROUP", help="group ids, exactly as they are")
     parser.add_argument("--format", choices=FORMATS, default="table", help="table, json, csv (of partitions), or wide")
 
@@ -40,8 +43,9 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(args: argparse.Namespace) -> int:
     groups = list(dict.fromkeys(args.groups))
-    async with connected(args) as admin:
+    async with recorded(args) or connected(args) as admin:
         snapshot, faults = await look(admin, groups, timeout=timeout_of(args))
+        snapshot = as_of(snapshot, admin)
     found = [group for group in groups if group in snapshot.groups]
     whole = sum(1 for group in found if group not in snapshot.group_faults)
     coverage = Coverage((snapshot.answering, len(snapshot.cluster.brokers)), (whole, len(groups)))

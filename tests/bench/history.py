@@ -79,7 +79,7 @@ def record_figures(size: Size) -> Iterator[Figure]:
 
 async def _cpu_of_a_poll(lake: Path, size: Size) -> float:
     """Seconds of CPU of this process for one interval, lists, offsets, descriptions and writing included."""
-    cluster = subprocess.Popen(
+    cluster = subprocess.Popen(  # noqa: ASYNC220 - it starts once, before anything is measured
         [sys.executable, "-m", "tests.bench.tenth", str(size.groups)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOME,
     )  # fmt: skip
@@ -170,13 +170,18 @@ class Made:
         return Seen(self._listings, about, committed, {}, bounds)
 
     def _described(self, group: str, n: int) -> GroupDescription:
+        topic = f"topic-{n // 3}"
         members = tuple(
             Member(
-                f"consumer-{number}-{self._dice.getrandbits(128):032x}", f"consumer-{number}", f"/10.0.{n % 250}.{number}",
-                epoch=4, topics=(f"topic-{n // 3}",), assignment=((f"topic-{n // 3}", tuple(range(number, PARTITIONS, 3))),),
+                f"consumer-{number}-{self._dice.getrandbits(128):032x}",
+                f"consumer-{number}",
+                f"/10.0.{n % 250}.{number}",
+                epoch=4,
+                topics=(topic,),
+                assignment=((topic, tuple(range(number, PARTITIONS, 3))),),
             )
             for number in range(3)
-        )  # fmt: skip
+        )
         return GroupDescription(group, "consumer", "consumer", "Stable", 1, "uniform", 4, 4, members)
 
 
@@ -190,7 +195,9 @@ def _copy(table: DeltaFolder, path: str, later: int) -> None:
     for name in ("keyframe", "poll"):
         at = rows.column_names.index(name)
         rows = rows.set_column(at, rows.schema.field(name), pc.add(rows[name], later))
-    table._replace([], rows, day_of(rows["keyframe"][0].as_py()))
+    day = day_of(rows["keyframe"][0].as_py())
+    (table.path / f"day={day}").mkdir(exist_ok=True)
+    table._replace([], rows, day)
 
 
 def replay_figures(size: Size) -> Iterator[Figure]:

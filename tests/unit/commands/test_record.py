@@ -1,0 +1,184 @@
+"""`kgtui record`, `kgtui replay`, and a recorded moment in `ls` and `show`: signals, exit codes, what is said."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui import cli
+from kgtui.commands.times import instant_of, seconds_of
+from kgtui.errors import LakeError, UsageError
+from kgtui.history import Lake, delta
+from kgtui.simulator import Options, SimulatorProcess, spawn
+from tests.unit.history.recording import START
+from tests.unit.history.test_lake import seen, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SimulatorProcess]:
+    process = spawn(Options(groups=40, brokers=2, seed=9))
+    yield process
+    process.stop()
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
+
+
+def recorder(cluster: SimulatorProcess, lake: Path, *more: str) -> subprocess.Popen[str]:
+    """`kgtui record` in a process of its own."""
+    words = ["record", str(lake), "--bootstrap-server", cluster.bootstrap, "--interval", "0.5", *more]
+    return subprocess.Popen(
+        [sys.executable, "-m", "kgtui", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(lake: Path, polls: int) -> None:
+    """Until the lake has so many polls."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            if len(Lake(lake).moments()) >= polls:
+                return
+        except LakeError:
+            pass
+        time.sleep(0.05)
+    raise AssertionError("nothing was recorded")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_order(cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals) -> None:
+    """With a flush an hour away, all that is in the lake was written by the end."""
+    lake = tmp_path / "lake"
+    with recorder(cluster, lake, "--flush", "0.5") as first:
+        wait_for(lake, 1)
+        first.send_signal(number)
+        assert first.communicate(timeout=60)[0] == ""
+    assert first.returncode == 0
+    before = len(Lake(lake).moments())
+    with recorder(cluster, lake, "--flush", "1h", "--for", "3s") as second:
+        _, said = second.communicate(timeout=60)
+    assert second.returncode == 0
+    assert "did not come to its end" not in said
+    found = Lake(lake)
+    assert len(found.moments()) > before
+    assert [moment.gap for moment in found.moments() if moment.gap] == ["the recording begins", "recorder stopped"]
+
+
+def test_a_second_recorder_ends_with_4_and_a_killed_one_is_told_of(cluster: SimulatorProcess, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    with recorder(cluster, lake, "--flush", "0.5") as first:
+        wait_for(lake, 1)
+        with recorder(cluster, lake) as second:
+            _, said = second.communicate(timeout=60)
+        assert second.returncode == 4
+        assert f"process {first.pid} on" in said
+        first.kill()
+        first.communicate()
+    with recorder(cluster, lake, "--for", "1s") as third:
+        _, said = third.communicate(timeout=60)
+    assert third.returncode == 0
+    assert f"the recorder before (process {first.pid} on" in said
+    assert "is lost" in said
+
+
+def test_no_cluster_is_3_and_makes_no_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lake = tmp_path / "lake"
+    assert cli.main(["record", str(lake), "--bootstrap-server", "127.0.0.1:1"]) == 3
+    assert "127.0.0.1:1" in capsys.readouterr().err
+    assert not lake.exists()
+
+
+@pytest.mark.parametrize("command", ["record", "replay"])
+def test_a_folder_that_is_no_lake_is_2(tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").touch()
+    assert cli.main([command, str(tmp_path)]) == 2
+    assert "lake.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--interval", "0"], ["--flush", "soon"], ["--for", "1s+"], ["--keep", "..3d"]])
+def test_times_that_make_no_sense_are_2(tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["record", str(tmp_path / "lake"), *words]) == 2
+    assert words[0] in capsys.readouterr().err
+
+
+def test_a_machine_without_deltalake_is_told_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    for command in ("record", "replay"):
+        assert cli.main([command, str(tmp_path / "lake")]) == 2
+        assert "pip install 'kgtui[history]'" in capsys.readouterr().err
+    with pytest.raises(LakeError, match="history"):
+        delta.library()
+
+
+def test_a_recorded_moment_can_be_listed_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "lake", seen(100), seen(120, groups=("pay", "new")))
+    lake = ["--lake", str(tmp_path / "lake")]
+
+    def listed(*more: str) -> dict[str, object]:
+        assert cli.main(["ls", *lake, "--lag", "--format", "json", *more]) == 0
+        found: dict[str, object] = json.loads(capsys.readouterr().out)
+        return found
+
+    now, then = listed(), listed("--at", datetime.fromtimestamp(START / 1000, UTC).isoformat())
+    assert [(row["group"], row["lag"]) for row in now["groups"]] == [("new", 30), ("pay", 30)]  # type: ignore[attr-defined]
+    assert [(row["group"], row["lag"]) for row in then["groups"]] == [("pay", 50)]  # type: ignore[attr-defined]
+    assert str(then["taken_at"]).startswith("2026-11-21T08:33:20")
+    assert cli.main(["show", *lake, "--at", "10s", "pay"]) == 0
+    assert "m-1" in capsys.readouterr().out
+    assert cli.main(["show", *lake, "--at", "10s", "new"]) == 1
+    assert "not found" in capsys.readouterr().err
+    assert cli.main(["ls", *lake, "--at", "1d"]) == 2
+    assert "the recording begins at 2026-11-21T08:33:20" in capsys.readouterr().err
+    assert cli.main(["ls", "--at", "1d"]) == 2
+    assert "--lake" in capsys.readouterr().err
+
+
+def test_replay_needs_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "lake", seen())
+    assert cli.main(["replay", str(tmp_path / "lake")]) == 2
+    assert "kgtui ls --lake" in capsys.readouterr().err
+
+
+def test_lengths_of_time() -> None:
+    assert [seconds_of("--for", text) for text in ("10", "10s", "2m", "1.5h", "1d")] == [10, 10, 120, 5400, 86400]
+    for text in ("", "0", "-3", "1s+", "unknown", "1 hour"):
+        with pytest.raises(UsageError, match="--for"):
+            seconds_of("--for", text)
+
+
+def test_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        last = datetime(2026, 11, 21, 10, 30, tzinfo=UTC).timestamp()
+
+        def found(text: str) -> str:
+            return datetime.fromtimestamp(instant_of("--at", text, last), UTC).isoformat()
+
+        assert found("2026-11-21T10:04:23Z") == "2026-11-21T10:04:23+00:00"
+        assert found("2026-11-21 10:04") == "2026-11-21T09:04:00+00:00"
+        assert found("10:04") == "2026-11-21T09:04:00+00:00"
+        assert found("23:00") == "2026-11-20T22:00:00+00:00"
+        assert found("15m") == "2026-11-21T10:15:00+00:00"
+        for text in ("", "yesterday", "25:00", "2026-13-01", "1m..2m"):
+            with pytest.raises(UsageError, match="--at takes a time such as"):
+                instant_of("--at", text, last)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
