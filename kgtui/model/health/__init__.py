@@ -12,7 +12,7 @@ records a second.
 
 from __future__ import annotations
 
-from kgtui.model.health.group_health import health_of
+from kgtui.model.health.group_health import health_of, health_steps
 from kgtui.model.health.observation import Observation
 from kgtui.model.health.values import (
     OBSERVED,
@@ -40,4 +40,5 @@ __all__ = [
     "Undecided",
     "Watching",
     "health_of",
+    "health_steps",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kgtui.model.assignment import epochs_behind, subscribed_topics
@@ -14,12 +14,12 @@ from kgtui.model.health.values import OBSERVED, EmptySpell, GroupHealth, TimeLag
 from kgtui.model.verdict import PartitionVerdict, Status, roll_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     from kgtui.model.health.observation import Observation
     from kgtui.model.health.samples import Sample
     from kgtui.model.health.values import Loss, PartitionHealth, Undecided
-    from kgtui.model.offsets import TopicPartition
+    from kgtui.model.offsets import PartitionLag, TopicPartition
 
 TREND_SECONDS = 300.0
 """The newest stretch of reads that a trend is taken over."""
@@ -39,15 +39,38 @@ def health_of(
         offsets_retention: seconds for which the brokers keep offsets of an Empty group
             (`offsets.retention.minutes`); None when not known.
     """
+    steps = health_steps(observation, retention=retention, offsets_retention=offsets_retention)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            found: GroupHealth = done.value
+            return found
+
+
+def health_steps(
+    observation: Observation,
+    *,
+    retention: Mapping[str, float] | None = None,
+    offsets_retention: float | None = None,
+) -> Generator[None, None, GroupHealth]:
+    """`health_of`, a partition at a time: yields after each. The observation must not change until the end."""
     if observation.gone:
         return _gone(observation)
-    samples = {key: list(rows) for key, rows in observation.samples.items()}
-    judged = _judged(observation, samples)
-    verdict = roll_up({key: row for key, (row, _) in judged.items()})
+    judge = _judge(observation)
     topics = subscribed_topics(observation.description) if observation.description is not None else None
-    partitions = {
-        key: row if topics is None else replace(row, subscribed=row.topic in topics) for key, (_, row) in judged.items()
-    }
+    verdicts: dict[TopicPartition, PartitionVerdict] = {}
+    partitions: dict[TopicPartition, PartitionHealth] = {}
+    ages, losses = _Ages(), []
+    for key, row in observation.rows.items():
+        samples = list(observation.samples[key])
+        verdicts[key], health = judge(row, samples)
+        partitions[key] = health if topics is None else replace(health, subscribed=row.topic in topics)
+        ages.add(row, samples)
+        loss = _loss(observation, row, samples, retention or {})
+        losses += [] if loss is None else [loss]
+        yield
+    verdict = roll_up(verdicts)
     bad = [row for row in partitions.values() if row.status == verdict.worst and row.status > Status.OK]
     trend = _trend(observation)
     return GroupHealth(
@@ -59,10 +82,10 @@ def health_of(
         lag=observation.lag,
         trend=None if trend is None else trend.rate,
         trend_seconds=0.0 if trend is None else trend.seconds,
-        time_lag=_time_lag(observation, samples),
+        time_lag=ages.oldest,
         drain=_drain(observation, trend),
         lost=_lost(observation),
-        loss=_loss(observation, samples, retention or {}),
+        loss=min(losses, key=lambda loss: loss.seconds, default=None),
         rebalances=observation.rebalances.rate(observation.read_at or 0.0),
         holding_up=epochs_behind(observation.description) if observation.description is not None else {},
         empty=_empty(observation, offsets_retention),
@@ -88,14 +111,15 @@ def _gone(observation: Observation) -> GroupHealth:
     )
 
 
-def _judged(
-    observation: Observation, samples: Mapping[TopicPartition, list[Sample]]
-) -> dict[TopicPartition, tuple[PartitionVerdict, PartitionHealth]]:
+def _judge(
+    observation: Observation,
+) -> Callable[[PartitionLag, Sequence[Sample]], tuple[PartitionVerdict, PartitionHealth]]:
+    """The rule for a partition of a group of its type."""
     description, watching = observation.description, observation.watching
     if description is None or description.type != SHARE:
-        return {key: judge_observed(row, samples[key], watching) for key, row in observation.rows.items()}
+        return lambda row, samples: judge_observed(row, samples, watching)
     members = description.member_count
-    return {key: judge_share(row, samples[key], members, watching) for key, row in observation.rows.items()}
+    return lambda row, samples: judge_share(row, samples, members, watching)
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
@@ -126,23 +150,28 @@ def _drain(observation: Observation, trend: Slope | None) -> float | None:
     return drain(observation.lag.lag, trend)
 
 
-def _time_lag(observation: Observation, samples: Mapping[TopicPartition, list[Sample]]) -> TimeLag | None:
+@dataclass(slots=True)
+class _Ages:
     """The age of the oldest unread record of all partitions; at least that where a partition's is not known."""
-    found: list[TimeLag] = []
-    unknown = False
-    for key, row in observation.rows.items():
+
+    found: float | None = None
+    at_least: bool = False
+
+    def add(self, row: PartitionLag, samples: Sequence[Sample]) -> None:
         age = None
         if row.lag == 0:
             age = TimeLag(0.0)
         elif row.position is not None and row.lag is not None:
-            age = time_lag(row.position, samples[key])
+            age = time_lag(row.position, samples)
         if age is not None:
-            found.append(age)
+            self.found = max(self.found or 0.0, age.seconds)
+            self.at_least |= age.at_least
         elif row.reason != "no commit":
-            unknown = True
-    if not found:
-        return None
-    return TimeLag(max(age.seconds for age in found), unknown or any(age.at_least for age in found))
+            self.at_least = True
+
+    @property
+    def oldest(self) -> TimeLag | None:
+        return None if self.found is None else TimeLag(self.found, self.at_least)
 
 
 def _lost(observation: Observation) -> int | None:
@@ -151,18 +180,13 @@ def _lost(observation: Observation) -> int | None:
 
 
 def _loss(
-    observation: Observation, samples: Mapping[TopicPartition, list[Sample]], retention: Mapping[str, float]
+    observation: Observation, row: PartitionLag, samples: Sequence[Sample], retention: Mapping[str, float]
 ) -> Loss | None:
     if observation.steady_since is None:
         return None
     since = round(observation.steady_since * 1000)
-    found: list[Loss] = []
-    for key, row in observation.rows.items():
-        steady = [sample for sample in samples[key] if sample.at >= since]
-        loss = loss_to_come(row, steady, retention.get(row.topic))
-        if loss is not None:
-            found.append(loss)
-    return min(found, key=lambda loss: loss.seconds, default=None)
+    steady = samples if samples[0].at >= since else [sample for sample in samples if sample.at >= since]
+    return loss_to_come(row, steady, retention.get(row.topic))
 
 
 def _empty(observation: Observation, offsets_retention: float | None) -> EmptySpell | None:
