@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from kgtui.history.recorder import Recorder, RecorderOptions
+    from kgtui.history.options import RecorderOptions
+    from kgtui.history.recorder import Recorder
 
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NEVER = 0.001
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _options(args: argparse.Namespace) -> RecorderOptions:
-    from kgtui.history.recorder import RecorderOptions
+    from kgtui.history.options import RecorderOptions
 
     keep = None if args.keep == "all" else max(int(seconds_of("--keep", args.keep) // 86_400), 1)
     return RecorderOptions(

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kgtui.history.lake import Lake
-    from kgtui.history.recorder import Recorder, RecorderOptions
+    from kgtui.history.options import RecorderOptions
+    from kgtui.history.recorder import Recorder
     from kgtui.history.replay import ReplayAdmin
 
 __all__ = ["Lake", "Recorder", "RecorderOptions", "ReplayAdmin"]
 
-_HOMES = {"Lake": "lake", "Recorder": "recorder", "RecorderOptions": "recorder", "ReplayAdmin": "replay"}
+_HOMES = {"Lake": "lake", "Recorder": "recorder", "RecorderOptions": "options", "ReplayAdmin": "replay"}
 
 
 def __getattr__(name: str) -> object:

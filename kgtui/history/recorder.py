@@ -7,7 +7,7 @@ import logging
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -17,6 +17,7 @@ from kgtui.history.delta import library, write_errors
 from kgtui.history.folder import LakeFolder
 from kgtui.history.lock import RecorderLock
 from kgtui.history.moments import day_of
+from kgtui.history.options import RecorderOptions, RecorderStatus
 from kgtui.history.polling import Poller
 from kgtui.history.rows import cluster_text
 from kgtui.history.writer import LakeWriter
@@ -54,43 +55,6 @@ class Listed(Protocol):
     def snapshot(self) -> Snapshot:
         """The newest one."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class RecorderOptions:
-    """Settings; times in seconds.
-
-    Attributes:
-        interval: between polls.
-        flush: the longest that a poll waits before it is written; what a kill loses at most.
-        keyframe: between full pictures.
-        describe: within which every group is described again.
-        keep_days: how many whole days stay in the lake; None for all.
-    """
-
-    interval: float = 10.0
-    flush: float = 10.0
-    keyframe: float = 600.0
-    describe: float = 120.0
-    keep_days: int | None = 30
-
-
-@dataclass(frozen=True, slots=True)
-class RecorderStatus:
-    """How it goes.
-
-    Attributes:
-        polls, rows: written so far in this run.
-        last: seconds since the epoch of the newest poll in the lake; None before the first.
-        waiting: rows that are not in the lake yet.
-        trouble: why nothing can be written at the moment; `` when all is well.
-    """
-
-    polls: int = 0
-    rows: int = 0
-    last: float | None = None
-    waiting: int = 0
-    trouble: str = ""
 
 
 class Recorder:

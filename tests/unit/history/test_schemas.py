@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.errors import LakeError
-from kgtui.history.delta import arrow_schema
+from kgtui.history.arrow import arrow_schema
 from kgtui.history.folder import MARKER, LakeFolder
 from kgtui.history.lake import Lake
 from kgtui.history.schemas import POLLS, TABLES, VERSION

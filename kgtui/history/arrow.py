@@ -1,0 +1,89 @@
+"""Recorded tables in memory: their Arrow schemas, from the one definition, and what pyarrow takes some care to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.history.stored_text import stored
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from kgtui.history.rows import Row
+    from kgtui.history.schemas import Table
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    """The Arrow schema of a table."""
+    import pyarrow as pa
+
+    types = {
+        "long": pa.int64(),
+        "int": pa.int32(),
+        "string": pa.string(),
+        "boolean": pa.bool_(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+    }
+    return pa.schema([pa.field(column.name, types[column.type], column.nullable) for column in table.columns])
+
+
+def dictionary_schema(table: Table) -> pa.Schema:
+    """The Arrow schema of a table as it is read: text dictionary-encoded."""
+    import pyarrow as pa
+
+    codes = pa.dictionary(pa.int32(), pa.string())
+    fields = [field.with_type(codes) if field.type == pa.string() else field for field in arrow_schema(table)]
+    return pa.schema(fields)
+
+
+def arrow_table(table: Table, rows: Sequence[Row]) -> pa.Table:
+    """Rows of all columns as an Arrow table."""
+    import pyarrow as pa
+
+    schema = arrow_schema(table)
+    columns = []
+    for column, kind, values in zip(table.columns, schema.types, zip(*rows, strict=True), strict=True):
+        if column.type == "string":
+            values = tuple([text if text is None else stored(text) for text in values])
+        columns.append(pa.array(values, kind))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def in_order(rows: pa.Table, table: Table) -> pa.Table:
+    """The rows sorted by key and poll."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    order = (*(name for name in table.key if name != "poll"), "poll")
+    ranks = pa.table({name: _ranked(rows[name]) for name in order})
+    return rows.take(pc.sort_indices(ranks, [(name, "ascending") for name in order]))
+
+
+def one_chunk(rows: pa.Table) -> pa.Table:
+    """The rows in one piece, each text column with one dictionary."""
+    import pyarrow as pa
+
+    columns = []
+    for column in rows.columns:
+        if pa.types.is_dictionary(column.type) and column.num_chunks != 1:
+            try:
+                column = column.unify_dictionaries()
+            except pa.ArrowInvalid:  # a file whose column is null throughout has a dictionary of a null
+                column = column.cast(pa.string()).dictionary_encode()
+        columns.append(column)
+    fields = [field.with_type(column.type) for field, column in zip(rows.schema, columns, strict=True)]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields)).combine_chunks()
+
+
+def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Numbers in the order of the values; those of text, which comes dictionary-encoded, sort faster than the text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type):
+        return column
+    ranks = [pc.array_sort_indices(pc.array_sort_indices(part.dictionary)).take(part.indices) for part in column.chunks]
+    return pa.chunked_array(ranks, pa.uint64())
