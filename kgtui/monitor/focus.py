@@ -7,9 +7,10 @@ import contextlib
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from kgtui.admin.reading import read_groups
+from kgtui.admin.reading import has_offsets, read_groups
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
+from kgtui.monitor.health import Read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.reading import GroupsRead
     from kgtui.model.answer import Answer
-    from kgtui.model.group import GroupDescription
+    from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.series import SeriesStore
     from kgtui.monitor.clockwork import Clockwork
     from kgtui.monitor.options import MonitorOptions
@@ -41,6 +42,7 @@ class FocusTier:
         options: MonitorOptions,
         clockwork: Clockwork,
         changed: Callable[[], None],
+        observe: Callable[[Read], None],
     ) -> None:
         self._admin = admin
         self._store = store
@@ -48,6 +50,7 @@ class FocusTier:
         self._options = options
         self._clock = clockwork
         self._changed = changed
+        self._observe = observe
         self._selected: str | None = None
         self._visible: tuple[str, ...] = ()
         self._configs_of: str | None = None
@@ -148,9 +151,10 @@ class FocusTier:
         except KgtuiError as error:
             for group in listed:
                 self._store.put_fault(group, fault_of(error), ("details", "offsets"))
+                self._observe(Read(group, self._clock.now(), None, None, fault=True))
         else:
-            for group in listed:
-                self._take(group, read)
+            for group, listing in listed.items():
+                self._take(group, listing, read)
         self._changed()
 
     def _take_descriptions(self, answer: Answer[Mapping[str, GroupDescription]]) -> None:
@@ -161,7 +165,7 @@ class FocusTier:
                 self._store.put_fault(fault.group, fault, ("details",))
         self._changed()
 
-    def _take(self, group: str, read: GroupsRead) -> None:
+    def _take(self, group: str, listing: Listing, read: GroupsRead) -> None:
         store, now = self._store, self._clock.now()
         description, offsets = read.descriptions.get(group), read.offsets.get(group)
         if offsets is not None:
@@ -175,6 +179,8 @@ class FocusTier:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
                 self._series.add(group, now, summary.lag, summary.members)
+        untold = description is None or (offsets is None and has_offsets(listing))
+        self._observe(Read(group, now, description, offsets, fault=fault is not None or untold))
 
     async def _read_configs(self, group: str) -> None:
         try:

@@ -1,4 +1,4 @@
-"""The monitor: three tiers over one GroupAdmin, one newest snapshot."""
+"""The monitor: tiers over one GroupAdmin, verdicts on what is looked at, one newest snapshot."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kgtui.model.series import SeriesStore
 from kgtui.monitor.clockwork import Clockwork
 from kgtui.monitor.collector import Collector
 from kgtui.monitor.focus import FocusTier
+from kgtui.monitor.health import HealthTier
 from kgtui.monitor.listing import ListingTier
 from kgtui.monitor.options import MonitorOptions
 from kgtui.monitor.store import Store
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.snapshot import Snapshot
 
-_SWEEP_PATIENCE = 10.0
-"""What the sweep finds is rarely in view, and every snapshot costs a pass over the screen."""
+_PATIENCE = 10.0
+"""What the sweep finds is rarely in view, verdicts change slowly, and every snapshot costs a pass over the screen."""
 
 
 class Monitor:
@@ -55,9 +56,12 @@ class Monitor:
         self._published = 0.0
         self._looked = now()
         self._listing = ListingTier(admin, self._store, options, self._clock, self._collector, self._publish_soon)
-        self._focus = FocusTier(admin, self._store, self.series, options, self._clock, self._publish_soon)
-        swept = partial(self._publish_soon, _SWEEP_PATIENCE)
-        self._sweep = SweepTier(admin, self._store, options, self._clock, swept)
+        unhurried = partial(self._publish_soon, _PATIENCE)
+        self._health = HealthTier(self._store, options, self._clock, unhurried)
+        self._focus = FocusTier(
+            admin, self._store, self.series, options, self._clock, self._publish_soon, self._health.take
+        )
+        self._sweep = SweepTier(admin, self._store, options, self._clock, unhurried)
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]:
         """Call `listener` on the loop with every new snapshot; returns how to stop that."""
@@ -68,7 +72,7 @@ class Monitor:
         """Until cancelled; failures are in the snapshot's faults and never raised."""
         try:
             async with asyncio.TaskGroup() as tiers:
-                for tier in (self._listing, self._focus, self._sweep):
+                for tier in (self._listing, self._focus, self._sweep, self._health):
                     tiers.create_task(tier.run())
         finally:
             if self._publishing is not None:
@@ -81,6 +85,7 @@ class Monitor:
         """Say which group is selected and which rows are in view: they are read in full at every interval."""
         self._looked = self._clock.now()
         self._focus.look_at(selected, visible)
+        self._health.look_at(selected)
 
     def want_configs(self, group: str | None) -> None:
         """Say that this group's configs are on the screen."""

@@ -24,7 +24,7 @@ class MonitorOptions:
         publish: shortest time between two snapshots; ten times as long where only the sweep has news.
         rest: how long the view must hold still before what came into it is read.
         cluster_every: between two looks at the cluster's metadata.
-        keep: groups whose details are kept after they were looked at.
+        keep: groups whose details are kept, and that are observed, after they were looked at.
     """
 
     interval: float = 2.0

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kgtui.admin.base import ListingDelta
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
+    from kgtui.model.health import GroupHealth
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.snapshot import Summary
 
@@ -49,12 +50,15 @@ class Store:
         self.details: OrderedDict[str, Reading[GroupDescription]] = OrderedDict()
         self.offsets: OrderedDict[str, Reading[GroupOffsets]] = OrderedDict()
         self.configs: OrderedDict[str, Reading[tuple[GroupConfig, ...]]] = OrderedDict()
+        self.health: dict[str, GroupHealth] = {}
         self.state_since: dict[str, float] = {}
         self.brokers: dict[int, BrokerStatus] = {}
         self.group_faults: dict[str, Fault] = {}
         self.faults: tuple[Fault, ...] = ()
         self._topics = Topics()
-        self._stale: set[str] = {"groups", "by_listing", "details", "offsets", "configs", "brokers", "group_faults"}
+        self._stale: set[str] = {
+            "groups", "by_listing", "details", "offsets", "configs", "health", "brokers", "group_faults"
+        }  # fmt: skip
         self._frozen: dict[str, Mapping[Any, Any]] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
 
@@ -122,7 +126,7 @@ class Store:
     def _forget(self, group: str, old: Listing, left: dict[Listing, list[str]]) -> None:
         del self.groups[group]
         left[old].append(group)
-        for part in ("summaries", "details", "offsets", "configs", "state_since", "group_faults"):
+        for part in ("summaries", "details", "offsets", "configs", "health", "state_since", "group_faults"):
             if getattr(self, part).pop(group, None) is not None:
                 self._stale.add(part)
 
@@ -211,6 +215,17 @@ class Store:
     def put_configs(self, group: str, value: tuple[GroupConfig, ...]) -> None:
         """Keep configs."""
         self._keep_reading(self.configs, "configs", group, value)
+
+    def put_health(self, group: str, health: GroupHealth) -> None:
+        """Keep how a group does, if it still exists."""
+        if group in self.groups:
+            self.health[group] = health
+            self._stale.add("health")
+
+    def drop_health(self, group: str) -> None:
+        """A group is not observed any more."""
+        if self.health.pop(group, None) is not None:
+            self._stale.add("health")
 
     def _keep_reading(self, part: OrderedDict[str, Reading[T]], name: str, group: str, value: T) -> None:
         if group not in self.groups:  # deleted while it was read

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model.group import EMPTY
 from kgtui.model.health.rebalances import RebalanceLog
-from kgtui.model.health.samples import Samples
+from kgtui.model.health.samples import LENGTH, Samples
 from kgtui.model.health.values import DEFAULT_WATCHING
 from kgtui.model.offsets import lags, total
 from kgtui.model.series import Series
@@ -26,6 +26,7 @@ class Observation:
         watching: how the reads are to be judged.
 
     Attributes:
+        length: samples kept of each partition from the next read on.
         samples: partition → its reads; only partitions of the newest read of offsets are kept.
         rows: the newest read of each partition.
         series: summed lag and members over time; the lag is NaN where it was not read.
@@ -46,6 +47,7 @@ class Observation:
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
         self.watching = watching
+        self.length = LENGTH
         self.samples: dict[TopicPartition, Samples] = {}
         self.rows: dict[TopicPartition, PartitionLag] = {}
         self.series = Series()
@@ -121,7 +123,7 @@ class Observation:
         self.rows = {(row.topic, row.partition): row for row in rows}
         self.samples = {key: self.samples.get(key) or Samples() for key in self.rows}
         for key, row in self.rows.items():
-            self.samples[key].add(round(at * 1000), row)
+            self.samples[key].add(round(at * 1000), row, self.length)
         self.lag = summed = total(rows)
         self.series.add(at, summed.lag, members)
         composition = (summed.partitions, sum(1 for row in rows if row.lag is not None))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 LENGTH = 120
-"""Samples kept of a partition: 10 minutes at 5 s in full; what is older thins out, the oldest stays."""
+"""Samples kept of a partition by default: 10 minutes at 5 s in full; what is older thins out, the oldest stays."""
 
 _FIELDS = 5
 _UNKNOWN = -1  # offsets and lags are never negative
@@ -34,7 +34,7 @@ class Sample(NamedTuple):
 
 
 class Samples:
-    """The samples of one partition, oldest first; at most `LENGTH`, which is 5 kB."""
+    """The samples of one partition, oldest first; 40 bytes each."""
 
     __slots__ = ("_rows",)
 
@@ -56,9 +56,9 @@ class Samples:
                 None if lag < 0 else lag,
             )
 
-    def add(self, at: int, row: PartitionLag) -> None:
-        """Append what was read at `at`, in milliseconds, later than all before."""
-        if len(self) >= LENGTH:
+    def add(self, at: int, row: PartitionLag, length: int = LENGTH) -> None:
+        """Append what was read at `at`, in milliseconds, later than all before; keep at most `length`, at least 4."""
+        while len(self) >= length:
             self._thin()
         values = (row.position, row.log_end, row.log_start, row.lag)
         self._rows.append(at)
