@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import locale
+import logging
 import signal
 from typing import TYPE_CHECKING, ClassVar
 
@@ -25,12 +26,15 @@ from kgtui.tui.unfinished import look_into_unfinished
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rich.console import RenderableType
     from textual.binding import BindingType
     from textual.command import Provider
 
     from kgtui.actions.results import Results
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Session, Watch
+
+_log = logging.getLogger(__name__)
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Each ends the app as `q` does, so that the terminal is left clean; a dropped SSH line sends the last."""
@@ -58,6 +62,7 @@ class KgtuiApp(App[int]):
         self.look = session.look or text.Look()
         self.look.ascii = self.look.ascii or not _writes_unicode()
         self._asked_to_leave = False
+        self._ending = False
         self._unsubscribe: Callable[[], None] | None = None
         self._key_order = KeyOrder(self, super().on_event)
         self._load_themes()
@@ -126,11 +131,20 @@ class KgtuiApp(App[int]):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._ended_by, number)
 
+    def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """End the app."""
+        self._ending = True
+        super().exit(result, return_code, message)
+
     def _ended_by(self, number: int) -> None:
         self.exit(return_code=128 + number)
 
     def _handle_exception(self, error: Exception) -> None:
         """A defect: write a report, and leave without Textual's traceback, which prints local variables."""
+        if self._ending:
+            # What was under way finds half of the screen gone; whoever left is not told of that as of a defect.
+            _log.info("while ending: %s", type(error).__name__)
+            return
         if not isinstance(error, crash.CrashedError):
             cause = error.error if isinstance(error, WorkerFailed) else error
             error = crash.crashed(cause, self.session.state_folder)

@@ -1,0 +1,26 @@
+"""Leaving while something is under way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.monitor import Monitor, MonitorOptions
+from kgtui.tui.app import KgtuiApp
+from kgtui.tui.session import Session, Target
+from tests.scripted import ScriptedAdmin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+async def test_what_fails_because_the_app_ends_is_no_defect(tmp_path: Path) -> None:
+    """Half of the screen is gone then: the exit code stays that of the ending, and no report is written."""
+    admin = ScriptedAdmin()
+    monitor = Monitor(admin, MonitorOptions(interval=0.1))
+    app = KgtuiApp(Session(Target("test", "b:9092"), monitor, admin, state_folder=tmp_path))
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        app.exit(return_code=143)
+        app._handle_exception(RuntimeError("nothing to mount on"))
+    assert app.return_code == 143
+    assert not list(tmp_path.glob("crash*"))
