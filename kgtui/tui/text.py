@@ -41,6 +41,8 @@ class Marks:
     dot: str = "·"
     arrow: str = "→"
     fault: str = "!"
+    warn: str = "▴"
+    error: str = "✘"
     stable: str = "✓"
     rebalancing: str = "↻"
     empty: str = "◦"
@@ -54,7 +56,7 @@ class Marks:
 UNICODE = Marks()
 ASCII = Marks(
     none="-", at_least=">=", ellipsis="~", opened="v", closed=">", marked="*", dot="-", arrow="->",
-    stable="=", rebalancing="~", empty=".", dead="x", not_ready="_", bar="#", rule="-",
+    warn="^", error="X", stable="=", rebalancing="~", empty=".", dead="x", not_ready="_", bar="#", rule="-",
 )  # fmt: skip
 
 _STATE_MARKS = {

@@ -25,6 +25,7 @@ from kgtui.tui.panes.cells import (
     unknown,
 )
 from kgtui.tui.panes.notices import one_line
+from kgtui.tui.panes.overview_health import health_fields
 from kgtui.tui.panes.standing_fields import lag_fields, loss_fields, missing
 
 if TYPE_CHECKING:
@@ -57,13 +58,14 @@ def sections(
         group: its id.
         standing: its offsets summed up; None if they were not read.
         command_config: path of the client properties, for the equivalent command.
-        series: adds the trend of the lag.
+        series: tells the trend of the lag until the watch does.
         awaited: what to say in the place of a description that has not come yet.
     """
     samples = series.get(group) if series is not None else None
     parts = [
         Section("", tuple(_identity(snapshot, group, awaited))),
-        Section("Lag", tuple(lag_fields(snapshot, group, standing, samples))),
+        Section("Health", tuple(health_fields(snapshot, group, standing, samples))),
+        Section("Lag", tuple(lag_fields(snapshot, group, standing))),
         Section("You may", (_operations(snapshot, group),)),
         Section("If deleted", tuple(loss_fields(snapshot, group, standing))),
         Section("With Kafka's tools", tuple(_command(snapshot, group, command_config))),

@@ -1,8 +1,7 @@
-"""What the Overview says of a group's offsets: lag, trend, and what a delete would lose."""
+"""What the Overview says of a group's offsets: lag, and what a delete would lose."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,13 +10,12 @@ from kgtui.model.explanation import faults_of
 from kgtui.model.group import REBALANCING
 from kgtui.model.offsets import lags, total
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ERROR, MUTED, OK, WARN, Cell, Field, field, none, number, some, unknown
+from kgtui.tui.panes.cells import ERROR, MUTED, WARN, Cell, Field, field, none, number, some, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionLag
-    from kgtui.model.series import Series
     from kgtui.model.snapshot import Snapshot
 
 
@@ -66,8 +64,8 @@ def standing_of(offsets: GroupOffsets) -> Standing:
     )
 
 
-def lag_fields(snapshot: Snapshot, group: str, standing: Standing | None, series: Series | None) -> Iterator[Field]:
-    """Lag with its trend, partitions, the worst one, and records lost."""
+def lag_fields(snapshot: Snapshot, group: str, standing: Standing | None) -> Iterator[Field]:
+    """Lag, partitions and the worst one."""
     summed = standing.total if standing is not None else facts.lag_total(snapshot, group)
     if summed is None:
         yield field("total", *missing(snapshot, group))
@@ -78,7 +76,6 @@ def lag_fields(snapshot: Snapshot, group: str, standing: Standing | None, series
     if summed.unknown:
         cells.append(Cell(f"  {some(summed.unknown, 'partition')} unknown", WARN))
     yield field("total", *cells)
-    yield from _trend(series)
     if standing is None:
         yield field("partitions", number(summed.partitions))
         return
@@ -86,30 +83,6 @@ def lag_fields(snapshot: Snapshot, group: str, standing: Standing | None, series
     worst = standing.worst
     if worst is not None:
         yield field("worst", Cell(f"{worst.topic}-{worst.partition}"), Cell(f"  {text.exact(worst.lag)}", MUTED))
-    if standing.lost:
-        where = Cell(f"  expired unread in {some(standing.lost_in, 'partition')}", MUTED)
-        yield field("lost", Cell(f"{text.exact(standing.lost)} records", ERROR), where)
-
-
-TREND_WINDOW = 60.0
-"""Seconds over which the trend of the lag is taken."""
-
-
-def _trend(series: Series | None) -> Iterator[Field]:
-    """How the lag changes, and when it would be gone at that rate."""
-    rate = series.lag_trend(TREND_WINDOW) if series is not None else None
-    if series is None or rate is None:
-        return
-    span = min(TREND_WINDOW, series.times[-1] - series.times[0])
-    over = Cell(f"  over the last {text.age(span)}", MUTED)
-    if abs(rate) < 0.05:
-        yield field("trend", Cell("steady"), over)
-        return
-    cells = [Cell(f"{'grows' if rate > 0 else 'falls'} by {abs(rate):,.1f} a second", WARN if rate > 0 else OK), over]
-    known = [lag for lag in series.lag if not math.isnan(lag)]
-    if rate < 0 and known[-1] > 0:
-        cells.append(Cell(f"  gone in about {text.age(known[-1] / -rate)}", MUTED))
-    yield field("trend", *cells)
 
 
 def missing(snapshot: Snapshot, group: str) -> tuple[Cell, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from kgtui.model.verdict import Status
 from kgtui.tui import text
 from kgtui.tui.tree.forest import bare_state
 from kgtui.tui.tree.totals import NodeTotal
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 COUNT_WIDTH = 8
 LAG_WIDTH = 9
 AGE_WIDTH = 6
+VERDICT_WIDTH = 5
 _NARROWEST_NAME = 22
 
 
@@ -31,6 +33,7 @@ class Columns:
     count: int
     lag: int
     age: int
+    verdict: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class GroupRow:
         total: summed lag; None when not read yet.
         age: seconds since it was read, where that is longer than a live view should be; None otherwise.
         fault: something of it could not be learned.
+        verdict: how it does, where that is worth a look: `WARN` or `ERR`; None when all is well or nobody knows.
+        verdict_stale: that was some time ago.
     """
 
     group: str
@@ -58,15 +63,22 @@ class GroupRow:
     age: float | None = None
     fault: bool = False
     marked: bool = False
+    verdict: Status | None = None
+    verdict_stale: bool = False
 
 
 def columns(width: int) -> Columns:
-    """The name gets what is left; age gives way first, then the count, and the lag last. A blank stands at each end."""
+    """The name gets what is left; age gives way first, then verdict, count, and the lag last. A blank is at each end.
+
+    Where a verdict has no column, its mark before the name tells it.
+    """
     room = width - 2
     lag = LAG_WIDTH if room - LAG_WIDTH >= _NARROWEST_NAME - 6 else 0
     count = COUNT_WIDTH if lag and room - lag - COUNT_WIDTH >= _NARROWEST_NAME else 0
-    age = AGE_WIDTH if count and room - lag - count - AGE_WIDTH >= _NARROWEST_NAME + 6 else 0
-    return Columns(max(room - lag - count - age, 1), count, lag, age)
+    verdict = VERDICT_WIDTH if count and room - lag - count - VERDICT_WIDTH >= _NARROWEST_NAME else 0
+    name = room - lag - count - verdict
+    age = AGE_WIDTH if verdict and name - AGE_WIDTH >= _NARROWEST_NAME + 6 else 0
+    return Columns(max(name - age, 1), count, lag, age, verdict)
 
 
 def heading(width: int, grouping: str, sort: str, descending: bool) -> Line:
@@ -110,8 +122,6 @@ def group_line(row: GroupRow, depth: int, width: int, *, cursor: bool) -> Line:
     wide = columns(width)
     marks = text.marks()
     indent = "  " * depth
-    unmarked = (marks.fault, "kg-error") if row.fault else (" ", "leaf")
-    flag = (marks.marked, "mark") if row.marked else unmarked
     name_width = max(wide.name - len(indent) - 2, 1)
     name = text.plain(row.group, name_width, cut="middle")
     total = row.total
@@ -120,13 +130,13 @@ def group_line(row: GroupRow, depth: int, width: int, *, cursor: bool) -> Line:
     stale = row.age is not None
     return _joined(
         [
-            flag,
+            _flag(row),
             (indent, "leaf"),
             (f"{text.state_mark(row.state)} ", text.state_role(row.state)),
             (text.pad(name, name_width), "stale" if stale else "leaf"),
             *_right(
                 wide, members, _role(stale, row.members), lag, _role(stale, total.lag if total else None),
-                coarse_age(row.age) if stale else "",
+                coarse_age(row.age) if stale else "", row.verdict.name if row.verdict else "", _verdict_role(row),
             ),
         ],
         cursor=cursor,
@@ -140,16 +150,45 @@ def coarse_age(seconds: float | None) -> str:
     return text.age(seconds)
 
 
+def _flag(row: GroupRow) -> tuple[str, str]:
+    """The mark before a row: only one has room, and the hand's goes first."""
+    marks = text.marks()
+    if row.marked:
+        return marks.marked, "mark"
+    if row.fault:
+        return marks.fault, "kg-error"
+    if row.verdict is None:
+        return " ", "leaf"
+    return marks.error if row.verdict is Status.ERR else marks.warn, _verdict_role(row)
+
+
+def _verdict_role(row: GroupRow) -> str:
+    if row.verdict_stale:
+        return "stale"
+    return "kg-error" if row.verdict is Status.ERR else "kg-warn"
+
+
 def _role(stale: bool, value: int | None) -> str:
     if stale:
         return "stale"
     return "lag" if value else "muted"
 
 
-def _right(wide: Columns, count: str, count_role: str, lag: str, lag_role: str, age: str) -> list[tuple[str, str]]:
+def _right(
+    wide: Columns,
+    count: str,
+    count_role: str,
+    lag: str,
+    lag_role: str,
+    age: str,
+    verdict: str = "",
+    verdict_role: str = "leaf",
+) -> list[tuple[str, str]]:
     pieces = []
     if wide.count:
         pieces.append((text.pad(count, wide.count, right=True), count_role))
+    if wide.verdict:
+        pieces.append((text.pad(verdict, wide.verdict, right=True), verdict_role))
     if wide.lag:
         pieces.append((text.pad(lag, wide.lag, right=True), lag_role))
     if wide.age:

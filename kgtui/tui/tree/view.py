@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.offsets import LagTotal, lags, total
+from kgtui.model.verdict import Status
 from kgtui.tui.tree.draw import GroupRow
 from kgtui.tui.tree.forest import Forest, path_of
 from kgtui.tui.tree.layout import Layout, Place
@@ -28,6 +29,8 @@ SORTED_AT_ONCE = 3_000
 """Groups of one node that are sorted without a pause when it is opened."""
 LIVE_SECONDS = 15.0
 """Data of a row in view that is older than this shows its age."""
+VERDICT_SECONDS = 60.0
+"""A verdict from reads older than this is shown as stale."""
 
 
 class TreeView:
@@ -212,6 +215,7 @@ class TreeView:
         snapshot = self.snapshot
         at = facts.read_at(snapshot, group)
         age = None if at is None else snapshot.taken_at - at
+        verdict, told_at = _verdict(snapshot, group)
         return GroupRow(
             group,
             snapshot.state_of(group),
@@ -220,6 +224,8 @@ class TreeView:
             age if age is not None and age > LIVE_SECONDS else None,
             facts.has_fault(snapshot, group),
             group in self.marked,
+            verdict,
+            verdict is not None and snapshot.taken_at - told_at > VERDICT_SECONDS,
         )
 
     def _lag(self, group: str) -> LagTotal | None:
@@ -248,6 +254,14 @@ class TreeView:
             self.marked.difference_update(groups)
         else:
             self.marked.update(groups)
+
+
+def _verdict(snapshot: Snapshot, group: str) -> tuple[Status | None, float]:
+    """A verdict that is worth a look, and when its newest read was made."""
+    health = snapshot.health.get(group)
+    if health is None or health.read_at is None or health.status not in (Status.WARN, Status.ERR):
+        return None, 0.0
+    return health.status, health.read_at
 
 
 def _parts(node: Node) -> list[Sequence[str]]:

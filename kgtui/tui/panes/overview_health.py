@@ -1,0 +1,161 @@
+"""What the Overview says of a group's health: the verdict, what it rests on, and what is to be expected."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from kgtui.model import facts
+from kgtui.model.health.words import duration, missing, reason
+from kgtui.model.verdict import Status
+from kgtui.tui import text
+from kgtui.tui.panes.cells import ERROR, MUTED, OK, WARN, Cell, Field, field, some, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kgtui.model.health import GroupHealth
+    from kgtui.model.series import Series
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.panes.standing_fields import Standing
+
+TREND_WINDOW = 60.0
+"""Seconds over which the trend of the lag is taken until the watch tells it."""
+STEADY = 0.05
+"""Records a second that are no trend."""
+_STALE = 60.0  # seconds without a read after which a verdict says of when it is
+_NEAR = 7 * 86_400.0  # seconds before a loss from which it is worth a line
+_NAMED = 3  # members that are named
+
+
+def health_fields(snapshot: Snapshot, group: str, standing: Standing | None, series: Series | None) -> Iterator[Field]:
+    """Each fact only where it is known; what the watch cannot decide yet comes last.
+
+    Args:
+        snapshot: what is known.
+        group: its id.
+        standing: its offsets summed up; None if they were not read.
+        series: its lag over time; None if it was not looked at.
+    """
+    health = snapshot.health.get(group)
+    yield _verdict(snapshot, group, health)
+    yield from _trend(health, series)
+    if health is not None:
+        yield from _time_lag(health)
+    yield from _lost(health, standing)
+    if health is not None:
+        yield from _loss(health)
+        yield from _rebalances(health)
+        yield from _held_up(health)
+        yield from _empty(snapshot, group, health)
+        if health.undecided:
+            yield field("not sure yet", Cell("; ".join(missing(one) for one in health.undecided), MUTED))
+
+
+def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Field:
+    if health is None:
+        return field("verdict", unknown(), Cell("  not watched for long enough yet", MUTED))
+    marks = text.marks()
+    mark, role = {Status.ERR: (marks.error, ERROR), Status.WARN: (marks.warn, WARN)}.get(
+        health.status, (marks.stable, OK)
+    )
+    cells = [Cell(f"{mark} {health.status.name}", role)]
+    if health.kind > Status.ERR:
+        cells.append(Cell(f" {health.kind.name}", role))
+    why = reason(health, facts.type_of(snapshot, group))
+    if why:
+        cells.append(Cell(f"  {why}"))
+    cells.append(Cell(f"  observed for {duration(health.seconds)}", MUTED))
+    age = snapshot.taken_at - (health.read_at or 0.0)
+    if age > _STALE:
+        cells.append(Cell(f"  as of {duration(age)} ago", WARN))
+    return field("verdict", *cells)
+
+
+def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]:
+    """How the lag changes, and when it will be gone at that rate."""
+    rate, span, gone = None, 0.0, None
+    if health is not None and health.trend is not None:
+        rate, span, gone = health.trend, health.trend_seconds, health.drain
+    elif series is not None:
+        rate = series.lag_trend(TREND_WINDOW)
+        if rate is not None:
+            span = min(TREND_WINDOW, series.times[-1] - series.times[0])
+            known = [lag for lag in series.lag if not math.isnan(lag)]
+            gone = known[-1] / -rate if rate < 0 < known[-1] else None
+    if rate is None:
+        return
+    over = Cell(f"  over the last {duration(span)}", MUTED)
+    if abs(rate) < STEADY:
+        yield field("trend", Cell("steady"), over)
+        return
+    cells = [Cell(f"{'grows' if rate > 0 else 'falls'} by {abs(rate):,.1f} a second", WARN if rate > 0 else OK), over]
+    if gone:
+        cells.append(Cell(f"  gone in about {duration(gone)}", MUTED))
+    yield field("trend", *cells)
+
+
+def _time_lag(health: GroupHealth) -> Iterator[Field]:
+    age = health.time_lag
+    if age is None:
+        return
+    if not age.seconds and not age.at_least:
+        yield field("time lag", Cell("0 s"), Cell("  nothing is unread", MUTED))
+        return
+    least = text.marks().at_least if age.at_least else ""
+    yield field("time lag", Cell(f"{least}{duration(age.seconds)}"), Cell("  age of the oldest unread record", MUTED))
+
+
+def _lost(health: GroupHealth | None, standing: Standing | None) -> Iterator[Field]:
+    if standing is not None:
+        if standing.lost:
+            where = Cell(f"  expired unread in {some(standing.lost_in, 'partition')}", MUTED)
+            yield field("lost", Cell(f"{text.exact(standing.lost)} records", ERROR), where)
+    elif health is not None and health.lost:
+        yield field("lost", Cell(f"{text.exact(health.lost)} records", ERROR), Cell("  expired unread", MUTED))
+
+
+def _loss(health: GroupHealth) -> Iterator[Field]:
+    loss = health.loss
+    if loss is None or loss.seconds > _NEAR:
+        return
+    soon = "at most" if loss.at_most else "about"
+    cells = [Cell(f"in {soon} {duration(loss.seconds)}", ERROR), Cell(f"  unread in {loss.topic}-{loss.partition}")]
+    if loss.lead is not None:
+        cells.append(Cell(f"  {some(loss.lead, 'record')} ahead of the log start", MUTED))
+    yield field("data loss", *cells)
+
+
+def _rebalances(health: GroupHealth) -> Iterator[Field]:
+    found = health.rebalances
+    if found is None or not found.rebalances:
+        return
+    cells = [Cell(f"{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")]
+    if found.flapping and found.per_hour is not None:
+        cells.append(Cell(f"  flapping: {found.per_hour:,.0f} an hour", WARN))
+    yield field("rebalances", *cells)
+
+
+def _held_up(health: GroupHealth) -> Iterator[Field]:
+    if not health.holding_up:
+        return
+    cells: list[Cell] = []
+    for member, behind in list(health.holding_up.items())[:_NAMED]:
+        said = "has left" if behind is None else f"{some(behind, 'epoch')} behind"
+        cells += [Cell(member, WARN), Cell(f" {said}  ", MUTED)]
+    more = len(health.holding_up) - _NAMED
+    if more > 0:
+        cells.append(Cell(f"and {text.exact(more)} more", MUTED))
+    yield field("held up by", *cells)
+
+
+def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
+    """Where the state does not tell it already; and when the broker may drop the offsets."""
+    spell = health.empty
+    if spell is None or (group in snapshot.state_since and spell.expires_in is None):
+        return
+    least = text.marks().at_least if spell.at_least else ""
+    cells = [Cell(f"{least}{duration(spell.seconds)}")]
+    if spell.expires_in is not None:
+        cells.append(Cell(f"  offsets may expire in {duration(spell.expires_in)}", MUTED))
+    yield field("Empty for", *cells)
