@@ -49,10 +49,12 @@ class Collector:
                 gc.enable()
 
     def freeze_once(self, groups: int) -> None:
-        """After the first load of many groups: they will stay, so the collector need not look at them again."""
+        """After the first load of many groups: they will stay, so the collector need not look at them again.
+
+        What is garbage by then is frozen with them, for nobody is to wait for a full pass now; `tidy` makes up for it.
+        """
         if not self._frozen and groups >= _MANY:
             self._frozen = True
-            gc.collect()
             gc.freeze()
             self._thresholds = gc.get_threshold()
             gc.set_threshold(*_THRESHOLDS)
@@ -66,8 +68,11 @@ class Collector:
             looked: when somebody last looked at something else, by the same clock.
         """
         if self._frozen and now - looked > _AWAY and now - self._tidied > _RARELY:
-            self._tidied = now
+            if not self._tidied:
+                gc.unfreeze()
             gc.collect()
+            gc.freeze()
+            self._tidied = now
 
     def release(self) -> None:
         """Leave the collector as it was found."""

@@ -29,8 +29,8 @@ _OF_GROUP, _OF_ALL = 60_000, 600_000  # reads kept of the partitions of one grou
 _MANY = 500  # partitions from which even taking in a read is work for a thread
 _FIRST = 2  # reads before the first verdict: one look decides none
 _AT_ONCE = 0.003  # seconds of judging before other work may run
-_SHARE, _OF_SELECTED = 0.0025, 0.05  # parts of the time for judging: all together, and the selected group
-_SAVED = 0.075  # seconds of judging that may be saved up, or owed
+_SHARE, _OF_SELECTED = 0.0015, 0.05  # parts of the time for judging: all together, and the selected group
+_SAVED = 0.05  # seconds of judging that may be saved up, or owed
 _PATIENCE = 30.0  # seconds without a read that are a gap, where polls come often
 _MISSED = 3.0  # intervals without a read that are a gap, where polls come rarely
 

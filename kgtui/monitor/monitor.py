@@ -54,6 +54,7 @@ class Monitor:
         self._listeners: list[Callable[[Snapshot], None]] = []
         self._publishing: asyncio.TimerHandle | None = None
         self._published = 0.0
+        self._whole = False
         self._looked = now()
         self._listing = ListingTier(admin, self._store, options, self._clock, self._collector, self._publish_soon)
         unhurried = partial(self._publish_soon, _PATIENCE)
@@ -70,6 +71,7 @@ class Monitor:
 
     async def run(self) -> None:
         """Until cancelled; failures are in the snapshot's faults and never raised."""
+        self._published = asyncio.get_running_loop().time()  # the brokers' names alone may wait for their lists
         try:
             async with asyncio.TaskGroup() as tiers:
                 for tier in (self._listing, self._focus, self._sweep, self._health):
@@ -119,11 +121,17 @@ class Monitor:
 
     # -- publishing --------------------------------------------------------------------------------------------
 
+    def _lists_changed(self) -> None:
+        """Nobody waits longer for the first list of the whole cluster than it takes."""
+        first = self._listing.complete and not self._whole
+        self._whole = self._whole or first
+        self._publish_soon(0.0 if first else 1.0)
+
     def _publish_soon(self, patience: float = 1.0) -> None:
         """Publish once for all that changes within a moment.
 
         Args:
-            patience: how much longer than usual this news may wait for other news.
+            patience: how much longer than usual this news may wait for other news; 0 for not at all.
         """
         if not self._store.dirty:
             return

@@ -121,9 +121,11 @@ class Observation:
             return
         rows = lags(offsets)
         self.rows = {(row.topic, row.partition): row for row in rows}
-        self.samples = {key: self.samples.get(key) or Samples() for key in self.rows}
+        millis, length, before = round(at * 1000), self.length, self.samples
+        self.samples = {}
         for key, row in self.rows.items():
-            self.samples[key].add(round(at * 1000), row, self.length)
+            kept = self.samples[key] = before.get(key) or Samples()
+            kept.add(millis, row, length)
         self.lag = summed = total(rows)
         self.series.add(at, summed.lag, members)
         composition = (summed.partitions, sum(1 for row in rows if row.lag is not None))

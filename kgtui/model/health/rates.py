@@ -106,6 +106,8 @@ def deletion(samples: Sequence[Sample]) -> float | None:
     Retention deletes whole segments: the start stands still for long and then leaps. So the pace is taken from the
     first leap seen to the last.
     """
+    if not samples or samples[0].log_start == samples[-1].log_start is not None:
+        return None  # it never goes back
     known = [(sample.at, sample.log_start) for sample in samples if sample.log_start is not None]
     leaps = [(at, start) for (_, before), (at, start) in pairwise(known) if start > before]
     return growth(leaps)
@@ -127,6 +129,9 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
     """
     if row.position is None or not row.lag or row.lost:
         return None
+    deleted = deletion(samples) if retention is None else None
+    if retention is None and deleted is None:
+        return None
     moved = growth([(sample.at, sample.position) for sample in samples])
     age = time_lag(row.position, samples)
     if moved is None or age is None:
@@ -137,7 +142,6 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
     if retention is not None:
         found: float | None = max(retention - age.seconds, 0.0) / behind
     else:
-        deleted = deletion(samples)
         closing = None if deleted is None else deleted - moved
         found = row.lead / closing if row.lead is not None and closing is not None and closing > 0 else None
     basis, at_most = ("log start", False) if retention is None else ("retention", age.at_least)

@@ -46,7 +46,11 @@ class Samples:
 
     def __iter__(self) -> Iterator[Sample]:
         # Written out, because it is done for thousands of partitions again and again.
-        numbers = iter(self._rows.tolist())
+        values = self._rows.tolist()
+        numbers = iter(values)
+        if values and min(values) >= 0:  # all is known
+            yield from map(Sample._make, zip(numbers, numbers, numbers, numbers, numbers, strict=True))
+            return
         for at, position, log_end, log_start, lag in zip(numbers, numbers, numbers, numbers, numbers, strict=True):
             yield Sample(
                 at,
@@ -58,11 +62,17 @@ class Samples:
 
     def add(self, at: int, row: PartitionLag, length: int = LENGTH) -> None:
         """Append what was read at `at`, in milliseconds, later than all before; keep at most `length`, at least 4."""
-        while len(self) >= length:
+        while len(self._rows) >= length * _FIELDS:
             self._thin()
-        values = (row.position, row.log_end, row.log_start, row.lag)
-        self._rows.append(at)
-        self._rows.extend(_UNKNOWN if value is None else value for value in values)
+        # Written out, because it is done for every partition in view at every poll.
+        position, end, start, lag = row.position, row.log_end, row.log_start, row.lag
+        self._rows.extend((
+            at,
+            _UNKNOWN if position is None else position,
+            _UNKNOWN if end is None else end,
+            _UNKNOWN if start is None else start,
+            _UNKNOWN if lag is None else lag,
+        ))  # fmt: skip
 
     def _thin(self) -> None:
         """Drop every other sample of the older half, but never the oldest."""
