@@ -72,12 +72,44 @@ class ReplayOpener(Opener):
         path = Path(admin.lake.path)
         return replace(
             self._empty(),
-            target=Target(f"REPLAY {path.name or path}", str(path)),
+            target=Target(path.name or str(path), str(path)),
             monitor=Monitor(admin, MonitorOptions(interval=_INTERVAL, cluster_every=_INTERVAL), now=admin.now),
             admin=admin,
+            timeline=LakeTimeline(admin),
             read_only=True,
             connect=None,
             demo=None,
             clusters=(),
             open=None,
         )
+
+
+class LakeTimeline:
+    """The way through a recording for the screen; see `kgtui.tui.session.Timeline`."""
+
+    def __init__(self, admin: ReplayAdmin) -> None:
+        """Move this admin through the moments of its lake."""
+        self._admin = admin
+
+    @property
+    def at(self) -> float:
+        """The moment shown, in seconds since the epoch."""
+        return self._admin.moment.at
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The first and the last moment."""
+        lake = self._admin.lake
+        return lake.first.at, lake.last.at
+
+    async def step(self, by: int) -> bool:
+        """Go some moments on, or back; False where there is none."""
+        return await self._admin.step(by) is not None
+
+    async def to_change(self, group: str, *, back: bool) -> bool:
+        """Go to the next moment at which a group changed, or the one before; False where there is none."""
+        return await self._admin.next_change(group, back=back) is not None
+
+    async def go_to(self, words: str) -> None:
+        """Go to the moment that the words mean. Raises `UsageError`, `LakeError`."""
+        await self._admin.seek(instant_of("the time", words, self._admin.lake.last.at))

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Session
 
-_ABOUT_A_GROUP = frozenset({"copy", "copy-command", "delete", "explain", "export"})
+_ABOUT_A_GROUP = frozenset({
+    "copy", "copy-command", "delete", "explain", "export", "change-before", "change-after",
+})  # fmt: skip
+_IN_A_RECORDING = frozenset({"time", "earlier", "later", "change-before", "change-after"})
 _CLUSTER_WIDE = frozenset({"refresh", "pause", "faster", "slower"})
 
 
@@ -29,6 +32,8 @@ def reason(
     known = BY_ID.get(action)
     if known is not None and known.writes and session.read_only:
         return READ_ONLY
+    if action in _IN_A_RECORDING and session.timeline is None:
+        return "this is live; kgtui record LAKE records it, and kgtui replay LAKE opens a recording"
     if action in _CLUSTER_WIDE and session.monitor is None:
         return "no cluster is being watched"
     if action == "cluster" and session.open is None:

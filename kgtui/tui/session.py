@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
@@ -53,6 +54,32 @@ class Watch(Protocol):
     def set_interval(self, seconds: float) -> None: ...
 
 
+class Timeline(Protocol):
+    """A recording, and the moment of it that the monitor's cluster shows. Each call raises `KgtuiError`."""
+
+    @property
+    def at(self) -> float:
+        """The moment shown, in seconds since the epoch."""
+        ...
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The first and the last moment."""
+        ...
+
+    async def step(self, by: int) -> bool:
+        """Go some moments on, or back; False where there is none."""
+        ...
+
+    async def to_change(self, group: str, *, back: bool) -> bool:
+        """Go to the next moment at which a group changed, or the one before; False where there is none."""
+        ...
+
+    async def go_to(self, words: str) -> None:
+        """Go to the moment that a user means, such as `10:04` or `15m` before the end."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """The cluster that the session is about.
@@ -97,6 +124,7 @@ class Session:
 
     Attributes:
         monitor: None when there is no cluster: the start screen asks for one.
+        watching: the monitor's `run`, if it is under way already; it is the app's to end then.
         admin: for what the user asks beyond watching, such as deleting.
         read_only: removes every write from keys and palette.
         filter: expression in force from the start.
@@ -115,11 +143,13 @@ class Session:
         open: opens a session on one of `clusters`, whether it answers or not, or raises `KgtuiError`; None where there
             is no other cluster to go to.
         close: closes what the session holds of its cluster; the app calls it when another takes its place.
+        timeline: where the cluster is a recording, the way through it; None where it is live.
         warnings: what the user should know of how the cluster is configured, a sentence each.
     """
 
     target: Target
     monitor: Watch | None = None
+    watching: asyncio.Task[None] | None = None
     admin: GroupAdmin | None = None
     read_only: bool = False
     filter: str = ""
@@ -137,4 +167,5 @@ class Session:
     clusters: tuple[ClusterChoice, ...] = ()
     open: Callable[[str], Awaitable[Session]] | None = None
     close: Callable[[], Awaitable[None]] | None = None
+    timeline: Timeline | None = None
     warnings: tuple[str, ...] = ()

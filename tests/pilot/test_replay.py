@@ -5,10 +5,15 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
+from textual.widgets import Input
+
 from kgtui.commands.parser import parse_args
 from kgtui.commands.replay import ReplayOpener, opened
+from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
+from kgtui.tui.session import Session, Target
 from tests.pilot.shell import screen_text, until
+from tests.scripted import ScriptedAdmin
 from tests.unit.history.test_lake import seen, write
 
 if TYPE_CHECKING:
@@ -30,9 +35,50 @@ async def test_the_screen_shows_the_moment_and_follows_a_seek(tmp_path: Path, mo
         app = KgtuiApp(session)
         async with app.run_test(size=(120, 30)) as pilot:
             await until(pilot, lambda: "before" in screen_text(app))
-            assert "REPLAY prod" in screen_text(app)
+            assert screen_text(app).lstrip().startswith("prod  REPLAY")
             assert "after" not in screen_text(app)
             await admin.seek(None)
             assert session.monitor is not None
             session.monitor.refresh()
             await until(pilot, lambda: "after" in screen_text(app) and "before" not in screen_text(app))
+
+
+async def test_keys_go_through_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`[` and `]` step, `{` and `}` go to a change of the group, `t` to a moment typed; each end is said."""
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
+    times = (1_763_719_200, 1_763_719_210, 1_763_719_220)
+    write(tmp_path / "prod", *(seen(at, groups=("always", f"at-{at % 100}")) for at in times))
+    args = parse_args(["replay", str(tmp_path / "prod")])
+    admin = await opened(args.lake, args.at)
+    async with AsyncExitStack() as stack:
+        app = KgtuiApp(ReplayOpener(args, stack).replay(admin))
+        async with app.run_test(size=(120, 30), notifications=True) as pilot:
+
+            async def comes(key: str, words: str) -> None:
+                await pilot.press(key)
+                await until(pilot, lambda: words in screen_text(app))
+
+            await until(pilot, lambda: "at-20" in screen_text(app))
+            await comes("[", "at-10")
+            await comes("[", "at-0")
+            await comes("[", "this is the first moment")
+            await comes("]", "at-10")
+            await comes("t", "recorded from")
+            await pilot.press(*"yesterday", "enter")
+            await until(pilot, lambda: "not 'yesterday'" in screen_text(app))
+            app.screen.query_one(Input).value = "0s"
+            await comes("enter", "at-20")
+
+
+async def test_a_live_cluster_has_no_other_moment(tmp_path: Path) -> None:
+    """The keys say where recordings come from."""
+    admin = ScriptedAdmin()
+    admin.add("payment")
+    session = Session(Target("test", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)
+    session.state_folder = tmp_path
+    app = KgtuiApp(session)
+    async with app.run_test(size=(120, 30), notifications=True) as pilot:
+        await until(pilot, lambda: "payment" in screen_text(app))
+        await pilot.press("t")
+        await until(pilot, lambda: "kgtui record LAKE" in screen_text(app))

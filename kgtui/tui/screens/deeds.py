@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kgtui.errors import KgtuiError
 from kgtui.model import facts
 from kgtui.model.command_line import describe, quote
 from kgtui.model.group import kind_of
@@ -17,9 +18,10 @@ from kgtui.tui.tree.forest import GROUPINGS
 from kgtui.tui.tree.order import SORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from kgtui.tui.screens.main import MainScreen
+    from kgtui.tui.session import Timeline
     from kgtui.tui.tree.widget import GroupTree
 
 INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
@@ -183,6 +185,58 @@ class Deeds:
         look = text.look()
         look.utc = not look.utc
         self._screen.redraw()
+
+    def time(self) -> None:
+        """Ask for a moment of the recording."""
+        from kgtui.tui.dialogs.time import TimeDialog
+
+        timeline = self._screen.session.timeline
+        if timeline is not None:
+            self._screen.app.push_screen(TimeDialog(timeline), self._arrived)
+
+    def earlier(self) -> None:
+        """One recorded moment back."""
+        self._travel(lambda timeline: timeline.step(-1), "this is the first moment recorded")
+
+    def later(self) -> None:
+        """One recorded moment on."""
+        self._travel(lambda timeline: timeline.step(1), "this is the last moment recorded")
+
+    def change_before(self) -> None:
+        """Back to where the group changed last."""
+        self._to_change(back=True)
+
+    def change_after(self) -> None:
+        """On to where the group changes next."""
+        self._to_change(back=False)
+
+    def _to_change(self, *, back: bool) -> None:
+        group = self._screen.group
+        if group is not None:
+            where = "before" if back else "after"
+            self._travel(
+                lambda timeline: timeline.to_change(group, back=back), f"nothing of it changed {where} this moment"
+            )
+
+    def _travel(self, go: Callable[[Timeline], Awaitable[bool]], nowhere: str) -> None:
+        timeline = self._screen.session.timeline
+        if timeline is None:
+            return
+
+        async def travel() -> None:
+            try:
+                moved = await go(timeline)
+            except KgtuiError as error:
+                self._say(text.plain(str(error), 400))
+            else:
+                self._arrived(moved) if moved else self._say(nowhere)
+
+        self._screen.run_worker(travel(), group="travel", exclusive=True, description="travel")
+
+    def _arrived(self, moved: bool | None) -> None:
+        if moved:
+            self._screen.watched.refresh()
+            self._screen.draw_bars()
 
     def refresh(self) -> None:
         """Ask every broker now."""

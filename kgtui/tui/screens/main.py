@@ -79,7 +79,7 @@ class MainScreen(Screen[None]):
         session = self.session
         width = self.app.size.width
         self.add_class(next(name for least, name in reversed(self.HORIZONTAL_BREAKPOINTS) if width >= least))
-        yield ClusterHeader(session.target, self.watched, read_only=session.read_only)
+        yield ClusterHeader(session.target, self.watched, read_only=session.read_only, timeline=session.timeline)
         yield FilterBar(session.filter, good_presets(session.presets))
         with Horizontal(id="body"):
             with Vertical(id="left"):

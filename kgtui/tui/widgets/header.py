@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.session import Target, Watch
+    from kgtui.tui.session import Target, Timeline, Watch
 
 
 class Polled(LineWidget):
@@ -79,12 +79,15 @@ class ClusterHeader(LineWidget):
     }
     """
 
-    def __init__(self, target: Target, watch: Watch, *, read_only: bool = False) -> None:
+    def __init__(
+        self, target: Target, watch: Watch, *, read_only: bool = False, timeline: Timeline | None = None
+    ) -> None:
         super().__init__()
         self._target = target
         self._colour = colour_of(target.colour)
         self._watch = watch
         self._read_only = read_only
+        self._timeline = timeline
         self._snapshot = watch.snapshot
         self._shown: int | None = None
         self._marked = 0
@@ -149,6 +152,8 @@ class ClusterHeader(LineWidget):
 
     def _status(self) -> Piece:
         snapshot = self._snapshot
+        if self._timeline is not None:
+            return ("REPLAY", "header--warn")
         if self._watch.paused:
             return ("PAUSED", "header--warn")
         newest = newest_answer(snapshot)
@@ -164,6 +169,8 @@ class ClusterHeader(LineWidget):
         """From the most to the least important."""
         snapshot = self._snapshot
         newest = newest_answer(snapshot)
+        if self._timeline is not None:
+            return [(text.date(self._timeline.at), "header--plain")]
         if newest is None:
             return []
         right = [(f"polled {text.clock(newest, offset=True)}", "header--plain")]
