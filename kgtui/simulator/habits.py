@@ -104,6 +104,18 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Halted:
+    """Stands where it came to with `habit` until `since`, when it stopped working; goes on from there some day."""
+
+    habit: Habit
+    since: float
+
+    def positions(self, topic: Topic, t: float) -> Sequence[int | None]:
+        """Always the same offsets."""
+        return self.habit.positions(topic, self.since)
+
+
+@dataclass(frozen=True, slots=True)
 class Never:
     """Subscribed, and never committed."""
 

@@ -15,7 +15,7 @@ from kgtui.simulator.groups.consumer import ConsumerGroup
 from kgtui.simulator.groups.payload import ConnectPayload
 from kgtui.simulator.groups.share import ShareGroup
 from kgtui.simulator.groups.streams import Part, StreamsGroup
-from kgtui.simulator.habits import Batch, Draining, Habit, Lagging, Lost, Steady, Stuck
+from kgtui.simulator.habits import Batch, Draining, Habit, Halted, Lagging, Lost, Steady, Stuck
 from kgtui.simulator.life import FOREVER, Held
 from kgtui.simulator.names import group_names, topic_names
 from kgtui.simulator.topics import Topic
@@ -53,6 +53,7 @@ class Population:
         names: group ids; a deleted group keeps its place.
         kinds: one byte each, an index of `KINDS`.
         states: one byte each.
+        worked: the tick up to which a group that does not work now did, 4 bytes each.
         members: for each partition of `__consumer_offsets`, the indexes of its groups.
         living: for each partition of `__consumer_offsets`, how many of its groups are not gone.
         readers: sets to which the indexes of changed groups are added, one for each reader of the changes.
@@ -60,19 +61,20 @@ class Population:
 
     def __init__(self, count: int, *, seed: int, partitions: int, churn: float, types: Iterable[str]) -> None:
         self.seed = seed
+        self.ticks = 0
         self.churn = churn
         self.names: list[str] = []
         self.index: dict[str, int] = {}
         self.kinds = bytearray()
         self.states = bytearray()
         self.turns = array("I")
+        self.worked = array("I")
         self.home = bytearray()
         self.place = array("I")
         self.members: list[array[int]] = [array("I") for _ in range(OFFSETS_PARTITIONS)]
         self.living = [0] * OFFSETS_PARTITIONS
         self.readers: list[set[int]] = []
         self._free: list[list[int]] = [[] for _ in range(OFFSETS_PARTITIONS)]
-        self.ticks = 0
         self._moving: deque[int] = deque()
         self._visitors: deque[int] = deque()
         self._guests = 40_000 + seed % 1000
@@ -104,6 +106,7 @@ class Population:
         self.kinds.append(kind)
         self.states.append(state)
         self.turns.append(0)
+        self.worked.append(self.ticks)
         self.home.append(home)
         self.place.append(len(self.members[home]))
         self.members[home].append(index)
@@ -115,6 +118,7 @@ class Population:
         self.names[index] = name
         self.index[name] = index
         self.kinds[index], self.states[index], self.turns[index] = kind, state, 0
+        self.worked[index] = self.ticks
         self.living[self.home[index]] += 1
         return index
 
@@ -154,6 +158,8 @@ class Population:
         else:
             new = state + 1
         self.states[index] = new
+        if state == STABLE:
+            self.worked[index] = self.ticks
         self.turns[index] += state in (EMPTY, STABLE)
         self._changed(index)
         if new in (JOINING, SYNCING):
@@ -203,7 +209,9 @@ class Population:
         since = {JOINING: 0.5, SYNCING: 3.5}.get(state, FOREVER)
         life = Held(count, since, self.turns[index])
         topic = self.topics[salt // 7 % len(self.topics)]
-        habit = Stuck(salt % 3_000) if state == EMPTY else _HABITS[salt // 11 % len(_HABITS)]
+        habit = Stuck(salt % 3_000) if kind == SIMPLE else _HABITS[salt // 11 % len(_HABITS)]
+        if kind != SIMPLE and (state == EMPTY or (state != STABLE and KINDS[kind][0] == "classic")):
+            habit = Halted(habit, self.worked[index] * TICK)
         reads = () if kind == CONNECT else (Reads(topic, habit),)
         client = Client(name.rpartition(".")[2])
         if kind == CONSUMER:

@@ -38,7 +38,7 @@ HELP: tuple[HelpRow, ...] = (
     HelpRow("members:", "number of members: 1k+ at least, ..5 at most, 2..5, 0, unknown (also >5, <5 in the UI)",
             "members:2+"),
     HelpRow("lag:", "summed lag in records, units k and M; unknown also finds what is known only in part", "lag:1k+"),
-    HelpRow("timelag:", "the oldest unread record is so old; of groups that are watched, as by kgtui check",
+    HelpRow("timelag:", "the oldest unread record is so old; of groups that are watched: looked at, or by kgtui check",
             "timelag:5m+"),
     HelpRow("verdict:", "ok, warn, error (with + that or worse), stop, stall, rewind; of groups that are watched",
             "verdict:warn+"),

@@ -12,7 +12,7 @@ from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static
 
 from kgtui.errors import QueryError
-from kgtui.model.query import parse
+from kgtui.model.query import Need, parse
 from kgtui.tui import text
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ class FilterBar(Vertical):
         words = [text.plain(name, 24) for name, saved in self._presets.items() if saved == self.in_force.strip()][:1]
         words += ["only faults (z)"] if only_faults else []
         if searched is not None and searched[0] < searched[1]:
-            words.append(f"searched {text.share_of(*searched)} so far")
+            watching = Need.WATCHING in parse(self.in_force).needs
+            known, every = text.exact(searched[0]), text.exact(searched[1])
+            words.append(f"{known} of {every} watched" if watching else f"searched {text.share_of(*searched)} so far")
         said = ", ".join(words)
         if said != self._said:
             self._said = said
