@@ -30,6 +30,9 @@ SUPERSEDED_HOURS = 1
 COMPACTED = "compact-"
 """How names of files begin that compaction wrote: their rows are sorted by key and poll."""
 
+WRITTEN = "part-"
+"""The same of those that a flush wrote."""
+
 _APP = "kgtui-recorder"
 _SETTINGS = {
     "delta.checkpointInterval": "100",
@@ -53,8 +56,8 @@ def library() -> Any:
     return deltalake
 
 
-def write_errors() -> tuple[type[Exception], ...]:
-    """What a write may raise when the disk is full, gone or not ours."""
+def disk_errors() -> tuple[type[Exception], ...]:
+    """What reading and writing may raise: the disk is full, gone or not ours, or a table is damaged."""
     import pyarrow as pa
 
     return (OSError, library().exceptions.DeltaError, pa.ArrowException)
@@ -185,22 +188,19 @@ class DeltaFolder:
     def append(self, rows: Sequence[Row], serial: int) -> int:
         """Append rows, once for each `serial`, however often it is tried; returns the version that they are in.
 
+        The file is written here and deltalake only notes it: its own writer now and then hangs in a thread (1.6.6).
+
         Args:
+            rows: of one day.
             serial: grows with each batch.
         """
         deltalake = library()
         delta = self.create()
         delta.update_incremental()
         if (delta.transaction_version(_APP) or 0) < serial:
-            deltalake.write_deltalake(
-                delta,
-                arrow_table(self.table, rows),
-                mode="append",
-                writer_properties=deltalake.WriterProperties(compression="ZSTD"),
-                commit_properties=deltalake.CommitProperties(
-                    app_transactions=[deltalake.Transaction(_APP, serial)], max_commit_retries=3
-                ),
-            )
+            day: date = rows[0][0]
+            done = deltalake.CommitProperties(app_transactions=[deltalake.Transaction(_APP, serial)])
+            self._commit([self._add(arrow_table(self.table, rows).drop_columns([PARTITION]), day)], done)
         return int(delta.version())
 
     def forget(self) -> None:
@@ -226,44 +226,59 @@ class DeltaFolder:
         self._replace(files, in_order(rows, self.table), files[0][_DAY])
 
     def _replace(self, files: Sequence[Mapping[str, Any]], rows: pa.Table, day: date) -> None:
-        import pyarrow.compute as pc
-        import pyarrow.parquet as pq
-        from deltalake.transaction import AddAction, RemoveAction
+        from deltalake.transaction import RemoveAction
 
-        delta, now = self.create(), int(time.time() * 1000)
-        values: dict[str, str | None] = {PARTITION: day.isoformat()}
-        actions: list[Any] = []
-        if rows.num_rows:
-            name = f"{PARTITION}={day.isoformat()}/{COMPACTED}{uuid.uuid4()}.parquet"
-            pq.write_table(
-                rows,
-                self.path / name,
-                compression="zstd",
-                compression_level=6,
-                use_dictionary=[column for column in rows.column_names if column not in _HARDLY_REPEATED],
-                row_group_size=4_000_000,
-                store_schema=False,
-            )
-            ends = {column: pc.min_max(rows[column]).as_py() for column in ("keyframe", "poll")}
-            stats = {
-                "numRecords": rows.num_rows,
-                "minValues": {column: end["min"] for column, end in ends.items()},
-                "maxValues": {column: end["max"] for column, end in ends.items()},
-                "nullCount": dict.fromkeys(ends, 0),
-            }
-            size = (self.path / name).stat().st_size
-            actions.append(AddAction(name, size, values, now, False, json.dumps(stats)))
+        actions: list[Any] = [self._add(rows, day, compact=True)] if rows.num_rows else []
         actions += [
             RemoveAction(
                 path=file["path"],
                 data_change=False,
-                deletion_timestamp=now,
+                deletion_timestamp=int(time.time() * 1000),
                 size=file["size_bytes"],
-                partition_values=values,
+                partition_values={PARTITION: day.isoformat()},
             )
             for file in files
         ]
-        delta.create_write_transaction(actions, "append", arrow_schema(self.table), [PARTITION])
+        self._commit(actions)
+
+    def _add(self, rows: pa.Table, day: date, *, compact: bool = False) -> Any:
+        """Write a file, and the action that makes it part of the table.
+
+        Args:
+            compact: it only takes the place of others.
+        """
+        import pyarrow.compute as pc
+        import pyarrow.parquet as pq
+        from deltalake.transaction import AddAction
+
+        name = f"{PARTITION}={day.isoformat()}/{COMPACTED if compact else WRITTEN}{uuid.uuid4()}.parquet"
+        path = self.path / name
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(
+            rows,
+            path,
+            compression="zstd",
+            compression_level=6 if compact else 1,
+            use_dictionary=[column for column in rows.column_names if column not in _HARDLY_REPEATED],
+            row_group_size=4_000_000,
+            store_schema=False,
+        )
+        ends = {column: pc.min_max(rows[column]).as_py() for column in ("keyframe", "poll")}
+        stats = {
+            "numRecords": rows.num_rows,
+            "minValues": {column: end["min"] for column, end in ends.items()},
+            "maxValues": {column: end["max"] for column, end in ends.items()},
+            "nullCount": dict.fromkeys(ends, 0),
+        }
+        values: dict[str, str | None] = {PARTITION: day.isoformat()}
+        modified = int(time.time() * 1000)
+        return AddAction(name, path.stat().st_size, values, modified, not compact, json.dumps(stats))
+
+    def _commit(self, actions: list[Any], properties: Any = None) -> None:
+        delta = self.create()
+        delta.create_write_transaction(
+            actions, "append", arrow_schema(self.table), [PARTITION], commit_properties=properties
+        )
         delta.update_incremental()
 
     def drop_before(self, day: date) -> int:

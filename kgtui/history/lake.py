@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
 from kgtui.history.comparison import compare
-from kgtui.history.delta import DeltaFolder, library
+from kgtui.history.delta import DeltaFolder, disk_errors, library
 from kgtui.history.folder import LakeFolder
 from kgtui.history.frame import Frame
 from kgtui.history.moments import Moments, day_of
@@ -18,8 +19,10 @@ from kgtui.history.rows import cluster_of_text
 from kgtui.history.schemas import GROUPS, MEMBERS, POLLS, TABLES
 from kgtui.history.segment import Segment
 from kgtui.history.stored_text import stored
+from kgtui.model.text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import date
     from pathlib import Path
 
@@ -55,7 +58,8 @@ class Lake:
         self._days: dict[tuple[str, date], tuple[int, DayOfGroup]] = {}
         self._moments = Moments()
         self._lock = threading.RLock()
-        self.refresh()
+        with self._reading():
+            self.refresh()
         if not self._moments:
             raise LakeError(f"{self.path} has no recorded moment yet")
 
@@ -108,7 +112,7 @@ class Lake:
     def at(self, time: float | Moment | None = None) -> Frame:
         """The cluster at a moment, or at the newest one before a time. Raises `LakeError` as `find`."""
         moment = self.find(time) if time is None or isinstance(time, (int, float)) else time
-        with self._lock:
+        with self._lock, self._reading():
             segment = self._segment(moment.keyframe)
             told = [row for row in self._clusters[moment.keyframe] if row[0] <= moment.poll]
         text = next((row[3] for row in reversed(told) if row[3] is not None), None)
@@ -133,8 +137,21 @@ class Lake:
         return found
 
     def _read_segment(self, name: str, keyframe: int) -> pa.Table:
-        with self._lock:
-            return self._tables[name].read_segment(day_of(keyframe), keyframe)
+        table, day = self._tables[name], day_of(keyframe)
+        with self._lock, self._reading():
+            try:
+                return table.read_segment(day, keyframe)
+            except FileNotFoundError:  # compacted since, and swept away
+                table.open(renew=True)
+                return table.read_segment(day, keyframe)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """What the disk or a damaged table says, as `LakeError`."""
+        try:
+            yield
+        except disk_errors() as error:
+            raise LakeError(f"{self.path} cannot be read: {visible(str(error))}") from error
 
     # -- what changed ------------------------------------------------------------------------------------------------
 
@@ -164,9 +181,11 @@ class Lake:
         return None
 
     def _day_of_group(self, group: str, day: date, polls: list[tuple[int, int]]) -> DayOfGroup:
-        with self._lock:
+        with self._lock, self._reading():
             known = self._days.get((group, day))
             if known is None or known[0] != len(polls):
+                for table in (GROUPS, MEMBERS):
+                    self._tables[table.name].open(renew=True)
                 groups, members = (
                     self._tables[table.name].read(table.names[1:], day=day, group=stored(group))
                     for table in (GROUPS, MEMBERS)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kgtui.errors import LakeError
 from kgtui.history.changes import Changes, new_rows
-from kgtui.history.delta import library, write_errors
+from kgtui.history.delta import disk_errors, library
 from kgtui.history.folder import LakeFolder
 from kgtui.history.lock import RecorderLock
 from kgtui.history.moments import day_of
@@ -114,9 +114,8 @@ class Recorder:
         """Until `stop`, or cancelled; either way what waits is written first.
 
         Raises:
-            LakeError: the folder cannot be used, or belongs to another cluster.
+            LakeError: the folder cannot be written, is something else, or belongs to another cluster.
             RefusedError: another process records into it.
-            OSError: it cannot be written at all.
         """
         try:
             before = await self._off_loop(self._begin)
@@ -133,9 +132,12 @@ class Recorder:
 
     def _begin(self) -> Before:
         library()
-        self._folder.prepare()
-        self._lock.take()
-        return self._writer.begin()
+        try:
+            self._folder.prepare()
+            self._lock.take()
+            return self._writer.begin()
+        except disk_errors() as error:
+            raise LakeError(f"{self._folder.path} cannot be written: {visible(str(error))}") from error
 
     async def _first_lists(self, before: Before) -> None:
         """Wait until every broker has told its list, or does not answer; then check whose lake it is."""
@@ -275,7 +277,7 @@ class Recorder:
                 self._maintained = keyframe
                 await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
         except Exception as error:  # noqa: BLE001 - the poll loop's other half: reported, and tried again
-            if not isinstance(error, write_errors()):
+            if not isinstance(error, disk_errors()):
                 _log.exception("a flush failed")
             self._oldest = oldest
             self.status = replace(self.status, waiting=self._writer.waiting)

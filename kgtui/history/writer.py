@@ -112,7 +112,7 @@ class LakeWriter:
     def flush(self) -> tuple[int, int]:
         """Append all that is sealed; how many polls and rows.
 
-        Raises one of `write_errors`; what is left is tried again next time.
+        Raises one of `disk_errors`; what is left is tried again next time.
         """
         polls = rows = 0
         with owner_only():

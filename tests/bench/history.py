@@ -196,7 +196,6 @@ def _copy(table: DeltaFolder, path: str, later: int) -> None:
         at = rows.column_names.index(name)
         rows = rows.set_column(at, rows.schema.field(name), pc.add(rows[name], later))
     day = day_of(rows["keyframe"][0].as_py())
-    (table.path / f"day={day}").mkdir(exist_ok=True)
     table._replace([], rows, day)
 
 

@@ -267,3 +267,27 @@ def test_two_moments_are_compared(tmp_path: Path) -> None:
         assert found.moved == (Moved("pay", "t", 0, "m-1", "m-2"),)
         assert found.lags == (Grown("pay", 50, 790),)
         assert found.lags[0].by == 740
+
+
+def test_a_damaged_lake_is_an_error_with_its_name(tmp_path: Path) -> None:
+    write(tmp_path, seen())
+    for path in (tmp_path / "recorded/partitions").glob("day=*/*.parquet"):
+        path.write_bytes(b"not parquet")
+    with pytest.raises(LakeError, match=f"{tmp_path} cannot be read"):
+        Lake(tmp_path).at(None).offsets("pay")
+    for path in (tmp_path / "recorded/polls/_delta_log").iterdir():
+        path.write_text("{")
+    with pytest.raises(LakeError, match=f"{tmp_path} cannot be read"):
+        Lake(tmp_path)
+
+
+def test_what_was_compacted_and_swept_away_meanwhile_is_found_again(tmp_path: Path) -> None:
+    recording = write(tmp_path, seen(100), seen(101), seen(102), keyframes=(2,))
+    lake = Lake(tmp_path)
+    recording.compact()
+    table = DeltaFolder(LakeFolder.of(tmp_path).table("partitions"), TABLES[2])
+    used = {file["path"].split("/")[-1] for file in table.files()}
+    for path in (tmp_path / "recorded/partitions").glob("day=*/*.parquet"):
+        if path.name not in used:
+            path.unlink()
+    assert lake.at(lake.first).offsets("pay").committed[0].offset == 100

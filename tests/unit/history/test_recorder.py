@@ -255,3 +255,10 @@ async def test_a_poll_that_fails_is_reported_and_a_full_picture_follows(
     assert "a poll failed: division by zero" in said[0]
     assert "a poll failed" in [moment.gap for moment in Lake(tmp_path / "lake").moments()]
     assert whole(tmp_path / "lake")
+
+
+async def test_a_folder_that_cannot_be_made_is_an_error_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    made = Recorder(Watched(scripted()), scripted(), tmp_path / "file" / "lake")
+    with pytest.raises(LakeError, match=r"file/lake cannot be written: .*Not a directory"):
+        await made.run()
