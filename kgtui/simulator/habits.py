@@ -14,6 +14,10 @@ COMMIT_EVERY = 5.0
 """Seconds between commits (the default of `auto.commit.interval.ms`)."""
 
 
+FAR = 10.0
+"""Seconds behind the end from which the way there is not quite even."""
+
+
 class Habit(Protocol):
     """One way to work through a topic."""
 
@@ -28,13 +32,15 @@ def last_commit(t: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """Keeps up, `delay` seconds behind the end."""
+    """Keeps up, `delay` seconds behind the end; one that is far behind is now a bit more, now a bit less."""
 
     delay: float = 1.0
 
     def positions(self, topic: Topic, t: float) -> Sequence[int]:
         """Where the log ended `delay` seconds before the last commit."""
-        return topic.log_ends(last_commit(t) - self.delay)
+        at = last_commit(t)
+        early = (at // COMMIT_EVERY % 3 - 1) * 2 if self.delay >= FAR else 0.0
+        return topic.log_ends(at - self.delay + early)
 
 
 @dataclass(frozen=True, slots=True)

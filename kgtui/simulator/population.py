@@ -42,7 +42,7 @@ KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (
 
 _SHARES = ((CLASSIC, 0.60), (CONSUMER, 0.25), (STREAMS, 0.05), (SHARE, 0.05), (SIMPLE, 0.03), (CONNECT, 0.02))
 _HABITS: tuple[Habit, ...] = (
-    *[Steady()] * 14, Lagging(4_000, 0.9), Stuck(12_000), Draining(60_000, 600.0), Batch(), Lost(2_000), Steady(30.0),
+    *[Steady()] * 14, Lagging(4_000, 0.7), Stuck(12_000), Draining(60_000, 600.0), Batch(), Lost(2_000), Steady(30.0),
 )  # fmt: skip
 
 
@@ -210,6 +210,8 @@ class Population:
         life = Held(count, since, self.turns[index])
         topic = self.topics[salt // 7 % len(self.topics)]
         habit = Stuck(salt % 3_000) if kind == SIMPLE else _HABITS[salt // 11 % len(_HABITS)]
+        if kind == SHARE and isinstance(habit, Batch):
+            habit = Steady()  # members of a share group share out what comes in: none of them sleeps on it
         if kind != SIMPLE and (state == EMPTY or (state != STABLE and KINDS[kind][0] == "classic")):
             habit = Halted(habit, self.worked[index] * TICK)
         reads = () if kind == CONNECT else (Reads(topic, habit),)

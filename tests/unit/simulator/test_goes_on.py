@@ -1,0 +1,122 @@
+"""What the health of simulated groups comes to: nobody commits backwards, and who should alarm does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.model.group import SHARE, GroupDescription
+from kgtui.model.health import Observation, health_of
+from kgtui.model.members import Member
+from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, ShareOffset
+from kgtui.model.verdict import Status
+from kgtui.simulator.groups.base import Group, Reads
+from kgtui.simulator.groups.classic import ClassicGroup
+from kgtui.simulator.groups.share import ShareGroup
+from kgtui.simulator.habits import Batch, Halted, Lagging, Lost, Steady, Stuck
+from kgtui.simulator.life import Settled
+from kgtui.simulator.population import GONE, Population
+from kgtui.simulator.topics import Topic
+
+if TYPE_CHECKING:
+    from kgtui.simulator.habits import Habit
+
+TYPES = ("classic", "consumer", "share", "streams")
+
+
+def offsets(group: Group, t: float) -> GroupOffsets:
+    bounds = {
+        (read.topic.name, partition): PartitionBounds(start, end)
+        for read in group.reads
+        for partition, (start, end) in enumerate(
+            zip(read.topic.log_starts(t), read.topic.log_ends(t), strict=True)
+        )
+    }  # fmt: skip
+    if isinstance(group, ShareGroup):
+        return GroupOffsets(share=tuple(_shared(group, t)), bounds=bounds)
+    committed = tuple(
+        CommittedOffset(read.topic.name, partition, offset, 0)
+        for read, pairs in group.commits(t)
+        for partition, offset in pairs
+    )
+    return GroupOffsets(committed, bounds=bounds)
+
+
+def _shared(group: ShareGroup, t: float) -> list[ShareOffset]:
+    return [
+        ShareOffset(read.topic.name, partition, start, 0, max(end - start, 0))
+        for read in group.reads
+        for partition, (start, end) in enumerate(
+            zip(read.habit.positions(read.topic, t), read.topic.log_ends(t), strict=True)
+        )
+        if start is not None
+    ]
+
+
+def described(group: Group, t: float) -> GroupDescription:
+    members = tuple(Member(str(slot.number), "client", "host") for slot in group.moment(t).slots)
+    return GroupDescription(group.name, group.type, group.protocol, group.state(t), 1, members=members, source="")
+
+
+def test_no_generated_group_ever_goes_back() -> None:
+    """Through rebalances, Empty spells and returns."""
+    people = Population(150, seed=3, partitions=2, churn=0.05, types=TYPES)
+    newest: dict[tuple[str, str, int], int] = {}
+    states: set[str] = set()
+    for step in range(150):
+        t = step * 2.0
+        people.settle(t)
+        for name, index in people.index.items():
+            assert people.states[index] != GONE
+            group = people.group(index)
+            states.add(group.state(t))
+            seen = offsets(group, t)
+            for topic, partition, position in [
+                *((row.topic, row.partition, row.offset) for row in seen.committed),
+                *((row.topic, row.partition, row.start_offset) for row in seen.share),
+            ]:
+                assert position is not None
+                assert position >= newest.get((name, topic, partition), 0), (name, t, group.state(t))
+                newest[name, topic, partition] = position
+    assert {"Empty", "Stable", "PreparingRebalance"} <= states
+
+
+def test_who_left_stands_where_it_was_and_goes_on_from_there() -> None:
+    topic = Topic("t", partitions=2)
+    halted = Halted(Steady(), 100.0)
+    assert halted.positions(topic, 500.0) == Steady().positions(topic, 100.0)
+    stood = Steady().positions(topic, 100.0)
+    assert all(later > before for later, before in zip(Steady().positions(topic, 500.0), stood, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("habit", "members", "verdict"),
+    [
+        (Steady(), 2, Status.OK),
+        (Steady(30.0), 2, Status.OK),
+        (Batch(), 2, Status.OK),
+        (Lagging(4_000, 0.7), 2, Status.WARN),
+        (Stuck(12_000), 2, Status.STOP),
+        (Lost(2_000), 2, Status.STOP),
+        (Halted(Steady(), 0.0), 0, Status.STOP),
+    ],
+)
+def test_the_demo_alarms_for_those_that_should(habit: Habit, members: int, verdict: Status) -> None:
+    topic = Topic("t", partitions=2, rate=6.0, kept=60_000)
+    group = ClassicGroup("g", Settled(members), (Reads(topic, habit),))
+    assert _kind(group) is verdict
+
+
+def test_a_share_group_that_keeps_up_is_well() -> None:
+    group = ShareGroup("g", Settled(2), (Reads(Topic("t", partitions=2)),))
+    assert group.type == SHARE
+    assert _kind(group) is Status.OK
+
+
+def _kind(group: Group) -> Status:
+    seen = Observation()
+    for step in range(80):
+        t = 600.0 + step * 2.0
+        seen.add(1e9 + t, described(group, t), offsets(group, t))
+    return health_of(seen).kind
