@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kgtui.config import ASSUMED, Target, load, named, parse_bootstrap, protected, resolve, state_dir
@@ -50,12 +51,22 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
 
 async def _run(args: argparse.Namespace, demo: Options | None) -> int:
-    from kgtui.tui.app import run_async
-
+    # In a thread, while the cluster is asked for its groups: the first frame then has them.
+    screen = asyncio.create_task(asyncio.to_thread(import_module, "kgtui.tui.app"))
     async with AsyncExitStack() as stack:
         opener = Opener(args, stack)
         session = await (opener.first() if demo is None else opener.demo(demo))
-        return await run_async(session)
+        if session.monitor is not None:
+            session.watching = asyncio.create_task(session.monitor.run(), name="monitor")
+            stack.push_async_callback(_ended, session.watching)
+        code: int = await (await screen).run_async(session)
+        return code
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Cancel a task and wait for its end; what it failed with has been told."""
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 class Opener:

@@ -68,11 +68,12 @@ class Collector:
             looked: when somebody last looked at something else, by the same clock.
         """
         if self._frozen and now - looked > _AWAY and now - self._tidied > _RARELY:
-            if not self._tidied:
+            first, self._tidied = not self._tidied, now
+            if first:
                 gc.unfreeze()
             gc.collect()
-            gc.freeze()
-            self._tidied = now
+            if first:
+                gc.freeze()
 
     def release(self) -> None:
         """Leave the collector as it was found."""

@@ -56,7 +56,7 @@ class Monitor:
         self._published = 0.0
         self._whole = False
         self._looked = now()
-        self._listing = ListingTier(admin, self._store, options, self._clock, self._collector, self._publish_soon)
+        self._listing = ListingTier(admin, self._store, options, self._clock, self._collector, self._lists_changed)
         unhurried = partial(self._publish_soon, _PATIENCE)
         self._health = HealthTier(self._store, options, self._clock, unhurried)
         self._focus = FocusTier(

@@ -116,7 +116,7 @@ class KgtuiApp(App[int]):
 
         self._unsubscribe = monitor.subscribe(arrived)
         # The worker is the app's: one of a screen would die with it.
-        self.run_worker(monitor.run(), name="monitor", group="monitor", exclusive=True)
+        self.run_worker(self.session.watching or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     def _tell_failed_themes(self) -> None:
         if self._failed_themes:

@@ -124,7 +124,6 @@ class Session:
 
     Attributes:
         monitor: None when there is no cluster: the start screen asks for one.
-        watching: the monitor's `run`, if it is under way already; it is the app's to end then.
         admin: for what the user asks beyond watching, such as deleting.
         read_only: removes every write from keys and palette.
         filter: expression in force from the start.
@@ -145,11 +144,11 @@ class Session:
         close: closes what the session holds of its cluster; the app calls it when another takes its place.
         timeline: where the cluster is a recording, the way through it; None where it is live.
         warnings: what the user should know of how the cluster is configured, a sentence each.
+        watching: the monitor's `run`, if it is under way already; it is the app's to end then.
     """
 
     target: Target
     monitor: Watch | None = None
-    watching: asyncio.Task[None] | None = None
     admin: GroupAdmin | None = None
     read_only: bool = False
     filter: str = ""
@@ -169,3 +168,4 @@ class Session:
     close: Callable[[], Awaitable[None]] | None = None
     timeline: Timeline | None = None
     warnings: tuple[str, ...] = ()
+    watching: asyncio.Task[None] | None = None

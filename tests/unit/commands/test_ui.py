@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from contextlib import AsyncExitStack
@@ -201,3 +202,24 @@ async def test_the_demo_offers_other_clusters_only_if_some_are_configured(folder
         session = await ui.Opener(build().parse_args([]), stack).demo()
         assert session.open is not None
         assert [one.name for one in session.clusters] == ["prod", "staging", "demo"]
+
+
+async def test_the_cluster_is_asked_before_the_screen_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its groups are in the first frame, and nothing asks any longer once the screen is gone."""
+    seen: list[Session] = []
+
+    async def until_listed(session: Session) -> int:
+        assert session.monitor is not None
+        listed = asyncio.Event()
+        session.monitor.subscribe(lambda snapshot: listed.set() if snapshot.groups else None)
+        async with asyncio.timeout(10):
+            await listed.wait()
+        seen.append(session)
+        return 7
+
+    monkeypatch.setattr("kgtui.tui.app.run_async", until_listed)
+    async with Simulator() as cluster:
+        args = build().parse_args(["--bootstrap-server", cluster.bootstrap])
+        assert await ui._run(args, None) == 7
+    assert seen[0].watching is not None
+    assert seen[0].watching.done()

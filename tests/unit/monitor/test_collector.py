@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,9 +58,10 @@ def test_a_small_cluster_changes_nothing(collector: Collector) -> None:
 def test_many_groups_are_frozen_once_and_full_passes_wait_until_nobody_looks(
     collector: Collector, passes: list[int]
 ) -> None:
+    passes.clear()
     collector.freeze_once(10_000)
     assert gc.get_freeze_count() > 0
-    passes.clear()
+    assert 2 not in passes
     kept = [[number] for number in range(300_000)]
     assert len(kept) == 300_000
     assert 2 not in passes
@@ -69,6 +71,27 @@ def test_many_groups_are_frozen_once_and_full_passes_wait_until_nobody_looks(
     assert passes.count(2) == 1
     collector.tidy(now=1_100.0, looked=900.0)
     assert passes.count(2) == 1
+
+
+class Knot:
+    """Garbage that reference counts alone do not free."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_garbage_of_the_first_load_is_freed_once_nobody_looks(collector: Collector) -> None:
+    gc.disable()
+    try:
+        seen = weakref.ref(Knot())
+        collector.freeze_once(10_000)
+    finally:
+        gc.enable()
+    gc.collect()
+    assert seen() is not None
+    collector.tidy(now=1_000.0, looked=900.0)
+    assert seen() is None
+    assert gc.get_freeze_count() > 0
 
 
 FREED = """

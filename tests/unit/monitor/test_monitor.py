@@ -65,6 +65,13 @@ def admin() -> ScriptedAdmin:
     return admin
 
 
+async def test_the_first_list_is_shown_at_once_and_the_first_snapshot_has_all_of_it(admin: ScriptedAdmin) -> None:
+    """However long snapshots are to be apart: nobody looks at anything yet."""
+    async with watching(admin, replace(FAST, publish=3_600.0)) as monitor:
+        snapshot = await until(monitor, lambda s: s.brokers)
+    assert snapshot.groups.keys() == {"orders", "billing", "tasks"}
+
+
 async def test_every_group_is_listed_and_swept(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: s.swept == 3)
