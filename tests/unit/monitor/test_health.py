@@ -1,0 +1,233 @@
+"""Which groups the monitor judges, how often, from what, and what it forgets."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.model.group import GroupDescription, Listing
+from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
+from kgtui.model.verdict import Status
+from kgtui.monitor import Monitor, MonitorOptions, health
+from kgtui.monitor.clockwork import Clockwork
+from kgtui.monitor.health import HealthTier, Read
+from kgtui.monitor.store import Store
+from tests.scripted import ScriptedAdmin
+
+if TYPE_CHECKING:
+    from kgtui.model.health import GroupHealth
+
+LISTING = Listing("consumer", "consumer", "Stable", 1)
+T0 = 1_000_000.0
+
+
+class Bench:
+    """A tier by itself on a clock that only the test moves."""
+
+    def __init__(self, groups: tuple[str, ...] = ("g",), *, keep: int = 200) -> None:
+        self.now = T0
+        self.store = Store(keep, lambda: self.now)
+        self.store.groups.update(dict.fromkeys(groups, LISTING))
+        self.changes = 0
+        self.clock = Clockwork(2.0, lambda: self.now)
+        self.tier = HealthTier(self.store, MonitorOptions(keep=keep), self.clock, self._changed)
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+    def take(
+        self, position: int, end: int, group: str = "g", *, state: str = "Stable", partitions: int = 1
+    ) -> None:  # fmt: skip
+        description = GroupDescription(group, "consumer", "consumer", state, 1, members=())
+        offsets = GroupOffsets(
+            tuple(CommittedOffset("t", number, position, 0) for number in range(partitions)),
+            bounds={("t", number): PartitionBounds(0, end) for number in range(partitions)},
+        )
+        self.tier.take(Read(group, self.now, description, offsets, fault=False))
+
+    async def watch(self, seconds: float, *, rate: int = 10, position: int | None = None, group: str = "g") -> None:
+        """A read every 2 s; the group keeps up, or stands at `position`."""
+        end = self.now + seconds
+        while self.now < end:
+            log_end = round((self.now - T0) * rate) + 1_000
+            self.take(log_end if position is None else position, log_end, group)
+            await self.tier.work_off()
+            self.now += 2.0
+
+    def health(self, group: str = "g") -> GroupHealth:
+        found = self.store.snapshot().health[group]
+        assert found.read_at is not None
+        return found
+
+
+async def test_one_read_decides_nothing_and_two_give_a_verdict() -> None:
+    bench = Bench()
+    bench.take(10, 10)
+    await bench.tier.work_off()
+    assert not bench.store.health
+    bench.now += 2
+    bench.take(10, 10)
+    await bench.tier.work_off()
+    assert bench.health().status is Status.OK
+    assert bench.changes == 1
+
+
+async def test_a_group_that_stands_still_is_in_error() -> None:
+    bench = Bench()
+    await bench.watch(90, position=500)
+    assert bench.health().kind is Status.STOP
+    assert bench.health().seconds >= 60
+
+
+async def test_a_verdict_is_kept_for_ten_seconds() -> None:
+    bench = Bench()
+    await bench.watch(4)
+    first = bench.health()
+    await bench.watch(8)
+    assert bench.health() is first
+    await bench.watch(4)
+    assert bench.health() is not first
+
+
+async def test_no_rate_is_taken_across_a_gap() -> None:
+    bench = Bench()
+    await bench.watch(60, position=500)
+    assert bench.health().trend == pytest.approx(10, abs=0.1)
+    bench.now += 120
+    await bench.watch(4, position=500)
+    assert bench.health().trend is None
+    assert bench.health().kind is Status.STOP
+
+
+async def test_long_intervals_are_no_gaps() -> None:
+    bench = Bench()
+    bench.clock.set_interval(60)
+    for number in range(6):
+        bench.take(500, 1_000 + 600 * number)
+        await bench.tier.work_off()
+        bench.now += 60
+    assert bench.health().trend == pytest.approx(10)
+
+
+async def test_the_group_read_longest_ago_is_forgotten_first() -> None:
+    names = tuple(f"g{number}" for number in range(6))
+    bench = Bench(names, keep=4)
+    for group in (*names, *names):
+        bench.take(10, 10, group)
+        await bench.tier.work_off()
+        bench.now += 2
+    for group in names[2:]:
+        bench.take(10, 10, group)
+        await bench.tier.work_off()
+        bench.now += 2
+    assert bench.store.health.keys() == set(names[2:])
+
+
+async def test_many_partitions_are_bounded_and_judged_without_holding_up_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(health, "_AT_ONCE", 0.0)
+    monkeypatch.setattr(health, "_OF_GROUP", 40_000)
+    bench = Bench()
+    for number in range(40):
+        bench.take(500, 1_000 + number, partitions=1_200)
+        await bench.tier._take_in()
+        bench.now += 2
+    seen = bench.tier._observations["g"]
+    assert {len(samples) <= 34 for samples in seen.samples.values()} == {True}
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    counting = asyncio.create_task(count())
+    await bench.tier.work_off()
+    counting.cancel()
+    assert bench.health().kind is Status.STOP
+    assert turns > 1_000
+
+
+async def test_the_selected_group_is_judged_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("a", "b", "c")
+    bench = Bench(names)
+    bench.tier.look_at("c")
+    judged: list[str] = []
+    monkeypatch.setattr(bench.store, "put_health", lambda group, _: judged.append(group))
+    for _ in range(2):
+        for group in names:
+            bench.take(10, 10, group)
+        bench.now += 2
+        for group in names:
+            bench.take(10, 10, group)
+    await bench.tier.work_off()
+    assert judged[0] == "c"
+    assert set(judged) == set(names)
+
+
+async def test_judging_what_is_in_view_stops_when_its_time_is_used_up_and_the_selected_group_goes_on() -> None:
+    names = ("a", "b", "selected")
+    bench = Bench(names)
+    bench.tier.look_at("selected")
+    bench.tier._saved = -1.0
+    for _ in range(2):
+        for group in names:
+            bench.take(10, 10, group)
+        await bench.tier.work_off()
+        bench.now += 2
+    assert set(bench.store.health) == {"selected"}
+    bench.now += 1_000
+    for group in names:
+        bench.take(10, 10, group)
+    await bench.tier.work_off()
+    assert set(bench.store.health) == set(names)
+
+
+async def test_a_group_that_is_gone_or_dead_has_no_health() -> None:
+    bench = Bench(("g", "h"))
+    for group in ("g", "h"):
+        await bench.watch(6, group=group)
+    assert bench.store.health.keys() == {"g", "h"}
+    bench.take(10, 10, "g", state="Dead")
+    await bench.tier.work_off()
+    assert bench.store.health.keys() == {"h"}
+    bench.store.drop(1, ["h"])
+    assert "h" not in bench.store.snapshot().health
+
+
+async def test_a_read_that_fails_leaves_the_verdict_and_starts_rates_anew() -> None:
+    bench = Bench()
+    await bench.watch(30, position=500)
+    before = bench.health()
+    bench.tier.take(Read("g", bench.now, None, None, fault=True))
+    await bench.tier.work_off()
+    assert bench.health() is before
+    bench.now += 10
+    await bench.watch(2, position=500)
+    assert bench.health().trend is None
+    assert bench.health().failed == 1
+
+
+async def test_the_monitor_judges_what_is_looked_at_and_nothing_else() -> None:
+    admin = ScriptedAdmin()
+    for group in ("selected", "in-view", "elsewhere"):
+        admin.add(group, "consumer", lag=7)
+    monitor = Monitor(admin, MonitorOptions(interval=0.5, timeout=2.0, publish=0.0))
+    judged = asyncio.Event()
+    monitor.subscribe(lambda snapshot: judged.set() if len(snapshot.health) == 2 else None)
+    running = asyncio.create_task(monitor.run())
+    monitor.look_at("selected", ["selected", "in-view"])
+    async with asyncio.timeout(10):
+        await judged.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert set(monitor.snapshot.health) == {"selected", "in-view"}
+    found = monitor.snapshot.health["selected"]
+    assert found.lag is not None
+    assert found.lag.lag == 7
+    assert found.undecided
