@@ -5,26 +5,28 @@ from __future__ import annotations
 import asyncio
 import time
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kgtui.model.series import SeriesStore
 from kgtui.monitor.clockwork import Clockwork
 from kgtui.monitor.collector import Collector
-from kgtui.monitor.focus import FocusTier
-from kgtui.monitor.health import HealthTier
 from kgtui.monitor.listing import ListingTier
 from kgtui.monitor.options import MonitorOptions
 from kgtui.monitor.store import Store
-from kgtui.monitor.sweep import SweepTier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.snapshot import Snapshot
+    from kgtui.monitor.closer import CloserTiers
 
 _PATIENCE = 10.0
 """What the sweep finds is rarely in view, verdicts change slowly, and every snapshot costs a pass over the screen."""
+
+_DRAWN = 0.25
+"""Seconds in which whoever waits for the first list may draw it, before anything else is loaded or asked."""
 
 
 class Monitor:
@@ -57,12 +59,12 @@ class Monitor:
         self._whole = False
         self._looked = now()
         self._listing = ListingTier(admin, self._store, options, self._clock, self._collector, self._lists_changed)
-        unhurried = partial(self._publish_soon, _PATIENCE)
-        self._health = HealthTier(self._store, options, self._clock, unhurried)
-        self._focus = FocusTier(
-            admin, self._store, self.series, options, self._clock, self._publish_soon, self._health.take
-        )
-        self._sweep = SweepTier(admin, self._store, options, self._clock, unhurried)
+        self._admin = admin
+        self._some_listed = asyncio.Event()
+        self._closer: CloserTiers | None = None
+        self._selected: str | None = None
+        self._visible: Sequence[str] = ()
+        self._configs_of: str | None = None
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]:
         """Call `listener` on the loop with every new snapshot; returns how to stop that."""
@@ -74,24 +76,40 @@ class Monitor:
         self._published = asyncio.get_running_loop().time()  # the brokers' names alone may wait for their lists
         try:
             async with asyncio.TaskGroup() as tiers:
-                for tier in (self._listing, self._focus, self._sweep, self._health):
-                    tiers.create_task(tier.run())
+                tiers.create_task(self._listing.run())
+                tiers.create_task(self._look_closer())
         finally:
             if self._publishing is not None:
                 self._publishing.cancel()
             self._collector.release()
+
+    async def _look_closer(self) -> None:
+        """Until cancelled, once there is a list: without one there is nothing to look at."""
+        await self._some_listed.wait()
+        await asyncio.sleep(_DRAWN)
+        module = await asyncio.to_thread(import_module, "kgtui.monitor.closer")
+        unhurried = partial(self._publish_soon, _PATIENCE)
+        self._closer = closer = module.CloserTiers(
+            self._admin, self._store, self.series, self._options, self._clock, self._publish_soon, unhurried
+        )
+        closer.look_at(self._selected, self._visible)
+        closer.want_configs(self._configs_of)
+        await closer.run()
 
     # -- what the views say ------------------------------------------------------------------------------------
 
     def look_at(self, selected: str | None, visible: Sequence[str] = ()) -> None:
         """Say which group is selected and which rows are in view: they are read in full at every interval."""
         self._looked = self._clock.now()
-        self._focus.look_at(selected, visible)
-        self._health.look_at(selected)
+        self._selected, self._visible = selected, visible
+        if self._closer is not None:
+            self._closer.look_at(selected, visible)
 
     def want_configs(self, group: str | None) -> None:
         """Say that this group's configs are on the screen."""
-        self._focus.want_configs(group)
+        self._configs_of = group
+        if self._closer is not None:
+            self._closer.want_configs(group)
 
     @property
     def paused(self) -> bool:
@@ -123,6 +141,8 @@ class Monitor:
 
     def _lists_changed(self) -> None:
         """Nobody waits longer for the first list of the whole cluster than it takes."""
+        if self._store.groups:
+            self._some_listed.set()
         first = self._listing.complete and not self._whole
         self._whole = self._whole or first
         self._publish_soon(0.0 if first else 1.0)
