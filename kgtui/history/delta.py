@@ -188,7 +188,7 @@ class DeltaFolder:
     def append(self, rows: Sequence[Row], serial: int) -> int:
         """Append rows, once for each `serial`, however often it is tried; returns the version that they are in.
 
-        The file is written here and deltalake only notes it: its own writer now and then hangs in a thread (1.6.6).
+        The file is written here, in the one way that compaction writes too, and deltalake makes it part of the table.
 
         Args:
             rows: of one day.

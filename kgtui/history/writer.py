@@ -116,15 +116,14 @@ class LakeWriter:
         """
         polls = rows = 0
         with owner_only():
-            while self._sealed:
-                batch = self._sealed[0]
+            for batch in list(self._sealed):  # what is sealed meanwhile is for the next flush
                 for table in TABLES:
                     some = batch.rows.get(table.name)
                     if some and table.name not in batch.done:
                         self._tables[table.name].append(some, batch.last)
                         batch.done.add(table.name)
                 polls, rows = polls + len(batch.rows[POLLS.name]), rows + batch.size
-                del self._sealed[0]
+                self._sealed.remove(batch)
         return polls, rows
 
     def give_up(self) -> None:
