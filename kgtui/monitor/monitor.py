@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from functools import partial
 from importlib import import_module
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 _PATIENCE = 10.0
 """What the sweep finds is rarely in view, verdicts change slowly, and every snapshot costs a pass over the screen."""
 
-_DRAWN = 0.25
-"""Seconds in which whoever waits for the first list may draw it, before anything else is loaded or asked."""
+_DRAWN, _LOOKED = 1.0, 0.1
+"""Seconds in which a first list may be drawn before anything else is loaded or asked: at most, and once looked at."""
 
 
 class Monitor:
@@ -61,6 +62,7 @@ class Monitor:
         self._listing = ListingTier(admin, self._store, options, self._clock, self._collector, self._lists_changed)
         self._admin = admin
         self._some_listed = asyncio.Event()
+        self._looked_at = asyncio.Event()
         self._closer: CloserTiers | None = None
         self._selected: str | None = None
         self._visible: Sequence[str] = ()
@@ -86,7 +88,10 @@ class Monitor:
     async def _look_closer(self) -> None:
         """Until cancelled, once there is a list: without one there is nothing to look at."""
         await self._some_listed.wait()
-        await asyncio.sleep(_DRAWN)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_DRAWN):
+                await self._looked_at.wait()
+                await asyncio.sleep(_LOOKED)
         module = await asyncio.to_thread(import_module, "kgtui.monitor.closer")
         unhurried = partial(self._publish_soon, _PATIENCE)
         self._closer = closer = module.CloserTiers(
@@ -102,6 +107,7 @@ class Monitor:
         """Say which group is selected and which rows are in view: they are read in full at every interval."""
         self._looked = self._clock.now()
         self._selected, self._visible = selected, visible
+        self._looked_at.set()
         if self._closer is not None:
             self._closer.look_at(selected, visible)
 
