@@ -38,9 +38,9 @@ async def test_a_verdict_stands_in_a_column_of_its_own(tmp_path: Path) -> None:
         await settled(pilot)
         assert row_of(app, "orders.enrich") == before[0]
         bad = row_of(app, "payments.settle")
-        assert bad.split() == ["✘", "✓", "payments.settle", "3", "ERR", "2.7k"]
+        assert bad.split() == ["✘", "✓", "payments.settle", "ERR", "3", "2.7k"]
         assert bad.replace("✘", " ").replace("ERR", "   ") == before[1]
-        assert row_of(app, "orders.export").split() == ["▴", "↻", "orders.export", "1", "WARN", "1.2M"]
+        assert row_of(app, "orders.export").split() == ["▴", "↻", "orders.export", "WARN", "1", "1.2M"]
 
 
 async def test_without_room_the_mark_tells(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ async def test_the_overview_tells_the_reason_and_what_to_expect(tmp_path: Path) 
         await pilot.press("n", "n")
         await settled(pilot)
         said = overview_of(app)
-    assert "✘ ERR STOP no commit on payments.settle-topic-0 for 2 m, 3,200 wait observed for 2 m" in said
+    assert "✘ ERR STOP observed for 2 m no commit on payments.settle-topic-0 for 2 m, 3,200 wait" in said
     assert "grows by 20.0 a second over the last 2 m" in said
     assert "≥ 2 m age of the oldest unread record" in said
 

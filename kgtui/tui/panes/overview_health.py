@@ -62,14 +62,12 @@ def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Fiel
     cells = [Cell(f"{mark} {health.status.name}", role)]
     if health.kind > Status.ERR:
         cells.append(Cell(f" {health.kind.name}", role))
-    why = reason(health, facts.type_of(snapshot, group))
-    if why:
-        cells.append(Cell(f"  {why}"))
     cells.append(Cell(f"  observed for {duration(health.seconds)}", MUTED))
     age = snapshot.taken_at - (health.read_at or 0.0)
     if age > _STALE:
         cells.append(Cell(f"  as of {duration(age)} ago", WARN))
-    return field("verdict", *cells)
+    why = reason(health, facts.type_of(snapshot, group))
+    return Field("verdict", (tuple(cells), (Cell(why),)) if why else (tuple(cells),))
 
 
 def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]:

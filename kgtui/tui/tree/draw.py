@@ -90,7 +90,7 @@ def heading(width: int, grouping: str, sort: str, descending: bool) -> Line:
     left = f" by {grouping}" + (f", {shown['name']}" if sort == "name" and descending else "")
     roles = {key: "sorted" if key == sort else "heading" for key in names}
     right = _right(wide, shown["members"], roles["members"], shown["lag"], roles["lag"], "")
-    return _joined([(text.pad(left, wide.name + 1), "heading"), *right], cursor=False)
+    return _joined([(text.pad(left, wide.name + wide.verdict + 1), "heading"), *right], cursor=False)
 
 
 def node_line(node: Node, forest: Forest, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool) -> Line:
@@ -100,7 +100,7 @@ def node_line(node: Node, forest: Forest, total: NodeTotal | None, width: int, *
     indent = "  " * node.depth
     state = bare_state(node, forest.grouping)
     shown_state = state is not None and state == node.key
-    name_width = max(wide.name - len(indent) - 2 - (2 if shown_state else 0), 1)
+    name_width = max(wide.name + wide.verdict - len(indent) - 2 - (2 if shown_state else 0), 1)
     total = total or NodeTotal(None, node.count)
     ours = forest.grouping not in ("topic", "family")
     name = text.fit(text.dotted(node.key), name_width, cut="middle") if ours else text.plain(node.key, name_width)
@@ -134,9 +134,10 @@ def group_line(row: GroupRow, depth: int, width: int, *, cursor: bool) -> Line:
             (indent, "leaf"),
             (f"{text.state_mark(row.state)} ", text.state_role(row.state)),
             (text.pad(name, name_width), "stale" if stale else "leaf"),
+            (text.pad(row.verdict.name if row.verdict else "", wide.verdict, right=True), _verdict_role(row)),
             *_right(
                 wide, members, _role(stale, row.members), lag, _role(stale, total.lag if total else None),
-                coarse_age(row.age) if stale else "", row.verdict.name if row.verdict else "", _verdict_role(row),
+                coarse_age(row.age) if stale else "",
             ),
         ],
         cursor=cursor,
@@ -174,21 +175,10 @@ def _role(stale: bool, value: int | None) -> str:
     return "lag" if value else "muted"
 
 
-def _right(
-    wide: Columns,
-    count: str,
-    count_role: str,
-    lag: str,
-    lag_role: str,
-    age: str,
-    verdict: str = "",
-    verdict_role: str = "leaf",
-) -> list[tuple[str, str]]:
+def _right(wide: Columns, count: str, count_role: str, lag: str, lag_role: str, age: str) -> list[tuple[str, str]]:
     pieces = []
     if wide.count:
         pieces.append((text.pad(count, wide.count, right=True), count_role))
-    if wide.verdict:
-        pieces.append((text.pad(verdict, wide.verdict, right=True), verdict_role))
     if wide.lag:
         pieces.append((text.pad(lag, wide.lag, right=True), lag_role))
     if wide.age:
