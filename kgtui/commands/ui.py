@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
 from contextlib import AsyncExitStack
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from kgtui.simulator.options import Options
     from kgtui.tui.session import ClusterChoice, Session
 
+STARTED = 2.0
+"""Seconds after which the garbage collector, off during the start, is on."""
 FIRST_LOOK = 3.0
 """Seconds that a cluster may take to answer before the start screen comes up, or stays."""
 
@@ -47,10 +50,15 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
     from kgtui.commands.logs import start_log
 
     start_log(debug=args.debug)
-    return asyncio.run(_run(args, demo))
+    gc.disable()  # what is made until the screen is there stays: nobody waits for looks at it
+    try:
+        return asyncio.run(_run(args, demo))
+    finally:
+        gc.enable()
 
 
 async def _run(args: argparse.Namespace, demo: Options | None) -> int:
+    asyncio.get_running_loop().call_later(STARTED, gc.enable)
     # In a thread, while the cluster is asked for its groups: the first frame then has them.
     screen = asyncio.create_task(asyncio.to_thread(import_module, "kgtui.tui.app"))
     async with AsyncExitStack() as stack:

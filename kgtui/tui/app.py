@@ -39,6 +39,9 @@ _log = logging.getLogger(__name__)
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Each ends the app as `q` does, so that the terminal is left clean; a dropped SSH line sends the last."""
 
+LOOK_BACK_AFTER = 1.0
+"""Seconds from the opening of a cluster until it is asked what became of earlier deletes."""
+
 
 class KgtuiApp(App[int]):
     """The terminal UI on one session."""
@@ -104,7 +107,7 @@ class KgtuiApp(App[int]):
         screen = MainScreen(session, session.monitor)
         self.switch_screen(screen) if len(self.screen_stack) > 1 else self.push_screen(screen)
         self._watch(session.monitor, screen)
-        self.run_worker(look_into_unfinished(self, session), name="unfinished", group="unfinished", exclusive=True)
+        self.run_worker(self._look_back(session), name="unfinished", group="unfinished", exclusive=True)
         tell_warnings(self, session)
 
     def _watch(self, monitor: Watch, screen: MainScreen) -> None:
@@ -117,6 +120,11 @@ class KgtuiApp(App[int]):
         self._unsubscribe = monitor.subscribe(arrived)
         # The worker is the app's: one of a screen would die with it.
         self.run_worker(self.session.watching or monitor.run(), name="monitor", group="monitor", exclusive=True)
+
+    async def _look_back(self, session: Session) -> None:
+        """What became of earlier deletes; the first frame does not wait for it."""
+        await asyncio.sleep(LOOK_BACK_AFTER)
+        await look_into_unfinished(self, session)
 
     def _tell_failed_themes(self) -> None:
         if self._failed_themes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import KgtuiError
@@ -23,6 +25,7 @@ async def look_into_unfinished(app: App[Any], session: Session) -> None:
     """
     if session.admin is None or session.read_only:
         return
+    await asyncio.to_thread(import_module, "kgtui.actions.unfinished")
     from kgtui.actions.state_folder import StateFolder
     from kgtui.actions.unfinished import unfinished
 

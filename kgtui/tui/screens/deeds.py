@@ -12,8 +12,6 @@ from kgtui.model.text import is_visible
 from kgtui.tui import text
 from kgtui.tui.messages import ClustersRequested, DeleteRequested, ExplainRequested
 from kgtui.tui.panes import PANES
-from kgtui.tui.screens.copied import CopiedDialog
-from kgtui.tui.screens.help import HelpScreen
 from kgtui.tui.tree.forest import GROUPINGS
 from kgtui.tui.tree.order import SORTS
 
@@ -295,6 +293,8 @@ class Deeds:
         seeds = snapshot.cluster.seeds or tuple(target.bootstrap.split(","))
         line = describe(group, kind, seeds, view=screen.detail.pane.tool, command_config=target.command_config)
         screen.app.copy_to_clipboard(line.text)
+        from kgtui.tui.screens.copied import CopiedDialog
+
         screen.app.push_screen(CopiedDialog(line.text, line.note))
 
     def explain(self) -> None:
@@ -324,6 +324,8 @@ class Deeds:
 
     def help(self) -> None:
         """Show keys and filter terms."""
+        from kgtui.tui.screens.help import HelpScreen
+
         self._screen.app.push_screen(HelpScreen(self._screen.session))
 
     def quit(self) -> None:
