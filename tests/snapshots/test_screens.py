@@ -11,7 +11,9 @@ from kgtui.model.answer import Fault
 from kgtui.model.snapshot import Snapshot
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.session import ClusterChoice, Session, Target
+from kgtui.tui.text import Look
 from kgtui.tui.themes import load, shipped_folder
+from tests.pilot.judging import hard_times, judged
 from tests.pilot.shell import HOSTILE, company, session_of, settled
 from tests.pilot.watching import NOW, HandWatch, many, snapshot_of, summary
 
@@ -60,6 +62,26 @@ def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
 def test_a_group_at_a_glance(shows: Callable[..., bool]) -> None:
     """Header, filter bar, the tree by type and state, payments.settle selected with its Overview beside it."""
     assert shows(company(), (120, 40), "n", "n")
+
+
+def test_verdicts_and_the_health_of_a_group(shows: Callable[..., bool]) -> None:
+    """ERR and WARN in a column of their own with a mark before the name; the Overview tells why, and what to expect."""
+    assert shows(hard_times(), (120, 40), "n", "n")
+
+
+def test_health_on_80_by_24(shows: Callable[..., bool]) -> None:
+    """Verdict, trend and time lag of a group under its state, wrapped beside their labels; the rest scrolls."""
+    assert shows(hard_times(), (80, 24), "n", "n", "enter", "1")
+
+
+def test_verdicts_without_room_and_in_ascii(shows: Callable[..., bool]) -> None:
+    """Two marks before names tell what no column tells."""
+    assert shows(hard_times(), (100, 24), "n", look=Look(ascii=True, utc=True, now=lambda: NOW))
+
+
+def test_what_a_short_watch_cannot_decide(shows: Callable[..., bool]) -> None:
+    """OK, and in a muted line what it would take to find something worse."""
+    assert shows(judged(company(), "payments.settle", "new"), (120, 40), "n", "n")
 
 
 def test_80_by_24_shows_the_tree_alone(shows: Callable[..., bool]) -> None:
