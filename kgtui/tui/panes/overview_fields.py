@@ -25,7 +25,6 @@ from kgtui.tui.panes.cells import (
     unknown,
 )
 from kgtui.tui.panes.notices import one_line
-from kgtui.tui.panes.overview_health import health_fields
 from kgtui.tui.panes.standing_fields import lag_fields, loss_fields, missing
 
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ def sections(
         series: tells the trend of the lag until the watch does.
         awaited: what to say in the place of a description that has not come yet.
     """
+    from kgtui.tui.panes.overview_health import health_fields  # only once there is a group: not for the first frame
+
     samples = series.get(group) if series is not None else None
     parts = [
         Section("", tuple(_identity(snapshot, group, awaited))),

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 PANE_DELAY = 0.1
 """Seconds that the cursor rests before the panes are drawn: a key held down never waits for them."""
+FILL_DELAY = 0.3
+"""Seconds from the first groups until the panes behind the one in front are made."""
 
 
 class MainScreen(Screen[None]):
@@ -94,7 +96,7 @@ class MainScreen(Screen[None]):
         """Show what is known already."""
         self.show(self.snapshot)
         if self.snapshot.groups:
-            self.call_after_refresh(self.detail.fill)
+            self.set_timer(FILL_DELAY, self.detail.fill)
 
     # The parts
 
@@ -130,7 +132,7 @@ class MainScreen(Screen[None]):
         self.show(message.snapshot)
         if first:
             # Once the groups are on the screen: nobody waits for the panes behind.
-            self.call_after_refresh(self.detail.fill)
+            self.set_timer(FILL_DELAY, self.detail.fill)
 
     def show(self, snapshot: Snapshot) -> None:
         """Show a newer snapshot everywhere; nothing moves."""
