@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from kgtui.model.verdict import Status
 from kgtui.tui import text
 from kgtui.tui.tree.forest import bare_state
 from kgtui.tui.tree.totals import NodeTotal
@@ -52,7 +51,7 @@ class GroupRow:
         total: summed lag; None when not read yet.
         age: seconds since it was read, where that is longer than a live view should be; None otherwise.
         fault: something of it could not be learned.
-        verdict: how it does, where that is worth a look: `WARN` or `ERR`; None when all is well or nobody knows.
+        verdict: how it does, where that is worth a look: `WARN` or `ERR`; empty when all is well or nobody knows.
         verdict_stale: that was some time ago.
     """
 
@@ -63,7 +62,7 @@ class GroupRow:
     age: float | None = None
     fault: bool = False
     marked: bool = False
-    verdict: Status | None = None
+    verdict: str = ""
     verdict_stale: bool = False
 
 
@@ -134,7 +133,7 @@ def group_line(row: GroupRow, depth: int, width: int, *, cursor: bool) -> Line:
             (indent, "leaf"),
             (f"{text.state_mark(row.state)} ", text.state_role(row.state)),
             (text.pad(name, name_width), "stale" if stale else "leaf"),
-            (text.pad(row.verdict.name if row.verdict else "", wide.verdict, right=True), _verdict_role(row)),
+            (text.pad(row.verdict, wide.verdict, right=True), _verdict_role(row)),
             *_right(
                 wide, members, _role(stale, row.members), lag, _role(stale, total.lag if total else None),
                 coarse_age(row.age) if stale else "",
@@ -158,15 +157,15 @@ def _flag(row: GroupRow) -> tuple[str, str]:
         return marks.marked, "mark"
     if row.fault:
         return marks.fault, "kg-error"
-    if row.verdict is None:
+    if not row.verdict:
         return " ", "leaf"
-    return marks.error if row.verdict is Status.ERR else marks.warn, _verdict_role(row)
+    return marks.error if row.verdict == "ERR" else marks.warn, _verdict_role(row)
 
 
 def _verdict_role(row: GroupRow) -> str:
     if row.verdict_stale:
         return "stale"
-    return "kg-error" if row.verdict is Status.ERR else "kg-warn"
+    return "kg-error" if row.verdict == "ERR" else "kg-warn"
 
 
 def _role(stale: bool, value: int | None) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.offsets import LagTotal, lags, total
-from kgtui.model.verdict import Status
 from kgtui.tui.tree.draw import GroupRow
 from kgtui.tui.tree.forest import Forest, path_of
 from kgtui.tui.tree.layout import Layout, Place
@@ -225,7 +224,7 @@ class TreeView:
             facts.has_fault(snapshot, group),
             group in self.marked,
             verdict,
-            verdict is not None and snapshot.taken_at - told_at > VERDICT_SECONDS,
+            bool(verdict) and snapshot.taken_at - told_at > VERDICT_SECONDS,
         )
 
     def _lag(self, group: str) -> LagTotal | None:
@@ -256,12 +255,12 @@ class TreeView:
             self.marked.update(groups)
 
 
-def _verdict(snapshot: Snapshot, group: str) -> tuple[Status | None, float]:
+def _verdict(snapshot: Snapshot, group: str) -> tuple[str, float]:
     """A verdict that is worth a look, and when its newest read was made."""
     health = snapshot.health.get(group)
-    if health is None or health.read_at is None or health.status not in (Status.WARN, Status.ERR):
-        return None, 0.0
-    return health.status, health.read_at
+    if health is None or health.read_at is None or health.status.name not in ("WARN", "ERR"):
+        return "", 0.0
+    return health.status.name, health.read_at
 
 
 def _parts(node: Node) -> list[Sequence[str]]:
