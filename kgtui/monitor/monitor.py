@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PATIENCE = 10.0
 """What the sweep finds is rarely in view, verdicts change slowly, and every snapshot costs a pass over the screen."""
 
-_DRAWN, _LOOKED = 1.0, 0.1
+_DRAWN, _LOOKED = 1.0, 0.4
 """Seconds in which a first list may be drawn before anything else is loaded or asked: at most, and once looked at."""
 
 
