@@ -13,6 +13,8 @@ EXPECTED = {
     "command_line": "ls --lag",
     "start": "first useful frame",
     "screen": "nothing changes",
+    "record": "CPU a poll",
+    "replay": "one step on",
 }
 
 

@@ -31,7 +31,7 @@ def overview_of(app: KgtuiApp) -> str:
 
 async def test_a_verdict_stands_in_a_column_of_its_own(tmp_path: Path) -> None:
     app, watch = app_on(company(), tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(160, 40)) as pilot:
         await settled(pilot)
         before = [row_of(app, group) for group in ("orders.enrich", "payments.settle")]
         watch.publish(hard_times())

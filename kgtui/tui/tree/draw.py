@@ -74,7 +74,7 @@ def columns(width: int) -> Columns:
     room = width - 2
     lag = LAG_WIDTH if room - LAG_WIDTH >= _NARROWEST_NAME - 6 else 0
     count = COUNT_WIDTH if lag and room - lag - COUNT_WIDTH >= _NARROWEST_NAME else 0
-    verdict = VERDICT_WIDTH if count and room - lag - count - VERDICT_WIDTH >= _NARROWEST_NAME else 0
+    verdict = VERDICT_WIDTH if count and room - lag - count - VERDICT_WIDTH >= _NARROWEST_NAME + 10 else 0
     name = room - lag - count - verdict
     age = AGE_WIDTH if verdict and name - AGE_WIDTH >= _NARROWEST_NAME + 6 else 0
     return Columns(max(name - age, 1), count, lag, age, verdict)

@@ -103,10 +103,14 @@ class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
 
     def laid_out(self, hold: tuple[Place | None, int]) -> None:
         """The rows changed: bring scroll bar and lines in line, with as few bytes to the terminal as can be."""
+        nothing_yet = not self.virtual_size.height
         self.set_height(self.view.layout.rows)
         place, offset = hold
         row = self.view.row if place is None else self.view.layout.find(place)
-        self.set_top(self.scroll_offset.y if row is None else row - offset)
+        if nothing_yet:
+            self.set_top(self.view.row - self.size.height + 1)
+        else:
+            self.set_top(self.scroll_offset.y if row is None else row - offset)
         self.refresh_changed()
 
     def scroll_to_cursor(self) -> None:

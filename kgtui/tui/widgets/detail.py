@@ -140,6 +140,8 @@ class GroupDetail(Vertical):
         for entry in PANES:
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")
+                if not any(tab.is_attached for tab in self.query(f"#{entry.id}")):
+                    return  # the screen was taken down meanwhile
                 self._pane(entry.id)
 
     @property
