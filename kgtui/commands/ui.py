@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 STARTED = 2.0
 """Seconds after which the garbage collector, off during the start, is on."""
+SWITCH = 0.0005
+"""Seconds after which a thread that waits gets its turn: keys are read, and frames written, by threads of Textual."""
 FIRST_LOOK = 3.0
 """Seconds that a cluster may take to answer before the start screen comes up, or stays."""
 
@@ -50,6 +52,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
     from kgtui.commands.logs import start_log
 
     start_log(debug=args.debug)
+    sys.setswitchinterval(SWITCH)
     gc.disable()  # what is made until the screen is there stays: nobody waits for looks at it
     try:
         return asyncio.run(_run(args, demo))

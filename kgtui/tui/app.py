@@ -15,6 +15,7 @@ from textual.widgets import Input
 from textual.worker import WorkerError, WorkerFailed
 
 from kgtui.tui import crash, keys, text, themes
+from kgtui.tui.frugal import frugal_driver
 from kgtui.tui.key_order import KeyOrder
 from kgtui.tui.messages import ClustersRequested, DeleteRequested, ExplainRequested, SnapshotArrived
 from kgtui.tui.palette import ActionCommands, ChoiceCommands, GroupCommands
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.binding import BindingType
     from textual.command import Provider
+    from textual.driver import Driver
 
     from kgtui.actions.results import Results
     from kgtui.model.snapshot import Snapshot
@@ -70,6 +72,10 @@ class KgtuiApp(App[int]):
         self._key_order = KeyOrder(self, super().on_event)
         self._load_themes()
         self.set_keymap({action: ",".join(_keys(words)) for action, words in session.keymap.items()})
+
+    def get_driver_class(self) -> type[Driver]:
+        """The platform's driver, writing fewer bytes."""
+        return frugal_driver(super().get_driver_class())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The roles' colours for themes that do not name them."""

@@ -70,6 +70,8 @@ class Pane(Vertical):
     Pane { background: $surface; padding: 0 0 0 1; }
     """
 
+    BLANK = True
+
     reads: ClassVar[str] = "details"
     """The field of the snapshot that the pane draws from."""
     what: ClassVar[str] = "the group"

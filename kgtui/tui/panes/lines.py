@@ -92,13 +92,14 @@ class TextLines(Scrolled, can_focus=True, inherit_bindings=False):
         if at >= len(self._lines):
             return Strip.blank(self.columns, base)
         segments = [
-            Segment(shown(cell.text), base + self._ink(cell.role) if cell.role else base) for cell in self._lines[at]
+            Segment(shown(cell.text), base + self.ink(f"lines--{cell.role}") if cell.role else base)
+            for cell in self._lines[at]
         ]
         strip = Strip(segments).adjust_cell_length(self.columns, base)
         return self._selected(strip, at).apply_offsets(0, at)
 
     def _ink(self, role: str) -> Style:
-        return self.get_component_rich_style(f"lines--{role}", partial=True)
+        return self.ink(f"lines--{role}" if role else "")
 
     # Selecting with the mouse
 

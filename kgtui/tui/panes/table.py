@@ -80,6 +80,8 @@ class LineTable(Scrolled, Generic[RowT], can_focus=True):
     }
     """
 
+    FIXED = 1
+
     class CursorMoved(Message):
         """The cursor is on another row, or its row has changed."""
 
@@ -306,4 +308,4 @@ class LineTable(Scrolled, Generic[RowT], can_focus=True):
 
     def _ink(self, role: str) -> Style:
         """The colour of a role, without its background."""
-        return self.get_component_rich_style(f"table--{role}", partial=True)
+        return self.ink(f"table--{role}")

@@ -38,9 +38,23 @@ FILL_DELAY = 0.3
 """Seconds from the first groups until the panes behind the one in front are made."""
 
 
+class Body(Horizontal):
+    """Tree and panes, side by side."""
+
+    BLANK = True
+
+
+class Left(Vertical):
+    """The tree, with what stands above it or in its place."""
+
+    BLANK = True
+
+
 class MainScreen(Screen[None]):
     """One cluster, live."""
 
+    # Here as above: drawn as one colour. Textual draws what lies behind a line that changed, to the last of its lines.
+    BLANK = True
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings()]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     AUTO_FOCUS = "GroupTree"
@@ -83,8 +97,8 @@ class MainScreen(Screen[None]):
         self.add_class(next(name for least, name in reversed(self.HORIZONTAL_BREAKPOINTS) if width >= least))
         yield ClusterHeader(session.target, self.watched, read_only=session.read_only, timeline=session.timeline)
         yield FilterBar(session.filter, good_presets(session.presets))
-        with Horizontal(id="body"):
-            with Vertical(id="left"):
+        with Body(id="body"):
+            with Left(id="left"):
                 yield TreeHeading()
                 yield Situation()
                 yield GroupTree(self.snapshot)

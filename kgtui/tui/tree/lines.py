@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 from kgtui.tui.tree import draw
 from kgtui.tui.tree.view import TreeView
-from kgtui.tui.widgets.scrolled import Scrolled
+from kgtui.tui.widgets.scrolled import Scrolled, moved
 
 if TYPE_CHECKING:
     from textual import events
@@ -166,6 +166,11 @@ class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
         super().notify_style_update()
         self._strips.clear()
 
+    def scrolled_by(self, lines: int) -> None:
+        """What was drawn stands on other lines now."""
+        super().scrolled_by(lines)
+        self._drawn = moved(self._drawn, lines, self.FIXED, self.size.height)
+
     def _coloured(self, line: draw.Line | None) -> Strip:
         width, base = self.columns, self.base
         if line is None:
@@ -173,15 +178,12 @@ class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
         cursor = Style.null()
         if line.cursor:
             name = "cursor" if self.has_focus else "cursor-blurred"
-            cursor = self.get_component_rich_style(f"group-tree--{name}", partial=True)
-        styles = [self._style(role) for _, role in line.pieces]
+            cursor = self.ink(f"group-tree--{name}")
+        styles = [self.ink(f"group-tree--{role}") for _, role in line.pieces]
         segments = [
             Segment(piece, base + style + cursor) for (piece, _), style in zip(line.pieces, styles, strict=True)
         ]
         return Strip(segments).adjust_cell_length(width, base + cursor)
-
-    def _style(self, role: str) -> Style:
-        return self.get_component_rich_style(f"group-tree--{role}", partial=True)
 
     def _line(self, row: int) -> draw.Line | None:
         view = self.view

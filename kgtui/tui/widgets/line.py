@@ -8,9 +8,9 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.geometry import Region
 from textual.strip import Strip
-from textual.widget import Widget
 
 from kgtui.tui import text
+from kgtui.tui.widgets.inked import Inked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ Piece = tuple[str, str]
 """Harmless text, and the component class that colours it (`` for none)."""
 
 
-class LineWidget(Widget):
+class LineWidget(Inked):
     """One line of pieces on the left and on the right; what does not fit is cut at the end of the left."""
 
     DEFAULT_CSS = """
@@ -52,7 +52,7 @@ class LineWidget(Widget):
 
     def render_line(self, y: int) -> Strip:
         """The line, filled to the width."""
-        base = self.rich_style
+        base = self.base
         width = self.size.width
         if y or not self._pieces:
             return Strip.blank(width, base)
@@ -61,9 +61,7 @@ class LineWidget(Widget):
 
     def style_of(self, role: str) -> Style:
         """The style of a piece."""
-        if not role:
-            return self.rich_style
-        return self.get_component_rich_style(role, partial=True)
+        return self.ink(role)
 
 
 def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:

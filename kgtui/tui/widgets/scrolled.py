@@ -2,41 +2,81 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
+from kgtui.tui.widgets.inked import Inked
+
 if TYPE_CHECKING:
-    from rich.style import Style
+    from typing import Self
+
+    from textual.geometry import Region
+    from textual.strip import Strip
+
+T = TypeVar("T")
 
 
-class Scrolled(ScrollView):
-    """A scroll view that draws lines, with a scroll bar that always has its column.
+class Scrolled(Inked, ScrollView):
+    """A scroll view that draws lines, with a scroll bar that always has its column; no border, no padding.
 
     Setting `virtual_size` lays out and repaints the whole screen, and so does a scroll bar that comes and goes: tens
     of milliseconds and of kilobytes over a slow line, at each step of the cursor.
+
+    Lines stay as they were drawn until they are refreshed, and move when they are scrolled: a frame costs what is
+    new in it.
     """
+
+    FIXED: ClassVar[int] = 0
+    """Lines at the top that are not scrolled, such as a heading."""
 
     DEFAULT_CSS = """
     Scrolled { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }
     """
 
-    _base: Style | None = None
-
-    @property
-    def base(self) -> Style:
-        """The widget's own style, kept until it changes: working it out costs more than drawing a line."""
-        if self._base is None:
-            self._base = self.rich_style
-        return self._base
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self._kept: dict[int, Strip] = {}  # by line of the window
 
     def notify_style_update(self) -> None:
         """Another theme, or the focus."""
         super().notify_style_update()
-        self._base = None
+        self._kept.clear()
+
+    # Lines as they were drawn
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Draw the lines of these regions again, or all of them."""
+        if not regions:
+            self._kept.clear()
+        for region in regions:
+            for y in region.line_range:
+                self._kept.pop(y, None)
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of the window; Textual asks for all of them whenever something beside one changes."""
+        width = self.outer_size.width
+        first, last = crop.column_span
+        kept, missing = self._kept, [y for y in crop.line_range if y not in self._kept]
+        if missing:
+            filters, (_, background) = self.get_line_filters(), self.background_colors
+            for y in missing:
+                strip = self.render_line(y).adjust_cell_length(width, self.base)
+                for line_filter in filters:
+                    strip = strip.apply_filter(line_filter, background)
+                kept[y] = strip
+        lines = [kept[y] for y in crop.line_range]
+        return lines if (first, last) == (0, width) else [line.crop(first, last) for line in lines]
+
+    def scrolled_by(self, lines: int) -> None:
+        """So many lines went out of sight at the top, or came into sight there where it is below zero."""
+        self._kept = moved(self._kept, lines, self.FIXED, self.size.height)
+
+    # Scrolling
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Other lines are in view; the scroll bar is drawn again only when it would look different."""
@@ -45,8 +85,9 @@ class Scrolled(ScrollView):
             bar.set_reactive(ScrollBar.position, new_value)
         elif self.show_vertical_scrollbar:
             bar.position = new_value
-        if round(old_value) != round(new_value):
-            self.refresh(self.size.region)
+        if by := round(new_value) - round(old_value):
+            self.scrolled_by(by)
+            super().refresh(self.size.region)
 
     def _thumb(self, top: float) -> int:
         """Where the thumb begins, in the eighths of a cell in which it is drawn."""
@@ -59,7 +100,9 @@ class Scrolled(ScrollView):
             return
         self.set_reactive(Widget.virtual_size, Size(0, lines))
         crossed = (old > height) != (lines > height)
-        if self.show_vertical_scrollbar and (crossed or (max(lines, old) > height and _moved(lines, old, height))):
+        if self.show_vertical_scrollbar and (
+            crossed or (max(lines, old) > height and _thumb_moved(lines, old, height))
+        ):
             self.vertical_scrollbar.window_virtual_size = lines
 
     def set_top(self, top: int) -> None:
@@ -75,6 +118,15 @@ class Scrolled(ScrollView):
                 self.vertical_scrollbar.set_reactive(ScrollBar.position, float(top))
 
 
-def _moved(lines: int, old: int, height: int) -> bool:
+def moved(kept: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
+    """What was kept by line of the window, after a scroll."""
+    return {
+        y - (lines if y >= fixed else 0): what
+        for y, what in kept.items()
+        if y < fixed or fixed <= y - lines < height
+    }  # fmt: skip
+
+
+def _thumb_moved(lines: int, old: int, height: int) -> bool:
     """Whether the thumb's ends, which are drawn in eighths of a cell, are elsewhere."""
     return abs(lines - old) * height * 8 > old
