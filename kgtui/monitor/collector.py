@@ -9,6 +9,7 @@ With so many groups the C library is told, too, to keep no large blocks that wer
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import sys
 from contextlib import contextmanager
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MANY = 10_000  # groups from which freezing pays
-_THRESHOLDS = (10_000, 20, 1_000_000)  # the last one keeps full passes from coming by themselves
+_THRESHOLDS = (10_000, 1_000, 1_000_000)  # only passes over the youngest come by themselves
+_YOUNG = 10  # passes over the youngest after which what they left is looked at too
 _AWAY = 60.0  # seconds without a look at anything else after which nobody minds a pause
 _MMAP_THRESHOLD, _LARGE = -3, 256 * 1024  # glibc's option, and the bytes from which a block is mapped by itself
 _RARELY = 600.0  # seconds between two full passes
@@ -30,23 +32,40 @@ class Collector:
     def __init__(self) -> None:
         self._holders = 0
         self._frozen = False
-        self._restore = False
+        self._ours = False  # we turned it off
         self._thresholds: tuple[int, int, int] | None = None
         self._tidied = 0.0
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """The collector is off until the last holder leaves; it stays off if it was off before."""
+        """The collector is off until the last holder leaves; it stays off if it was off before.
+
+        With many groups it then has a turn of the loop to itself: what was made meanwhile takes milliseconds to look
+        through, which would come on top of whatever is done next.
+        """
         self._holders += 1
-        if self._holders == 1:
-            self._restore = gc.isenabled()
+        if self._holders == 1 and gc.isenabled():
+            self._ours = True
             gc.disable()
         try:
             yield
         finally:
             self._holders -= 1
-            if self._holders == 0 and self._restore:
-                gc.enable()
+            if self._holders == 0 and self._ours:
+                if self._frozen:
+                    asyncio.get_running_loop().call_soon(self._look_through)
+                else:
+                    self._on_again()
+
+    def _look_through(self) -> None:
+        if self._holders == 0:
+            gc.collect(1 if gc.get_count()[1] >= _YOUNG else 0)
+            self._on_again()
+
+    def _on_again(self) -> None:
+        if self._ours:
+            self._ours = False
+            gc.enable()
 
     def freeze_once(self, groups: int) -> None:
         """After the first load of many groups: they will stay, so the collector need not look at them again.
@@ -77,6 +96,7 @@ class Collector:
 
     def release(self) -> None:
         """Leave the collector as it was found."""
+        self._on_again()
         if self._thresholds is not None:
             gc.set_threshold(*self._thresholds)
             gc.unfreeze()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import subprocess
 import sys
@@ -45,6 +46,44 @@ def test_the_collector_is_off_until_the_last_holder_leaves(collector: Collector)
         with collector.held():
             assert not gc.isenabled()
         assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+async def test_with_many_groups_it_looks_through_what_was_made_in_a_turn_of_its_own(
+    collector: Collector, passes: list[int]
+) -> None:
+    collector.freeze_once(10_000)
+    with collector.held():
+        kept = [[number] for number in range(30_000)]
+    del passes[:]
+    assert len(kept) == 30_000
+    assert not gc.isenabled()
+    await asyncio.sleep(0)
+    assert passes == [0]
+    assert gc.isenabled()
+    for _ in range(12):
+        with collector.held():
+            pass
+        await asyncio.sleep(0)
+    assert passes.count(1) == 1
+
+
+async def test_who_holds_it_next_needs_not_wait(collector: Collector, passes: list[int]) -> None:
+    collector.freeze_once(10_000)
+    with collector.held():
+        pass
+    with collector.held():
+        del passes[:]
+        await asyncio.sleep(0)
+        assert passes == []
+        assert not gc.isenabled()
+
+
+async def test_it_is_on_when_the_end_comes_before_its_turn(collector: Collector) -> None:
+    collector.freeze_once(10_000)
+    with collector.held():
+        pass
+    collector.release()
     assert gc.isenabled()
 
 
