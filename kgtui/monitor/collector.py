@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MANY = 10_000  # groups from which freezing pays
 _THRESHOLDS = (10_000, 1_000, 1_000_000)  # only passes over the youngest come by themselves
-_YOUNG = 10  # passes over the youngest after which what they left is looked at too
+_YOUNG = 4  # passes over the youngest after which what they left is looked at too
 _AWAY = 60.0  # seconds without a look at anything else after which nobody minds a pause
 _MMAP_THRESHOLD, _LARGE = -3, 256 * 1024  # glibc's option, and the bytes from which a block is mapped by itself
 _RARELY = 600.0  # seconds between two full passes

@@ -112,8 +112,8 @@ class Watched:
             strip = render(tree, y)
             if tree.scroll_offset.y + y != tree.view.row:
                 return strip
-            room = max(strip.cell_length - MARK, 0)
-            return Strip([*strip.crop(0, room), Segment(f"<{self.count:06}>")])
+            width = tree.columns
+            return Strip([*strip.crop(0, max(width - MARK, 0)), Segment(f"<{self.count:06}>"), *strip.crop(width)])
 
         _replace(GroupTree, "render_line", render_line)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual.message import Message
 from textual.strip import Strip
 
@@ -151,7 +150,7 @@ class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        """One line of the window, as wide as the tree."""
+        """One line of the window, as wide as the tree with its scroll bar."""
         line = self._line(self.scroll_offset.y + y)
         self._drawn[y] = line
         strip = self._strips.get(line)
@@ -171,19 +170,19 @@ class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
         super().scrolled_by(lines)
         self._drawn = moved(self._drawn, lines, self.FIXED, self.size.height)
 
+    def finished(self, strip: Strip) -> Strip:
+        """Lines are coloured and filled to the width as they are."""
+        return strip
+
     def _coloured(self, line: draw.Line | None) -> Strip:
-        width, base = self.columns, self.base
+        width = self.outer_size.width
         if line is None:
-            return Strip.blank(width, base)
-        cursor = Style.null()
+            return Strip.blank(width, self.worn())
+        over: tuple[str, ...] = ()
         if line.cursor:
-            name = "cursor" if self.has_focus else "cursor-blurred"
-            cursor = self.ink(f"group-tree--{name}")
-        styles = [self.ink(f"group-tree--{role}") for _, role in line.pieces]
-        segments = [
-            Segment(piece, base + style + cursor) for (piece, _), style in zip(line.pieces, styles, strict=True)
-        ]
-        return Strip(segments).adjust_cell_length(width, base + cursor)
+            over = ("group-tree--cursor" if self.has_focus else "group-tree--cursor-blurred",)
+        segments = [Segment(piece, self.worn(f"group-tree--{role}", *over)) for piece, role in line.pieces]
+        return Strip(segments).adjust_cell_length(width, self.worn(*over))
 
     def _line(self, row: int) -> draw.Line | None:
         view = self.view

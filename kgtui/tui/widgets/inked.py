@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.segment import Segment
 from textual.widget import Widget
 
 if TYPE_CHECKING:
@@ -18,12 +19,13 @@ class Inked(Widget):
 
     _base: Style | None = None
     _inks: dict[str, Style]
+    _worn: dict[tuple[str, ...], Style]
 
     @property
     def base(self) -> Style:
         """The widget's own style."""
         if self._base is None:
-            self._base, self._inks = self.rich_style, {}
+            self._base, self._inks, self._worn = self.rich_style, {}, {}
         return self._base
 
     def ink(self, component: str) -> Style:
@@ -34,6 +36,19 @@ class Inked(Widget):
         found = self._inks.get(component)
         if found is None:
             found = self._inks[component] = self.get_component_rich_style(component, partial=True)
+        return found
+
+    def worn(self, *components: str) -> Style:
+        """The widget's own style under those of component classes, in the colours that the terminal has."""
+        style = self.base
+        found = self._worn.get(components)
+        if found is None:
+            for component in components:
+                style += self.ink(component)
+            for line_filter in self.get_line_filters():
+                (filtered,) = line_filter.apply([Segment(" ", style)], self.background_colors[1])
+                style = filtered.style or style
+            found = self._worn[components] = style
         return found
 
     def notify_style_update(self) -> None:

@@ -59,18 +59,20 @@ class Scrolled(Inked, ScrollView):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of the window; Textual asks for all of them whenever something beside one changes."""
-        width = self.outer_size.width
-        first, last = crop.column_span
-        kept, missing = self._kept, [y for y in crop.line_range if y not in self._kept]
-        if missing:
-            filters, (_, background) = self.get_line_filters(), self.background_colors
-            for y in missing:
-                strip = self.render_line(y).adjust_cell_length(width, self.base)
-                for line_filter in filters:
-                    strip = strip.apply_filter(line_filter, background)
-                kept[y] = strip
+        kept = self._kept
+        for y in crop.line_range:
+            if y not in kept:
+                kept[y] = self.finished(self.render_line(y))
         lines = [kept[y] for y in crop.line_range]
-        return lines if (first, last) == (0, width) else [line.crop(first, last) for line in lines]
+        first, last = crop.column_span
+        return lines if (first, last) == (0, self.outer_size.width) else [line.crop(first, last) for line in lines]
+
+    def finished(self, strip: Strip) -> Strip:
+        """A line as wide as the widget with its scroll bar, in the colours that the terminal has."""
+        strip = strip.adjust_cell_length(self.outer_size.width, self.base)
+        for line_filter in self.get_line_filters():
+            strip = strip.apply_filter(line_filter, self.background_colors[1])
+        return strip
 
     def scrolled_by(self, lines: int) -> None:
         """So many lines went out of sight at the top, or came into sight there where it is below zero."""

@@ -61,7 +61,7 @@ async def test_with_many_groups_it_looks_through_what_was_made_in_a_turn_of_its_
     await asyncio.sleep(0)
     assert passes == [0]
     assert gc.isenabled()
-    for _ in range(12):
+    for _ in range(5):
         with collector.held():
             pass
         await asyncio.sleep(0)
