@@ -145,7 +145,7 @@ async def test_nothing_is_drawn_when_nothing_changed(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 async def test_hostile_ids_keep_the_columns(tmp_path: Path, width: int) -> None:
-    """Markup, escapes, bidi, wide characters: every row is as wide as the tree with its scroll bar, and says what the id is."""
+    """Markup, escapes, bidi, wide characters: every row is as wide as tree and scroll bar, and says what the id is."""
     snapshot = snapshot_of([(group, "classic", "consumer", "Stable", 1) for group in HOSTILE])
     app, _ = app_on(snapshot, tmp_path)
     async with app.run_test(size=(width, 40)) as pilot:
