@@ -11,6 +11,7 @@ epochs and members are blank (seen on 4.3.1), so the list is all that is known o
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 GROUP_ID_NOT_FOUND = 69
 UNSUPPORTED_VERSION = 35
 NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
+
+AT_ONCE = 25  # descriptions decoded in a row, a few milliseconds of CPU
 
 RPCS: dict[str, Api] = {
     CONSUMER: CONSUMER_GROUP_DESCRIBE,
@@ -133,7 +136,9 @@ class Describer:
                 searches[group].disabled.add(group_type)
             return
         source = f"{api.name} v{reply.version}"
-        for row in reply.value["Groups"]:
+        for number, row in enumerate(reply.value["Groups"], 1):
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)  # a screen on this loop has keys to answer
             group = row["GroupId"]
             if group not in searches:
                 continue
