@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hypothesis import HealthCheck, settings
+
 if TYPE_CHECKING:
     import pytest
+
+# A busy machine is slow and not wrong.
+settings.register_profile("kgtui", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kgtui")
 
 pytest_plugins = ["tests.brokers.fixtures"]
 

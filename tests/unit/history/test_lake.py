@@ -72,7 +72,7 @@ def shown(frame: Frame) -> dict[str, dict[str, Any]]:
     }
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(
     polls=st.lists(
         st.tuples(values.polls(), st.booleans(), st.sampled_from(["", "flush", "compact"])), min_size=1, max_size=6

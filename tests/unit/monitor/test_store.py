@@ -34,7 +34,7 @@ def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDel
     return ListingDelta(updated, [g for g in before if g not in now], len(now))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
 def test_any_history_of_lists_ends_right(history: list[tuple[int, dict[str, str], bool]]) -> None:
     async def run() -> None:

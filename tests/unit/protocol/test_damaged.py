@@ -122,7 +122,7 @@ def normal(name: str, version: int, value: Any) -> object:
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.binary(max_size=300))
 def test_noise_gives_a_value_or_a_decode_error(message: Message, version: int, data: bytes) -> None:
     outcome(message.decode, version, data)
@@ -187,7 +187,7 @@ def test_a_string_is_held_against_the_frame() -> None:
                 decode(version, start + b"x" * 127)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.binary(max_size=40), version=st.sampled_from((0, 1)))
 def test_headers_of_noise(data: bytes, version: int) -> None:
     outcome(lambda _, noise: decode_request_header(noise), 0, data)

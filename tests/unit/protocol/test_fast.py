@@ -51,7 +51,7 @@ def _tuples(holder: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", LIST_GROUPS_VERSIONS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
 def test_list_groups(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_GROUPS.response.struct, version)
@@ -61,7 +61,7 @@ def test_list_groups(version: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("version", OFFSET_FETCH_VERSIONS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), alike=st.sampled_from(["", None, "nine byte", LONG, NOT_UTF8]))
 def test_offset_fetch(version: int, seed: int, alike: str | None) -> None:
     value = hostile(Random(seed)).value(OFFSET_FETCH.response.struct, version)
@@ -74,7 +74,7 @@ def test_offset_fetch(version: int, seed: int, alike: str | None) -> None:
 
 
 @pytest.mark.parametrize("version", LIST_OFFSETS_VERSIONS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
 def test_list_offsets(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_OFFSETS.response.struct, version)

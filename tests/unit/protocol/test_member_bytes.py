@@ -197,7 +197,7 @@ def test_what_is_not_of_the_protocol_is_none(read: Callable[[bytes], object], da
 
 
 @pytest.mark.parametrize("read", READERS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.binary(max_size=120))
 def test_noise_never_raises(read: Callable[[bytes], object], data: bytes) -> None:
     read(data)

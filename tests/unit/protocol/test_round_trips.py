@@ -37,7 +37,7 @@ def with_defaults(struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**32))
 def test_a_value_survives(message: Message, version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(message.struct, version)

@@ -71,7 +71,7 @@ def test_a_record_cut_anywhere_or_followed_by_anything_is_refused(kind: Kind, ve
         assert isinstance(decode(key, value + b"\0"), Undecodable)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     number=st.sampled_from([*KINDS, 9, 24]),
     key=st.binary(max_size=60),
