@@ -110,7 +110,8 @@ class KgtuiApp(App[int]):
         if session.monitor is None:
             self.push_screen(StartScreen(session))
             return
-        screen = MainScreen(session, session.monitor)
+        before = next((old for old in self.screen_stack if isinstance(old, MainScreen)), None)
+        screen = MainScreen(session, session.monitor, like=before)
         self.switch_screen(screen) if len(self.screen_stack) > 1 else self.push_screen(screen)
         self._watch(session.monitor, screen)
         self.run_worker(self._look_back(session), name="unfinished", group="unfinished", exclusive=True)

@@ -240,3 +240,22 @@ async def test_what_is_odd_about_a_cluster_is_one_toast(tmp_path: Path) -> None:
         (toast,) = app._notifications
         assert toast.title == "Configuration of prod-eu"
         assert toast.message.splitlines() == [*warnings, "colour 'rde' is not known: write red, or #b01030"]
+
+
+async def test_groups_stay_arranged_as_they_were(tmp_path: Path) -> None:
+    clusters = Clusters(tmp_path)
+    app = clusters.app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("b", "s")
+        await settled(pilot)
+        before = main_screen(app).groups.view
+        await choose(pilot, "down")
+        await settled(pilot)
+        after = main_screen(app).groups.view
+        assert main_screen(app).session.target.name == "payments"
+        assert after is not before
+        assert (after.grouping, after.sort) == (before.grouping, before.sort) == ("state", "lag")
+        heading = next(line for line in screen_text(app).split("\n") if line.startswith(" by "))
+        assert heading.startswith(" by state")
+        assert "lag-" in heading

@@ -77,12 +77,14 @@ class MainScreen(Screen[None]):
     }
     """
 
-    def __init__(self, session: Session, watch: Watch) -> None:
+    def __init__(self, session: Session, watch: Watch, *, like: MainScreen | None = None) -> None:
+        """A screen on one cluster, with the groups arranged `like` on another."""
         # What the first snapshot and the first size would make of it: each change of a class styles every widget anew.
         super().__init__(classes="" if watch.snapshot.groups else "-bare")
         self.session = session
         self.watched = watch
         self.snapshot = watch.snapshot
+        self._like = like.groups.view if like is not None else None
         self.only_faults = False
         self.group: str | None = None
         self._shown: int | None = None
@@ -108,6 +110,8 @@ class MainScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Show what is known already."""
+        if self._like is not None:
+            self.groups.arrange_as(self._like)
         self.show(self.snapshot)
         if self.snapshot.groups:
             self.set_timer(FILL_DELAY, self.detail.fill)

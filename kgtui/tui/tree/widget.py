@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.tree.forest import Grouping, Node
     from kgtui.tui.tree.order import Sort
+    from kgtui.tui.tree.view import TreeView
 
 ARRANGED_A_SECOND = 80_000
 """Groups a second that are arranged anew at most: a cluster of 100,000 every 1.25 seconds."""
@@ -96,6 +97,11 @@ class GroupTree(TreeLines, inherit_bindings=False):
     def sort_by(self, sort: Sort, *, descending: bool) -> None:
         """Sort the groups of every node."""
         self.view.sort, self.view.descending = sort, descending
+        self._choice_made()
+
+    def arrange_as(self, view: TreeView) -> None:
+        """Group and sort as another tree does."""
+        self.view.grouping, self.view.sort, self.view.descending = view.grouping, view.sort, view.descending
         self._choice_made()
 
     def _choice_made(self) -> None:
