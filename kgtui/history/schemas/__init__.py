@@ -8,18 +8,24 @@ from __future__ import annotations
 
 from kgtui.history.schemas.bronze import BRONZE, COORDINATOR_RECORDS
 from kgtui.history.schemas.definition import PARTITION, VERSION, Column, Layer, Table, Type
-from kgtui.history.schemas.gold import GOLD
+from kgtui.history.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
 from kgtui.history.schemas.recorded import FAULTS, GROUPS, LAYER, MEMBERS, PARTITIONS, POLLS, TABLES
 from kgtui.history.schemas.silver import COMMITS, GROUP_EVENTS, QUARANTINE, REBALANCES, SILVER
 
 __all__ = [
+    "BASELINE",
     "BRONZE",
+    "CHURN",
+    "CLEANUP",
     "COMMITS",
     "COORDINATOR_RECORDS",
     "FAULTS",
+    "FORECAST",
     "GOLD",
     "GROUPS",
     "GROUP_EVENTS",
+    "HEALTH",
+    "LAG",
     "LAYER",
     "MEMBERS",
     "PARTITION",
