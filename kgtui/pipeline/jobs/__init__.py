@@ -1,0 +1,1 @@
+"""Read, transform, write: one module a layer."""

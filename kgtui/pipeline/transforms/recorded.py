@@ -1,0 +1,153 @@
+"""What recorded rows mean: polls that follow each other, states carried from row to row, and groups that were not read.
+
+Only changes are recorded, and everything once a keyframe: the state at a poll is, of the rows of its keyframe, the
+newest of each key. Times are milliseconds since the epoch here, as in the recorded tables.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+GROUP_KEY = ("group",)
+PARTITION_KEY = ("group", "topic", "partition")
+FAULT_KEY = ("scope", "broker", "group", "name")
+
+_DAY_MS = 86_400_000
+
+
+def timeline(polls: DataFrame) -> DataFrame:
+    """The polls in order, each with what it follows.
+
+    Returns:
+        poll, keyframe, interval_ms; `segment`: number of its keyframe; `number`: of the poll; `previous`: the poll
+        before, null after a gap; `steady_since`: the poll after the newest gap.
+    """
+    order = Window.orderBy("poll")
+    before = F.lag("poll").over(order)
+    starts = F.col("gap").isNotNull() | before.isNull()
+    return polls.select(
+        "poll",
+        "keyframe",
+        "interval_ms",
+        F.dense_rank().over(Window.orderBy("keyframe")).alias("segment"),
+        F.row_number().over(order).alias("number"),
+        F.when(~starts, before).alias("previous"),
+        starts.alias("starts"),
+    ).select(
+        "poll",
+        "keyframe",
+        "interval_ms",
+        "segment",
+        "number",
+        "previous",
+        F.last(F.when(F.col("starts"), F.col("poll")), ignorenulls=True).over(order).alias("steady_since"),
+    )
+
+
+def slots(times: DataFrame, seconds: int, since: date | None = None) -> DataFrame:
+    """Stretches of time that have polls, each to be seen as of its last poll.
+
+    Args:
+        times: a `timeline`.
+        seconds: how long a slot is.
+        since: leave out those before this day, but for the last of them.
+
+    Returns:
+        slot: its start; `at`: its last poll, with keyframe and steady_since; `first`: the first poll of it since
+        `steady_since`; `turn`: number among slots.
+    """
+    length = seconds * 1000
+    found = (
+        times.withColumn("slot", F.col("poll") - F.pmod(F.col("poll"), F.lit(length)))
+        .groupBy("slot", "steady_since")
+        .agg(F.max("poll").alias("at"), F.min("poll").alias("first"), F.max_by("keyframe", "poll").alias("keyframe"))
+    )
+    order = Window.orderBy("slot")
+    found = found.withColumn("newest", F.max("at").over(Window.partitionBy("slot"))).filter(
+        F.col("at") == F.col("newest")
+    )
+    found = found.select(
+        "slot", "at", "first", "keyframe", "steady_since", F.row_number().over(order).alias("turn"),
+        F.lead("slot").over(order).alias("next"),
+    )  # fmt: skip
+    if since is not None:
+        start = int(datetime(since.year, since.month, since.day, tzinfo=UTC).timestamp() * 1000)
+        found = found.filter(F.coalesce("next", F.col("slot")) >= start)
+    return found.drop("next")
+
+
+def whole(rows: DataFrame, times: DataFrame) -> DataFrame:
+    """Rows whose poll came to be, with what `timeline` knows of it."""
+    return rows.drop("day").join(F.broadcast(times.drop("keyframe", "interval_ms")), "poll")
+
+
+def carried(rows: DataFrame, moments: DataFrame, key: Sequence[str]) -> DataFrame:
+    """The state at some moments: of each key the newest row of the moment's keyframe, unless it says gone.
+
+    Args:
+        rows: of a recorded table, of polls that came to be; columns of `moments` other than `keyframe` win.
+        moments: `at` and `keyframe`, and what shall be known beside; few.
+        key: what identifies a row.
+
+    Returns:
+        Columns of both; `poll` is the one that the row was written by.
+    """
+    order = Window.partitionBy("keyframe", *key).orderBy("poll")
+    ours = [name for name in rows.columns if name == "keyframe" or name not in moments.columns]
+    spans = rows.select(*ours, F.lead("poll").over(order).alias("until"))
+    held = (F.col("poll") <= F.col("at")) & (F.col("until").isNull() | (F.col("at") < F.col("until")))
+    later = moments.withColumnRenamed("keyframe", "of_keyframe")
+    found = spans.join(F.broadcast(later), (F.col("keyframe") == F.col("of_keyframe")) & held)
+    return found.filter(~F.col("gone")).drop("until", "of_keyframe", "gone")
+
+
+def anchored(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame:
+    """`whole` rows, and the full state again at each poll after a gap that is no keyframe: a stretch begins with it."""
+    known = whole(rows, times)
+    after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
+    moments = times.filter(after_gap).select(F.col("poll").alias("at"), "keyframe")
+    again = (
+        carried(known, moments, key)
+        .filter(F.col("poll") < F.col("at"))
+        .withColumn("gone", F.lit(False))
+        .withColumn("poll", F.col("at"))
+        .select(*rows.drop("day").columns)
+    )
+    return known.unionByName(whole(again, times))
+
+
+def unread(faults: DataFrame, groups: DataFrame, moments: DataFrame) -> DataFrame:
+    """Groups whose offsets could not be read at some moments: what is recorded of them is as of before.
+
+    Args:
+        faults: of polls that came to be.
+        groups: the `carried` state of groups at the moments.
+
+    Returns:
+        at, group
+    """
+    told = carried(faults.filter(F.col("scope") == "offsets"), moments, FAULT_KEY).select("at", "broker", "group")
+    one = told.filter(F.col("group").isNotNull()).select("at", "group")
+    many = told.filter(F.col("group").isNull()).select("at", "broker").distinct()
+    theirs = F.col("broker").isNull() | (F.col("broker") == F.col("coordinator"))
+    rest = groups.select("at", "group", "coordinator").join(F.broadcast(many), "at").filter(theirs)
+    return one.union(rest.select("at", "group")).distinct()
+
+
+def day_of(at: Column) -> Column:
+    """The day of a time, in UTC whatever the session's time zone."""
+    return F.date_from_unix_date(F.floor(at / _DAY_MS).cast("int"))
+
+
+def instant(at: Column) -> Column:
+    """A time as a timestamp."""
+    return F.timestamp_millis(at)
