@@ -74,17 +74,12 @@ def past_of_group(
         (before.at, moment.at, moment.gap) for before, moment in pairwise(moments) if moment.gap and moment.at >= since
     )
     times, lag, members_, written, read = _clipped(columns, since)
-    return Past(since, until, times, lag, members_, written, read, tuple(_needed(sights, since)), gaps)
+    return Past(since, until, times, lag, members_, written, read, tuple(sights), gaps)
 
 
 def _clipped(columns: Sequence[array[float]], since: float) -> Sequence[array[float]]:
     start = next((index for index, at in enumerate(columns[0]) if at >= since), len(columns[0]))
     return [column[start:] for column in columns]
-
-
-def _needed(sights: list[Sight], since: float) -> list[Sight]:
-    older = sum(1 for sight in sights if sight.at <= since)
-    return sights[max(older - 1, 0) :]
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ class Past:
         times: seconds since the epoch, growing.
         lag, members: records; count.
         written, read: records a second since the sample before.
-        sights: what was found otherwise, oldest first; the first may be older than `since`.
+        sights: what was found otherwise, oldest first; some may be older than `since`.
         gaps: intervals of which nothing is known, with why.
     """
 
@@ -104,9 +104,7 @@ def past_of(series: Series | None, since: float, until: float) -> Past:
     if series is None:
         return Past(since, until)
     start, stop = bisect_left(series.times, since), bisect_right(series.times, until)
-    first = max(bisect_right(series.sights, since, key=lambda sight: sight.at) - 1, 0)
-    last = bisect_right(series.sights, until, key=lambda sight: sight.at)
-    sights = tuple(series.sights[first:last])
+    sights = tuple(series.sights[: bisect_right(series.sights, until, key=lambda sight: sight.at)])
     gaps = tuple((sight.since, sight.at, sight.gap) for sight in sights if sight.gap and sight.since is not None)
     return Past(
         since, until, series.times[start:stop], series.lag[start:stop], series.members[start:stop],
