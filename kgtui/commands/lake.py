@@ -42,7 +42,7 @@ def epilog() -> str:
     """What else there is to know."""
     return (
         "A recorder keeps its own tables in order while it runs. What optimize and prune have replaced stays on the\n"
-        "disk for as long as somebody may still be reading it: an hour for recorded tables, a week for the others."
+        "disk for an hour, since somebody may still be reading it."
     )
 
 
