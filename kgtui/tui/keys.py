@@ -74,6 +74,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("pane-2", "2", "2", "Members", "The group's members.", "Look"),
     Action("pane-3", "3", "3", "Assignments", "Which member has which partition, and what must still move.", "Look"),
     Action("pane-4", "4", "4", "Offsets", "Committed offsets and lag by topic and partition.", "Look"),
+    Action("pane-5", "5", "5", "History", "Lag, rates and members over time, and a log of rebalances.", "Look"),
     Action("pane-6", "6", "6", "Config", "The group's configuration with its sources.", "Look"),
     Action("only", "l", "l", "Only open points", "In Offsets only what lags, in Assignments only what must move or is "
            "nobody's; and all again.", "Look"),

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.history.comparison import Comparison
+    from kgtui.model.past import Past
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.text import Look
@@ -77,6 +79,22 @@ class Timeline(Protocol):
 
     async def go_to(self, words: str) -> None:
         """Go to the moment that a user means, such as `10:04` or `15m` before the end."""
+        ...
+
+    async def seek(self, at: float) -> None:
+        """Go to the newest moment at or before a time, in seconds since the epoch."""
+        ...
+
+    async def advance(self, seconds: float) -> bool:
+        """Go on by so much recorded time, over gaps at once; False at the end."""
+        ...
+
+    async def past(self, group: str, since: float, until: float) -> Past:
+        """What happened to a group in an interval; seconds since the epoch."""
+        ...
+
+    async def compare(self, at: float) -> Comparison:
+        """What differs between a time and the moment shown."""
         ...
 
 

@@ -88,7 +88,7 @@ class MainScreen(Screen[None]):
                 yield TreeHeading()
                 yield Situation()
                 yield GroupTree(self.snapshot)
-            yield GroupDetail(self.snapshot, session.target.command_config, self.watched.series)
+            yield GroupDetail(self.snapshot, session.target.command_config, self.watched.series, session.timeline)
         yield BrokerFaults()
         yield ActionFooter(self.reason, read_only=session.read_only, keymap=session.keymap)
 
