@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "replay": ("kgtui.commands.replay", "the UI on any recorded moment"),
     "lake": ("kgtui.commands.lake", "what a lake holds; make it smaller, remove what is too old"),
     "insights": ("kgtui.commands.insights", "what is unhealthy, at risk, flapping, unusual or unused, by urgency"),
+    "report": ("kgtui.commands.report", "the same with plots, as one HTML page for a post-mortem"),
     "delete": ("kgtui.commands.delete", "delete groups that are Empty, after a backup of their offsets"),
     "backups": ("kgtui.commands.backups", "backups made before deletions"),
     "audit": ("kgtui.commands.audit", "what was done, by whom, with which outcome"),

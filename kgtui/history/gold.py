@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from kgtui.history.folder import LakeFolder
 from kgtui.history.schemas import PARTITION
 from kgtui.history.schemas.gold import GOLD, LAG
 from kgtui.history.stored_text import restored, stored
+from kgtui.model.course import Course
 from kgtui.model.finding import TableAge
 from kgtui.model.text import visible
 
@@ -33,24 +33,6 @@ Row = dict[str, Any]
 NEVER_MADE = "it was never made"
 
 _GROUP = "group"
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """How a group went: one value a minute, None where nothing is known.
-
-    Attributes:
-        minutes: seconds since the epoch, growing.
-        breaks: minutes before which polls are missing: nothing connects them to the one before.
-    """
-
-    minutes: tuple[float, ...]
-    lag: tuple[int | None, ...]
-    rate_in: tuple[float | None, ...]
-    rate_out: tuple[float | None, ...]
-    time_lag: tuple[float | None, ...]
-    members: tuple[int | None, ...]
-    breaks: frozenset[float] = frozenset()
 
 
 class Gold:
@@ -116,6 +98,7 @@ class Gold:
         time: str = "",
         groups: Collection[str] | None = None,
         whole: bool = False,
+        status: Collection[str] = (),
     ) -> list[Row]:
         """Rows of a table in no order; none while it does not exist.
 
@@ -124,11 +107,25 @@ class Gold:
             since, until: bounds of the column `time`, both included.
             groups: only of these.
             whole: only rows about whole groups.
+            status: only rows of such a status.
 
         Raises:
             LakeError: the table cannot be read.
         """
-        found = self._read(table, columns or table.names, since, until, time, groups, whole)
+        import pyarrow.dataset as ds
+
+        where = ds.scalar(True)
+        if since is not None:
+            where &= (ds.field(time) >= since) & (ds.field(PARTITION) >= _first_day(since))
+        if until is not None:
+            where &= ds.field(time) <= until
+        if groups is not None:
+            where &= ds.field(_GROUP).isin([stored(group) for group in groups])
+        if whole:
+            where &= ds.field("topic").is_null()
+        if status:
+            where &= ds.field("status").isin(list(status))
+        found = self._read(table, columns or table.names, where)
         return [] if found is None else [_restored(row) for row in found.to_pylist()]
 
     def courses(
@@ -168,27 +165,7 @@ class Gold:
         newest: datetime | date | None = pc.max(found[column]).as_py()
         return newest
 
-    def _read(
-        self,
-        table: Table,
-        columns: Sequence[str],
-        since: datetime | date | None,
-        until: datetime | None,
-        time: str,
-        groups: Collection[str] | None,
-        whole: bool,
-    ) -> pa.Table | None:
-        import pyarrow.dataset as ds
-
-        where = ds.scalar(True)
-        if since is not None:
-            where &= (ds.field(time) >= since) & (ds.field(PARTITION) >= _first_day(since))
-        if until is not None:
-            where &= ds.field(time) <= until
-        if groups is not None:
-            where &= ds.field(_GROUP).isin([stored(group) for group in groups])
-        if whole:
-            where &= ds.field("topic").is_null()
+    def _read(self, table: Table, columns: Sequence[str], where: Any) -> pa.Table | None:
         with self._reading(table):
             delta = self._delta(table)
             return None if delta is None else delta.to_pyarrow_dataset().to_table(columns=list(columns), filter=where)
