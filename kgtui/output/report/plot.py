@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 WIDTH, HEIGHT = 760, 170
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 10, 8, 22
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 22, 8, 22
 _MOST_POINTS = 380
 """Points of a line: one every two units; of more, the largest of each stretch is drawn."""
 
