@@ -57,13 +57,13 @@ def unhealthy(rows: Iterable[Row], groups: Mapping[str, Row]) -> list[Finding]:
         rows: those of the newest window.
         groups: group → its newest row of `lag`.
     """
-    rows = list(rows)
+    whole, partitions = _parted(rows)
     found = []
-    for row in rows:
-        if row["topic"] is not None or row["status"] not in ("WARN", "ERR"):
+    for row in whole:
+        if row["status"] not in ("WARN", "ERR"):
             continue
         group, worst = row["group"], row["worst"] or row["status"]
-        parts = [part for part in rows if part["group"] == group and part["topic"] is not None]
+        parts = partitions.get(group, [])
         parts.sort(key=lambda part: -(part["lag"] or 0))
         columns = ("topic", "partition", "status", "lag", "position", "last_commit", "complete")
         waiting = "" if row["lag"] is None else f"; {row['lag']:,} records wait"
@@ -88,15 +88,14 @@ def unhealthy(rows: Iterable[Row], groups: Mapping[str, Row]) -> list[Finding]:
 
 def at_risk(rows: Iterable[Row]) -> list[Finding]:
     """Groups that have lost records, or will before they read them, from the newest hour of `forecast`."""
-    rows = list(rows)
+    whole, partitions = _parted(rows)
     found = []
-    for row in rows:
+    for row in whole:
         lost = row["lost"] or 0
-        if row["topic"] is not None or not (lost or row["at_risk"]):
+        if not (lost or row["at_risk"]):
             continue
         group = row["group"]
-        parts = [part for part in rows if part["group"] == group and part["topic"] is not None]
-        parts = [part for part in parts if part["lost"] or part["at_risk"]]
+        parts = [part for part in partitions.get(group, ()) if part["lost"] or part["at_risk"]]
         parts.sort(key=lambda part: (-(part["lost"] or 0), part["loss_seconds"] or 0.0))
         columns = ("topic", "partition", "lag", "lead", "lost", "loss_at", "loss_basis", "trend")
         found.append(
@@ -251,14 +250,15 @@ def unused(rows: Iterable[Row]) -> list[Finding]:
     rows = list(rows)
     columns = ("name", "state", "type", "lag", "last_commit", "empty_since", "expires_at")
     found = []
-    families = {row["name"] for row in rows if row["kind"] == "family"}
+    families: dict[str, list[Row]] = {row["name"]: [] for row in rows if row["kind"] == "family"}
+    for row in rows:
+        if row["kind"] == "group" and row["family"] in families:
+            families[row["family"]].append(row)
     for row in rows:
         family = row["kind"] == "family"
         if not family and row["family"] in families:
             continue
-        parts = (
-            [part for part in rows if part["kind"] == "group" and part["family"] == row["name"]] if family else [row]
-        )
+        parts = families[row["name"]] if family else [row]
         parts.sort(key=lambda part: part["name"])
         groups = tuple(part["name"] for part in parts)
         unread = "" if row["lag"] is None else f"; {row['lag']:,} unread records are nobody's"
@@ -288,6 +288,18 @@ def _delete(name: str, groups: Sequence[str]) -> tuple[str, ...]:
     if len(groups) <= MOST_ROWS:
         return ("kgtui", "delete", *(f"--group={group}" for group in groups))
     return ("kgtui", "delete", f"/^{re.escape(name.removesuffix('*'))}/", "state:Empty")
+
+
+def _parted(rows: Iterable[Row]) -> tuple[list[Row], dict[str, list[Row]]]:
+    """Rows about whole groups, and those about their partitions by group."""
+    whole: list[Row] = []
+    partitions: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["topic"] is None:
+            whole.append(row)
+        else:
+            partitions.setdefault(row["group"], []).append(row)
+    return whole, partitions
 
 
 def _evidence(table: str, columns: tuple[str, ...], rows: Sequence[Row]) -> Evidence:
