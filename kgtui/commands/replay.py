@@ -95,6 +95,7 @@ class LakeTimeline:
     def __init__(self, admin: ReplayAdmin) -> None:
         """Move this admin through the moments of its lake."""
         self._admin = admin
+        self.playing: float | None = None
         self._over = 0.0
         self._over_of: Moment | None = None
 

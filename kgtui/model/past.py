@@ -64,6 +64,11 @@ class Past:
         """What changed in the interval, oldest first."""
         return [change for change in changes_of(self.sights) if self.since <= change.at <= self.until]
 
+    def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
+        """A column's value at a moment, or at the end; None when it is not known."""
+        index = len(self.times) if at is None else bisect_right(self.times, at)
+        return column[index - 1] if index and not math.isnan(column[index - 1]) else None
+
     def sight_at(self, at: float) -> Sight | None:
         """How the group was; None when nothing is known of it."""
         for start, end, _ in self.gaps:
@@ -110,11 +115,6 @@ def past_of(series: Series | None, since: float, until: float) -> Past:
         since, until, series.times[start:stop], series.lag[start:stop], series.members[start:stop],
         series.written[start:stop], series.read[start:stop], sights, gaps,
     )  # fmt: skip
-
-
-def newest(values: Sequence[float]) -> float | None:
-    """The last value; None when it is not known."""
-    return values[-1] if values and not math.isnan(values[-1]) else None
 
 
 def largest(values: Sequence[float]) -> float | None:

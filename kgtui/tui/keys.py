@@ -77,8 +77,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("pane-5", "5", "5", "History", "Lag, rates and members over time, and a log of rebalances.", "Look"),
     Action("pane-6", "6", "6", "Config", "The group's configuration with its sources.", "Look"),
     Action("only", "l", "l", "Only open points", "In Offsets only what lags, in Assignments only what must move or is "
-           "nobody's; and all again.", "Look"),
-    Action("view", "v", "v", "Next view", "Assignments as a list, as a grid with members, or by member, host or rack.",
+           "nobody's, in History only the log; and all again.", "Look"),
+    Action("view", "v", "v", "Next view", "Assignments as a list, as a grid with members, or by member, host or rack; "
+           "History over an hour, six, a day, a quarter.",
            "Look"),
     Action("full", "f", "f", "Full screen", "The pane alone, and back.", "Look"),
     Action("utc", "U", "U", "UTC", "Times in UTC, and back to local time.", "Look"),
@@ -93,6 +94,10 @@ ACTIONS: tuple[Action, ...] = (
            "In a recording: back to where the group changed last.", "Look"),
     Action("change-after", "right_curly_bracket", "}", "Change after",
            "In a recording: on to where the group changes next.", "Look"),
+    Action("play", "P", "P", "Play", "In a recording: play it, and stop, as does p; + and - change the speed.", "Look"),
+    Action("remember", "m", "m", "Remember", "In a recording: remember this moment for a comparison.", "Look"),
+    Action("compare", "M", "M", "Compare", "In a recording: what joined, left, moved and grew between the moment "
+           "remembered and this one.", "Look"),
     Action("delete", "d", "d", "Delete", "Delete the group, or the marked groups, if Empty.", "Act", footer=5,
            writes=True),
     Action("copy", "y", "y", "Copy id", "Copy the group's id.", "Act", footer=6),
@@ -101,6 +106,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("explain", "e", "e", "Explain", "What the group's fault or state means, and what to do.", "Act", footer=9),
     Action("palette", "ctrl+p", "ctrl+p", "Palette", "Every command and every group by name.", "Program", footer=10,
            palette=False),
+    Action("record", "R", "R", "Record", "Record every group into a folder while the screen is open, and stop.",
+           "Program"),
     Action("cluster", "c", "c", "Cluster", "The configured clusters: another one in the place of this.", "Program"),
     Action("help", "question_mark,f1", "?", "Help", "This help.", "Program", footer=11),
     Action("suspend", "ctrl+z", "ctrl+z", "Suspend", "Back to the shell; `fg` returns.", "Program", palette=False,

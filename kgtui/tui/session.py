@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kgtui.model.past import Past
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.recording import Recording
     from kgtui.tui.text import Look
 
 
@@ -57,7 +58,13 @@ class Watch(Protocol):
 
 
 class Timeline(Protocol):
-    """A recording, and the moment of it that the monitor's cluster shows. Each call raises `KgtuiError`."""
+    """A recording, and the moment of it that the monitor's cluster shows. Each call raises `KgtuiError`.
+
+    Attributes:
+        playing: how many times as fast as it happened the recording plays; None when it stands still.
+    """
+
+    playing: float | None
 
     @property
     def at(self) -> float:
@@ -163,6 +170,7 @@ class Session:
         timeline: where the cluster is a recording, the way through it; None where it is live.
         warnings: what the user should know of how the cluster is configured, a sentence each.
         watching: the monitor's `run`, if it is under way already; it is the app's to end then.
+        recording: the recording of the cluster that is under way; None when there is none.
     """
 
     target: Target
@@ -187,3 +195,4 @@ class Session:
     timeline: Timeline | None = None
     warnings: tuple[str, ...] = ()
     watching: asyncio.Task[None] | None = None
+    recording: Recording | None = None

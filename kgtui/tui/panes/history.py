@@ -93,6 +93,7 @@ class HistoryPane(Pane):
         self._shown: Wish | None = None
         self._known: tuple[tuple[object, ...], Past] | None = None
         self._busy = False
+        self._placeholder = ""
 
     def compose(self) -> ComposeResult:
         yield Notice()
@@ -148,10 +149,14 @@ class HistoryPane(Pane):
         self.call_after_refresh(self._see)
 
     def _blank(self, words: str) -> None:
-        self._shown = None
+        self._shown, self._placeholder = None, ""
         self.table.set_rows((), fresh=True)
         self.query_one(SummaryLine).say(())
         self._put_lines([(Cell(words, MUTED),)] if words else [])
+
+    def _await(self, words: str) -> None:
+        super()._await(words)
+        self.table.set_placeholder(words or self._placeholder)
 
     # What to show
 
@@ -209,7 +214,8 @@ class HistoryPane(Pane):
     def _put_past(self, past: Past, lines: list[Line]) -> None:
         self.query_one(SummaryLine).say(joined(history_summary(past)), hint="v other span")
         self._put_lines(lines)
-        self.table.set_placeholder("nothing has changed")
+        self._placeholder = "nothing of it changed in this time"
+        self.table.set_placeholder(self._placeholder)
         self.table.set_rows(past.changes[::-1])
 
     def _put_lines(self, lines: list[Line]) -> None:

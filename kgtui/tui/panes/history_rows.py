@@ -55,9 +55,7 @@ def _pair(before: int | None, now: int | None) -> str | None:
     """`41→42`; one number where it is the same or nothing is known of before."""
     if now is None:
         return None
-    if before is None or before == now:
-        return text.exact(now)
-    return f"{text.exact(before)}{text.marks().arrow}{text.exact(now)}"
+    return str(now) if before is None or before == now else f"{before}{text.marks().arrow}{now}"
 
 
 def _paired(change: Change, name: str) -> Cell:
@@ -99,7 +97,8 @@ COLUMNS: tuple[Column[Change], ...] = (
         least=14, most=44,
     ),
     Column("took", "TOOK", _took, lambda change: Cell(Shown(_took(change) or "")), rank=1, right=True),
-    Column("epoch", "EPOCH", lambda change: _width(change, "epoch"), lambda change: _paired(change, "epoch"), rank=2),
+    Column("epoch", "EPOCH", lambda change: _width(change, "epoch"), lambda change: _paired(change, "epoch"), rank=2,
+           least=11),
     Column(
         "members", "MEMBERS", lambda change: _width(change, "members"), lambda change: _paired(change, "members"),
         rank=3,

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group import REBALANCING, STABLE
-from kgtui.model.past import largest, newest
+from kgtui.model.past import largest
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ACCENT, MUTED, OK, Cell, Shown
 from kgtui.tui.plots import curves
@@ -47,8 +47,8 @@ def plot_lines(past: Past, width: int, height: int, *, drawn: bool, at: float | 
     """
     room = max(width - LABEL - 1, 10)
     free = max(height, LEAST) - 4  # members, states, changes and the clock take a line each
-    lanes = _curves(past, room, free) if drawn else _sparks(past, room, free)
-    lanes += [_members(past, room), _states(past, room), _changes(past, room)]
+    lanes = _curves(past, room, free, at) if drawn else _sparks(past, room, free, at)
+    lanes += [_members(past, room, at), _states(past, room), _changes(past, room, at)]
     lines = [line for lane in lanes for line in _beside(lane)]
     column = None if at is None else _column(past, at, room)
     if column is not None:
@@ -58,7 +58,9 @@ def plot_lines(past: Past, width: int, height: int, *, drawn: bool, at: float | 
 
 def _beside(lane: Lane) -> list[Line]:
     blank = (Cell(Shown(" " * LABEL)),)
-    words = [*lane.words, *[blank] * len(lane.rows)]
+    words = [*lane.words, *[blank] * len(lane.rows)][: len(lane.rows)]
+    if len(words) > len(lane.words):
+        words[-1] = (Cell(Shown("0".rjust(LABEL)), MUTED),)
     return [(*left, Cell(Shown(" ")), *row) for left, row in zip(words, lane.rows, strict=False)]
 
 
@@ -81,10 +83,10 @@ def _count(value: float | None) -> str:
 # -- lag and rates ---------------------------------------------------------------------------------------------------
 
 
-def _words(past: Past) -> tuple[list[Line], list[Line], list[Line]]:
+def _words(past: Past, at: float | None) -> tuple[list[Line], list[Line], list[Line]]:
     """What stands beside lag, written, read."""
-    lag = [_label("lag", _count(newest(past.lag))), _label("max", _count(largest(past.lag)), MUTED)]
-    written, read = ([_label(name, rate(newest(values)), role)] for name, values, role in _flows(past))
+    lag = [_label("lag", _count(past.value_at(past.lag, at))), _label("max", _count(largest(past.lag)), MUTED)]
+    written, read = ([_label(name, rate(past.value_at(values, at)), role)] for name, values, role in _flows(past))
     return lag, written, read
 
 
@@ -92,9 +94,9 @@ def _flows(past: Past) -> tuple[tuple[str, Sequence[float], str], ...]:
     return ("in", past.written, ACCENT), ("out", past.read, OK)
 
 
-def _curves(past: Past, room: int, free: int) -> list[Lane]:
+def _curves(past: Past, room: int, free: int, at: float | None) -> list[Lane]:
     high = max(free - free * 2 // 5, 1)
-    lag, written, read = _words(past)
+    lag, written, read = _words(past, at)
     fine = room * curves.FINE
     rows = curves.curve_rows([bucketed(past, past.lag, fine, "largest")], room, high, largest(past.lag) or 0.0)
     flows = [bucketed(past, values, fine, "mean") for _, values, _ in _flows(past)]
@@ -111,10 +113,10 @@ def _inked(row: str) -> Line:
     )
 
 
-def _sparks(past: Past, room: int, free: int) -> list[Lane]:
+def _sparks(past: Past, room: int, free: int, at: float | None) -> list[Lane]:
     low = min(max(free * 3 // 10, 1), 3)
     high = max(free - 2 * low, 1)
-    lag, *words = _words(past)
+    lag, *words = _words(past, at)
     rows = spark_rows(bucketed(past, past.lag, room, "largest"), high, largest(past.lag) or 0.0)
     lanes = [Lane(lag, [(Cell(Shown(row), ACCENT),) for row in rows])]
     flows = [bucketed(past, values, room, "mean") for _, values, _ in _flows(past)]
@@ -124,10 +126,12 @@ def _sparks(past: Past, room: int, free: int) -> list[Lane]:
     return lanes
 
 
-def _members(past: Past, room: int) -> Lane:
+def _members(past: Past, room: int, at: float | None) -> Lane:
     values = bucketed(past, past.members, room, "last")
     rows = spark_rows(values, 1, largest(past.members) or 0.0)
-    return Lane([_label("members", _count(newest(past.members)))], [(Cell(Shown(row), MUTED),) for row in rows])
+    return Lane(
+        [_label("members", _count(past.value_at(past.members, at)))], [(Cell(Shown(row), MUTED),) for row in rows]
+    )
 
 
 # -- states and changes ----------------------------------------------------------------------------------------------
@@ -157,10 +161,10 @@ def _mark(states: Sequence[str | None]) -> tuple[str, str]:
     return text.marks().rule if state == STABLE else text.state_mark(state), text.state_role(state)
 
 
-def _changes(past: Past, room: int) -> Lane:
+def _changes(past: Past, room: int, at: float | None) -> Lane:
     """A mark where members came or went, the epoch went on, or partitions moved."""
     seen = _by_cell(past, room)
-    last = past.sights[-1] if past.sights else None
+    last = past.sight_at(past.until if at is None else at)
     told = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
     marks = [(text.marks().bar if seen.get(cell) else " ", ACCENT) for cell in range(room)]
     return Lane([told], [_runs(marks)])
