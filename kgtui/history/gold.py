@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -32,7 +33,15 @@ Row = dict[str, Any]
 
 NEVER_MADE = "it was never made"
 
+Where = Callable[[Callable[[str], Any]], Any]
+"""Given how to name a column, a condition on rows, as pyarrow has them."""
+
 _GROUP = "group"
+
+
+def about_groups(column: Callable[[str], Any]) -> Any:
+    """Only rows about whole groups."""
+    return column("topic").is_null()
 
 
 class Gold:
@@ -81,12 +90,23 @@ class Gold:
         """Of all gold tables."""
         return tuple(self.age(table) for table in GOLD)
 
-    def newest(self, table: Table, column: str, columns: Sequence[str] | None = None) -> list[Row]:
-        """The rows whose time is the newest there is, such as those of the last `hour`; none without the table."""
+    def newest(
+        self,
+        table: Table,
+        column: str,
+        columns: Sequence[str] | None = None,
+        *,
+        groups: Collection[str] | None = None,
+        where: Where | None = None,
+    ) -> list[Row]:
+        """The rows whose time is the newest there is, such as those of the last `hour`; none without the table.
+
+        The other arguments are those of `rows`.
+        """
         last = self._newest(table, column)
         if last is None:
             return []
-        return self.rows(table, columns, since=last, time=column)
+        return self.rows(table, columns, since=last, time=column, groups=groups, where=where)
 
     def rows(
         self,
@@ -97,8 +117,7 @@ class Gold:
         until: datetime | None = None,
         time: str = "",
         groups: Collection[str] | None = None,
-        whole: bool = False,
-        status: Collection[str] = (),
+        where: Where | None = None,
     ) -> list[Row]:
         """Rows of a table in no order; none while it does not exist.
 
@@ -106,26 +125,21 @@ class Gold:
             columns: by default all.
             since, until: bounds of the column `time`, both included.
             groups: only of these.
-            whole: only rows about whole groups.
-            status: only rows of such a status.
+            where: what must hold besides; other rows are not even made.
 
         Raises:
             LakeError: the table cannot be read.
         """
         import pyarrow.dataset as ds
 
-        where = ds.scalar(True)
+        wanted = ds.scalar(True) if where is None else where(ds.field)
         if since is not None:
-            where &= (ds.field(time) >= since) & (ds.field(PARTITION) >= _first_day(since))
+            wanted &= (ds.field(time) >= since) & (ds.field(PARTITION) >= _first_day(since))
         if until is not None:
-            where &= ds.field(time) <= until
+            wanted &= ds.field(time) <= until
         if groups is not None:
-            where &= ds.field(_GROUP).isin([stored(group) for group in groups])
-        if whole:
-            where &= ds.field("topic").is_null()
-        if status:
-            where &= ds.field("status").isin(list(status))
-        found = self._read(table, columns or table.names, where)
+            wanted &= ds.field(_GROUP).isin([stored(group) for group in groups])
+        found = self._read(table, columns or table.names, wanted)
         return [] if found is None else [_restored(row) for row in found.to_pylist()]
 
     def courses(
@@ -133,7 +147,7 @@ class Gold:
     ) -> dict[str, Course]:
         """How these groups went, minute by minute; those that nothing is known of are left out."""
         columns = ("group", "minute", "lag", "rate_in", "rate_out", "time_lag", "members", "steady_since")
-        rows = self.rows(LAG, columns, since=since, until=until, time="minute", groups=groups, whole=True)
+        rows = self.rows(LAG, columns, since=since, until=until, time="minute", groups=groups, where=about_groups)
         by_group: dict[str, list[Row]] = {}
         for row in rows:
             by_group.setdefault(row["group"], []).append(row)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kgtui.errors import LakeError
 from kgtui.history.finding_rules import instant
 from kgtui.history.findings import insights_of
-from kgtui.history.gold import Gold
+from kgtui.history.gold import Gold, about_groups
 from kgtui.history.lake import Lake
 from kgtui.history.schemas.gold import HEALTH, LAG
 from kgtui.model.course import Episode, Report
@@ -47,7 +47,7 @@ def report_of(path: Path | str, made_at: float, *, since: float | None = None, u
     begin = since if since is not None else end - LONGEST
     courses = gold.courses(groups, since=instant(begin), until=instant(end))
     first = min((course.minutes[0] for course in courses.values()), default=begin)
-    known = {row["group"] for row in gold.newest(LAG, "minute", ("group", "topic")) if row["topic"] is None}
+    known = {row["group"] for row in gold.newest(LAG, "minute", ("group",), where=about_groups)}
     return Report(
         str(gold.path), _cluster(gold.path), max(begin, first), end, made_at, found, courses, episodes, len(known)
     )
@@ -57,9 +57,13 @@ def _episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]:
     """When groups were not well, the newest first."""
     columns = ("group", "window_start", "status", "worst", "bad_since", "lag", "covered_to")
     rows = gold.rows(
-        HEALTH, columns, since=instant(since), until=instant(until), time="window_start", whole=True,
-        status=("WARN", "ERR"),
-    )  # fmt: skip
+        HEALTH,
+        columns,
+        since=instant(since),
+        until=instant(until),
+        time="window_start",
+        where=lambda column: about_groups(column) & column("status").isin(["WARN", "ERR"]),
+    )
     newest = {row["window_start"] for row in gold.newest(HEALTH, "window_start", ("window_start",))}
     found: dict[tuple[str, object], list[Row]] = {}
     for row in rows:
