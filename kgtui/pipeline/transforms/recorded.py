@@ -25,7 +25,7 @@ _DAY_MS = 86_400_000
 
 
 def timeline(polls: DataFrame) -> DataFrame:
-    """The polls in order, each with what it follows.
+    """The polls in order, each with what it follows. Small, and used again and again: worth a checkpoint.
 
     Returns:
         poll, keyframe, interval_ms; `segment`: number of its keyframe; `number`: of the poll; `previous`: the poll
@@ -33,23 +33,23 @@ def timeline(polls: DataFrame) -> DataFrame:
     """
     order = Window.orderBy("poll")
     before = F.lag("poll").over(order)
-    starts = F.col("gap").isNotNull() | before.isNull()
-    return polls.select(
+    told = polls.select(
         "poll",
         "keyframe",
         "interval_ms",
-        F.dense_rank().over(Window.orderBy("keyframe")).alias("segment"),
         F.row_number().over(order).alias("number"),
-        F.when(~starts, before).alias("previous"),
-        starts.alias("starts"),
-    ).select(
+        F.when(F.col("gap").isNull(), before).alias("previous"),
+        (F.col("keyframe") != F.lag("keyframe").over(order)).cast("int").alias("turns"),
+    )
+    starts = F.when(F.col("previous").isNull(), F.col("poll"))
+    return told.select(
         "poll",
         "keyframe",
         "interval_ms",
-        "segment",
         "number",
         "previous",
-        F.last(F.when(F.col("starts"), F.col("poll")), ignorenulls=True).over(order).alias("steady_since"),
+        F.coalesce(F.sum("turns").over(order), F.lit(0)).alias("segment"),
+        F.last(starts, ignorenulls=True).over(order).alias("steady_since"),
     )
 
 
@@ -62,32 +62,32 @@ def slots(times: DataFrame, seconds: int, since: date | None = None) -> DataFram
         since: leave out those before this day, but for the last of them.
 
     Returns:
-        slot: its start; `at`: its last poll, with keyframe and steady_since; `first`: the first poll of it since
-        `steady_since`; `turn`: number among slots.
+        slot: its start; `at`: its last poll, with keyframe, interval_ms, number and steady_since; `first`: its first
+        poll since then; `at_before`: `at` of the slot before, null for the first.
     """
-    length = seconds * 1000
     found = (
-        times.withColumn("slot", F.col("poll") - F.pmod(F.col("poll"), F.lit(length)))
-        .groupBy("slot", "steady_since")
-        .agg(F.max("poll").alias("at"), F.min("poll").alias("first"), F.max_by("keyframe", "poll").alias("keyframe"))
+        times.groupBy((F.col("poll") - F.pmod(F.col("poll"), F.lit(seconds * 1000))).alias("slot"))
+        .agg(
+            F.max("poll").alias("at"),
+            F.max("keyframe").alias("keyframe"),
+            F.max("number").alias("number"),
+            F.max("interval_ms").alias("interval_ms"),
+            F.max("steady_since").alias("steady_since"),
+            F.min("poll").alias("first"),
+        )
+        .withColumn("first", F.greatest("first", "steady_since"))
     )
     order = Window.orderBy("slot")
-    found = found.withColumn("newest", F.max("at").over(Window.partitionBy("slot"))).filter(
-        F.col("at") == F.col("newest")
-    )
-    found = found.select(
-        "slot", "at", "first", "keyframe", "steady_since", F.row_number().over(order).alias("turn"),
-        F.lead("slot").over(order).alias("next"),
-    )  # fmt: skip
+    found = found.withColumns({"at_before": F.lag("at").over(order), "next": F.lead("slot").over(order)})
     if since is not None:
         start = int(datetime(since.year, since.month, since.day, tzinfo=UTC).timestamp() * 1000)
-        found = found.filter(F.coalesce("next", F.col("slot")) >= start)
+        found = found.filter(F.coalesce("next", "slot") >= start)
     return found.drop("next")
 
 
 def whole(rows: DataFrame, times: DataFrame) -> DataFrame:
     """Rows whose poll came to be, with what `timeline` knows of it."""
-    return rows.drop("day").join(F.broadcast(times.drop("keyframe", "interval_ms")), "poll")
+    return rows.drop("day").join(F.broadcast(times.drop("keyframe", "interval_ms", "number")), "poll")
 
 
 def carried(rows: DataFrame, moments: DataFrame, key: Sequence[str]) -> DataFrame:
@@ -125,22 +125,31 @@ def anchored(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
     return known.unionByName(whole(again, times))
 
 
-def unread(faults: DataFrame, groups: DataFrame, moments: DataFrame) -> DataFrame:
-    """Groups whose offsets could not be read at some moments: what is recorded of them is as of before.
+def listed(groups: DataFrame, faults: DataFrame, moments: DataFrame) -> DataFrame:
+    """Every group at some moments, and whether its offsets could be `read`: if not, what is recorded is as of before.
 
     Args:
-        faults: of polls that came to be.
-        groups: the `carried` state of groups at the moments.
+        groups, faults: `whole`.
 
     Returns:
-        at, group
+        Columns of `moments` and of `groups`, and `read`.
     """
-    told = carried(faults.filter(F.col("scope") == "offsets"), moments, FAULT_KEY).select("at", "broker", "group")
-    one = told.filter(F.col("group").isNotNull()).select("at", "group")
-    many = told.filter(F.col("group").isNull()).select("at", "broker").distinct()
-    theirs = F.col("broker").isNull() | (F.col("broker") == F.col("coordinator"))
-    rest = groups.select("at", "group", "coordinator").join(F.broadcast(many), "at").filter(theirs)
-    return one.union(rest.select("at", "group")).distinct()
+    told = carried(faults.filter(F.col("scope") == "offsets"), moments.select("at", "keyframe"), FAULT_KEY)
+    one = told.filter(F.col("group").isNotNull()).select("at", "group", F.lit(True).alias("refused")).distinct()
+    # Those that concern no one group concern all of a coordinator; without a broker, all.
+    many = (
+        told.filter(F.col("group").isNull())
+        .groupBy("at")
+        .agg(F.collect_set("broker").alias("silent"), F.bool_or(F.col("broker").isNull()).alias("all_silent"))
+    )
+    return (
+        carried(groups, moments, GROUP_KEY)
+        .join(one, ["at", "group"], "left")
+        .join(F.broadcast(many), "at", "left")
+        .withColumn("unheard", F.col("all_silent") | F.array_contains("silent", F.col("coordinator")))
+        .withColumn("read", F.col("refused").isNull() & ~F.coalesce("unheard", F.lit(False)))
+        .drop("refused", "silent", "all_silent", "unheard")
+    )
 
 
 def day_of(at: Column) -> Column:

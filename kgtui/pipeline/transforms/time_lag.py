@@ -13,6 +13,26 @@ if TYPE_CHECKING:
 _LOG = ("topic", "partition")
 
 
+def with_log_ends(rows: DataFrame) -> DataFrame:
+    """Add `generation`, how often the log had begun anew, and the log end `before` at the poll `before_at`.
+
+    `before` is null where it is not known what the log end was at the poll just before, and where it is the same.
+
+    Args:
+        rows: of recorded `partitions`, of polls that came to be. All rows of a poll tell the same of a log.
+    """
+    order = Window.partitionBy(*_LOG).orderBy("poll")
+    earlier = order.rangeBetween(Window.unboundedPreceding, -1)
+    end, known = F.col("log_end"), F.last("log_end", ignorenulls=True).over(earlier)
+    rows = rows.withColumns({"before": F.last("log_end").over(earlier), "anew": F.coalesce(end < known, F.lit(False))})
+    grew = (F.col("before") < end) & F.col("previous").isNotNull()
+    return rows.withColumns({
+        "generation": F.sum(F.col("anew").cast("int")).over(order),
+        "before": F.when(grew, F.col("before")),
+        "before_at": F.when(grew, F.col("previous")),
+    }).drop("anew")  # fmt: skip
+
+
 def with_time_lag(found: DataFrame, rows: DataFrame) -> DataFrame:
     """Add `time_lag` (seconds) and `time_lag_at_least`, as `kgtui.model.health.rates.time_lag` has them.
 
@@ -20,70 +40,32 @@ def with_time_lag(found: DataFrame, rows: DataFrame) -> DataFrame:
     gap lies between the two, or nothing was seen before, it is at least as old as the later one.
 
     Args:
-        found: positions with `lag`, `at` and the `poll` that wrote the row.
-        rows: recorded `partitions`, from as long ago as is to be looked back.
+        found: positions with `lag`, `at` and the `generation` of their log.
+        rows: what `with_log_ends` gave, from as long ago as is to be looked back.
     """
-    ends = log_ends(rows)
-    ages = ends.select(*_LOG, "poll", "generation")
-    asked = found.join(ages, [*_LOG, "poll"], "left")
-    unread = asked.filter((F.col("lag") > 0) & F.col("position").isNotNull())
-    written = _written(ends, unread.select(*_LOG, "generation", "position").distinct())
-    waiting = F.col("lag") > 0
-    seconds = (F.col("at") - F.coalesce("between", "seen")) / 1000
-    return (
-        asked.join(written, [*_LOG, "generation", "position"], "left")
-        .withColumns({
-            "time_lag": F.when(F.col("lag") == 0, F.lit(0.0)).when(waiting, seconds),
-            "time_lag_at_least": F.when(F.col("lag") == 0, F.lit(False)).when(
-                waiting & F.col("seen").isNotNull(), F.col("between").isNull()
-            ),
-        })
-        .drop("generation", "between", "seen")
-    )  # fmt: skip
-
-
-def log_ends(rows: DataFrame) -> DataFrame:
-    """Every log end that was seen, with the one before it.
-
-    Returns:
-        topic, partition, poll, `end`; `generation`: how often the log had begun anew; `before`: the log end at
-        `before_at`, the poll just before; null when that is not known.
-    """
-    seen = rows.groupBy(*_LOG, "poll").agg(F.max("log_end").alias("end"), F.first("previous").alias("previous"))
-    order = Window.partitionBy(*_LOG).orderBy("poll")
-    known = F.last("end", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
-    seen = seen.withColumns(
-        {"anew": F.coalesce(F.col("end") < known, F.lit(False)), "before": F.lag("end").over(order)}
-    )
-    both = F.col("before").isNotNull() & F.col("previous").isNotNull() & ~F.col("anew")
-    return seen.select(
+    ends = rows.filter(F.col("log_end").isNotNull()).select(
         *_LOG,
-        "poll",
-        "end",
-        F.sum(F.col("anew").cast("int")).over(order).alias("generation"),
-        F.when(both, F.col("before")).alias("before"),
-        F.when(both, F.col("previous")).alias("before_at"),
+        "generation",
+        F.col("log_end").alias("offset"),
+        F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
-
-
-def _written(ends: DataFrame, positions: DataFrame) -> DataFrame:
-    """When the record at each position was written: `between` two polls, and `seen` at the later of them."""
-    points = (
-        ends.filter(F.col("end").isNotNull())
-        .groupBy(*_LOG, "generation", "end")
-        .agg(F.min_by(F.struct("end", "poll", "before", "before_at"), "poll").alias("point"))
-        .select(*_LOG, "generation", F.col("end").alias("offset"), "point")
-    )
-    asked = positions.select(*_LOG, "generation", F.col("position").alias("offset"), "position")
-    # Descending, so that the frame grows row by row: the last one before is the nearest log end beyond the position.
+    asked = found.withColumns({"offset": F.col("position"), "asks": F.lit(True)})
+    # Downwards, so that the frame grows row by row. Of those beyond the position the last is the nearest, and of
+    # those with the same end the one that was seen first.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
-    later = points.unionByName(asked, allowMissingColumns=True).withColumn(
-        "later", F.last("point", ignorenulls=True).over(beyond)
-    )
-    step = (F.col("position") + 1 - F.col("later.before")) / (F.col("later.end") - F.col("later.before"))
-    between = F.col("later.before_at") + (F.col("later.poll") - F.col("later.before_at")) * step
-    return later.filter(F.col("position").isNotNull() & F.col("later").isNotNull()).select(
-        *_LOG, "generation", "position", between.alias("between"), F.col("later.poll").alias("seen")
-    )
+    seen = F.col("seen")
+    nearest = F.min_by(seen, F.when(seen.isNotNull(), F.struct(seen["end"], seen["poll"]))).over(beyond)
+    both = asked.unionByName(ends, allowMissingColumns=True).withColumn("next", nearest).filter("asks")
+    step = (F.col("position") + 1 - F.col("next.before")) / (F.col("next.end") - F.col("next.before"))
+    between = F.col("next.before_at") + (F.col("next.poll") - F.col("next.before_at")) * step
+    waits = (F.col("lag") > 0) & F.col("position").isNotNull()
+    return both.withColumns({
+        "time_lag": F.when(F.col("lag") == 0, F.lit(0.0)).when(
+            waits, (F.col("at") - F.coalesce(between, F.col("next.poll"))) / 1000
+        ),
+        "time_lag_at_least": F.when(F.col("lag") == 0, F.lit(False)).when(
+            waits & F.col("next").isNotNull(), between.isNull()
+        ),
+    }).drop("offset", "seen", "asks", "next")  # fmt: skip
