@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("kgtui.commands.check", "watch groups for a while and say how they do, as an exit code too"),
     "record": ("kgtui.commands.record", "write what happens to every group into a lake, to replay it later"),
     "replay": ("kgtui.commands.replay", "the UI on any recorded moment"),
+    "pipeline": ("kgtui.commands.pipeline", "from records and recordings to answers, by Spark"),
     "lake": ("kgtui.commands.lake", "what a lake holds; make it smaller, remove what is too old"),
     "insights": ("kgtui.commands.insights", "what is unhealthy, at risk, flapping, unusual or unused, by urgency"),
     "report": ("kgtui.commands.report", "the same with plots, as one HTML page for a post-mortem"),

@@ -5,8 +5,10 @@ Everything is said in SQL or by options, so that it works through Spark Connect 
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING
 
+from kgtui.errors import LakeError
 from kgtui.history.folder import LakeFolder
 from kgtui.history.schemas import POLLS
 from kgtui.pipeline.spark_schema import conform, ddl
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from kgtui.history.schemas import Table
 
@@ -24,6 +26,9 @@ _PROPERTIES = {
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": "interval 1 hours",
 }
+
+ANEW = "-anew"
+"""What the name of a stream ends in that began when its table had rows already."""
 
 
 class SparkLake:
@@ -80,14 +85,21 @@ class SparkLake:
                 f"TBLPROPERTIES ({settings})"
             )
 
-    def append(self, table: Table, rows: DataFrame, *, app: str, serial: int) -> None:
+    def append(self, table: Table, rows: DataFrame, *, app: str, serial: int) -> int | None:
         """Append rows, once for each serial number of an app, however often it is tried.
 
         Args:
             app: names the series of batches; `serial` grows in it.
+
+        Returns:
+            How many rows; None when that is not known, as when an earlier try had already done it.
         """
+        before = self._last(table).version
         writer = rows.transform(conform, table).write.format("delta").mode("append")
         writer.option("txnAppId", app).option("txnVersion", serial).save(str(self.path(table)))
+        last = self._last(table)
+        done = (last.operationMetrics or {}).get("numOutputRows")
+        return int(done) if done is not None and last.version == before + 1 else None
 
     def merge(self, table: Table, rows: DataFrame, *, update: bool = False, days: Iterable[str] | None = None) -> None:
         """Add rows whose key the table does not have yet.
@@ -136,6 +148,26 @@ class SparkLake:
     def checkpoint(self, *names: str) -> Path:
         """Where a stream keeps how far it has come."""
         return self.folder.path.absolute().joinpath("_checkpoints", *names)
+
+    def series(self, table: Table, layer: str, source: str = "") -> str:
+        """The name of a stream into a table, which is the folder of its checkpoint; a new one where that is gone.
+
+        It ends in `ANEW` when the table had rows before the stream began, so that some of them may come again.
+        """
+        folder = self.checkpoint(layer)
+        folder.mkdir(parents=True, exist_ok=True)
+        known = sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name.startswith(source))
+        if known:
+            return known[0]
+        name = f"{source}{uuid.uuid4().hex}" + ("" if self.read(table).isEmpty() else ANEW)
+        (folder / name).mkdir()
+        return name
+
+    def _last(self, table: Table) -> Row:
+        row = self.spark.sql(f"DESCRIBE HISTORY {self.name(table)} LIMIT 1").first()
+        if row is None:
+            raise LakeError(f"{self.path(table)} has no history")
+        return row
 
 
 def _listed(days: Iterable[str]) -> str:

@@ -67,6 +67,7 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     """
     options = {
         "spark.sql.session.timeZone": "UTC",
+        "spark.sql.ansi.enabled": "true",
         # Without it the Kafka source sees no internal topic, and says nothing.
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,

@@ -67,7 +67,7 @@ REBALANCES = table(
     "rebalances",
     "one rebalance of a group",
     ("record_partition", "record_offset"),
-    Column(PARTITION, "date", "of its end, in UTC", nullable=False),
+    Column(PARTITION, "date", "of its start, in UTC", nullable=False),
     Column("record_partition", "int", "of the record that began the epoch or generation", nullable=False),
     Column("record_offset", "long", "of that record", nullable=False),
     _GROUP,

@@ -1,0 +1,109 @@
+"""All jobs in order, once or for ever."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+
+from kgtui.history.schemas import COORDINATOR_RECORDS
+from kgtui.pipeline.jobs import bronze, silver
+from kgtui.pipeline.jobs.streams import failed, finish
+from kgtui.pipeline.sources import files, kafka
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from kgtui.pipeline.lake import SparkLake
+    from kgtui.pipeline.sources.kafka import OffsetsTopic
+
+    Gold = Callable[[SparkLake], None]
+
+_LOOK = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where records come from; without any, what the lake has is enough.
+
+    Attributes:
+        topic: of a cluster.
+        records: a folder of files.
+        since: for the topic, when it is read for the first time: seconds since the epoch.
+    """
+
+    topic: OffsetsTopic | None = None
+    records: Path | None = None
+    since: float | None = None
+
+
+def once(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None]) -> None:
+    """Read all that is there, decode it, and compute what follows. Raises `SourceError`."""
+    for name, query in _begin(lake, sources, None):
+        rows = finish(query, lambda rows, name=name: say(f"{name}: {rows:,} records"))  # type: ignore[misc]
+        if sources.topic is not None and name == "topic":
+            check(lake, sources, query, rows)
+    finish(silver.run(lake, every=None), lambda rows: say(f"decoded: {rows:,} records"))
+    say("computing what follows")
+    gold(lake)
+
+
+def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None], *, every: float) -> None:
+    """Go on reading and decoding, and keep what follows fresh, until something fails or an interrupt comes."""
+    running = [query for _, query in _begin(lake, sources, every)] + [silver.run(lake, every=every)]
+    try:
+        while True:
+            begun = time.monotonic()
+            for query in running:
+                if not query.isActive:
+                    query.awaitTermination(_LOOK)
+                    return
+            gold(lake)
+            say(f"{_seen(running):,} records read, gold is fresh")
+            time.sleep(max(0.0, every - (time.monotonic() - begun)))
+    except PySparkException as error:
+        raise failed(error) from error
+    finally:
+        for query in running:
+            if query.isActive:
+                query.stop()
+
+
+def check(lake: SparkLake, sources: Sources, query: StreamingQuery, rows: int) -> None:
+    """Make sure that the topic was seen as it is. Raises `SourceError`."""
+    if sources.topic is None or sources.since is not None:
+        return
+    seen = ends_of(query.lastProgress)
+    if rows == 0 and seen is None and not lake.read(COORDINATOR_RECORDS).isEmpty():
+        return  # nothing is new
+    kafka.check_seen(sources.topic, seen or {}, rows or lake.read(COORDINATOR_RECORDS).count())
+
+
+def ends_of(progress: Any) -> dict[int, int] | None:
+    """Up to where the Kafka source has read; None when its last batch does not tell."""
+    told = progress["sources"][0]["endOffset"] if progress else None
+    if not told or told == "null":
+        return None
+    offsets = json.loads(told) if isinstance(told, str) else told
+    return {int(partition): end for partition, end in offsets.get(kafka.TOPIC, {}).items()}
+
+
+def _begin(lake: SparkLake, sources: Sources, every: float | None) -> list[tuple[str, StreamingQuery]]:
+    begun = []
+    if sources.records is not None:
+        folder = str(sources.records.expanduser().absolute())
+        begun.append(("files", bronze.from_files(lake, files.stream(lake.spark, folder), folder, every=every)))
+    if sources.topic is not None:
+        records = kafka.stream(lake.spark, sources.topic, since=sources.since)
+        begun.append(("topic", bronze.from_kafka(lake, records, every=every)))
+    return begun
+
+
+def _seen(queries: list[StreamingQuery]) -> int:
+    return sum(progress["numInputRows"] for query in queries[:1] for progress in query.recentProgress)
