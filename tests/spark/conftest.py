@@ -11,6 +11,7 @@ import pytest
 from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.session import start
 from tests import jars
+from tests.brokers.fixtures import asked_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,10 +22,11 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All Spark tests run in one worker, so that one JVM serves them."""
+    """Spark tests run in one worker, so that one JVM serves them."""
     for item in items:
         if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            if not asked_by(item):  # those with real brokers run where the brokers are, with a session of their own
+                item.add_marker(pytest.mark.xdist_group("spark"))
             # PySpark leaves sockets to the collector and uses what pandas calls deprecated.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))

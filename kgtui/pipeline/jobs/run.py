@@ -36,11 +36,13 @@ class Sources:
         topic: of a cluster.
         records: a folder of files.
         since: for the topic, when it is read for the first time: seconds since the epoch.
+        files_at_once: files of one batch, of the folder and of the bronze table; by default as many as fit.
     """
 
     topic: OffsetsTopic | None = None
     records: Path | None = None
     since: float | None = None
+    files_at_once: int | None = None
 
 
 def once(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None]) -> None:
@@ -49,7 +51,10 @@ def once(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], Non
         rows = finish(query, lambda rows, name=name: say(f"{name}: {rows:,} records"))  # type: ignore[misc]
         if sources.topic is not None and name == "topic":
             check(lake, sources, query, rows)
-    finish(silver.run(lake, every=None), lambda rows: say(f"decoded: {rows:,} records"))
+    finish(
+        silver.run(lake, every=None, files_at_once=sources.files_at_once),
+        lambda rows: say(f"decoded: {rows:,} records"),
+    )
     say("computing what follows")
     gold(lake)
 
@@ -98,7 +103,8 @@ def _begin(lake: SparkLake, sources: Sources, every: float | None) -> list[tuple
     begun = []
     if sources.records is not None:
         folder = str(sources.records.expanduser().absolute())
-        begun.append(("files", bronze.from_files(lake, files.stream(lake.spark, folder), folder, every=every)))
+        records = files.stream(lake.spark, folder, at_once=sources.files_at_once)
+        begun.append(("files", bronze.from_files(lake, records, folder, every=every)))
     if sources.topic is not None:
         records = kafka.stream(lake.spark, sources.topic, since=sources.since)
         begun.append(("topic", bronze.from_kafka(lake, records, every=every)))

@@ -23,14 +23,16 @@ _BATCH = "512m"
 """Bytes of the bronze table that are decoded at once."""
 
 
-def run(lake: SparkLake, *, every: float | None) -> StreamingQuery:
+def run(lake: SparkLake, *, every: float | None, files_at_once: int | None = None) -> StreamingQuery:
     """Decode what the bronze table has and the silver tables have not.
 
     Args:
         every: seconds between batches; None ends when all that is there now is done.
+        files_at_once: files of the bronze table that are decoded in one batch; by default as many as fit.
     """
     lake.create(*SILVER)
-    records = lake.stream(COORDINATOR_RECORDS, maxBytesPerTrigger=_BATCH)
+    limit = {"maxBytesPerTrigger": _BATCH} if files_at_once is None else {"maxFilesPerTrigger": str(files_at_once)}
+    records = lake.stream(COORDINATOR_RECORDS, **limit)
     series = lake.series(COMMITS, "silver")
     writer = records.writeStream.foreachBatch(partial(write_batch, str(lake.folder.path), series))
     return started(writer, lake.checkpoint("silver", series), every)

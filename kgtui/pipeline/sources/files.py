@@ -25,8 +25,11 @@ SCHEMA = StructType(
 """Columns that the files must have; others are passed over."""
 
 
-def stream(spark: SparkSession, folder: Path | str) -> DataFrame:
+def stream(spark: SparkSession, folder: Path | str, *, at_once: int | None = None) -> DataFrame:
     """The records of all files, and of files that are added later: the columns of `SCHEMA`.
+
+    Args:
+        at_once: files of one batch, at most.
 
     Raises:
         SourceError: there is no such folder, nothing in it, or something else.
@@ -44,4 +47,7 @@ def stream(spark: SparkSession, folder: Path | str) -> DataFrame:
         expected = ", ".join(f"{field.name} ({field.dataType.simpleString()})" for field in SCHEMA)
         got = ", ".join(f"{name} ({kind.simpleString()})" for name, kind in types.items())
         raise SourceError(f"{path}: files of records have the columns {expected}; these have {got}")
-    return spark.readStream.schema(SCHEMA).parquet(str(path))
+    reader = spark.readStream.schema(SCHEMA)
+    if at_once is not None:
+        reader = reader.option("maxFilesPerTrigger", at_once)
+    return reader.parquet(str(path))

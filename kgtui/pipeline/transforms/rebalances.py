@@ -58,11 +58,10 @@ def _by_epoch(events: DataFrame) -> DataFrame:
     """A session is all that belongs to one group epoch."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     epochs = F.count(F.when((F.col("about") == "group") & ~F.col("tombstone"), 1))
-    # What members say comes before the epoch that it brings, all else behind it.
-    session = F.when(
-        F.col("about") == "member",
-        F.coalesce(epochs.over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0)) + 1,
-    ).otherwise(epochs.over(order.rowsBetween(Window.unboundedPreceding, 0)))
+    # What members say, and what is taken from those who leave, comes before the epoch that it brings; all else behind.
+    first = (F.col("about") == "member") | F.col("tombstone")
+    seen = F.coalesce(epochs.over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
+    session = F.when(first, seen + 1).otherwise(epochs.over(order.rowsBetween(Window.unboundedPreceding, 0)))
     member = Window.partitionBy(*_GROUP, "about", "member_id").orderBy("record_offset")
     return (
         events.withColumn("session", session)
