@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql.types import StructField, StructType
 
 from kgtui.history.schemas import FAULTS, GROUPS, PARTITIONS, POLLS
 from kgtui.pipeline.spark_schema import spark_schema
@@ -37,8 +38,9 @@ def at(seconds: float) -> datetime:
 
 
 def frame(spark: SparkSession, table: Table, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-    """Rows of a table; columns that are not named are null."""
-    return spark.createDataFrame([tuple(row.get(name) for name in table.names) for row in rows], spark_schema(table))
+    """Rows of a table; columns that are not named are null, also those that never are in a lake."""
+    schema = StructType([StructField(field.name, field.dataType) for field in spark_schema(table)])
+    return spark.createDataFrame([tuple(row.get(name) for name in table.names) for row in rows], schema)
 
 
 @dataclass
@@ -49,6 +51,7 @@ class Recorded:
     groups: list[dict[str, Any]] = field(default_factory=list)
     partitions: list[dict[str, Any]] = field(default_factory=list)
     faults: list[dict[str, Any]] = field(default_factory=list)
+    members: list[dict[str, Any]] = field(default_factory=list)
     keyframe: int = 0
 
     def poll(self, seconds: float, *, keyframe: bool = False, gap: str | None = None) -> None:
@@ -68,6 +71,10 @@ class Recorded:
         """A row of `groups`."""
         row = {"group": group, "gone": gone, "state": state, "type": "consumer", "coordinator": 1, **more}
         self.groups.append(self._always(self._now) | row)
+
+    def member(self, group: str, member_id: str, *, gone: bool = False) -> None:
+        """A row of `members`."""
+        self.members.append(self._always(self._now) | {"group": group, "member_id": member_id, "gone": gone})
 
     def commit(
         self, group: str, topic: str, partition: int, committed: int | None, end: int | None, start: int | None = 0,

@@ -109,7 +109,8 @@ def reads_of(random: Random, times: list[float], share: bool) -> History:
 
 def recorded(histories: list[History], polls: list[tuple[float, bool, str | None]]) -> Recorded:
     """Only what changed, and everything in a keyframe."""
-    made, before = Recorded(), {}
+    made = Recorded()
+    before: dict[int, PartitionLag] = {}
     for index, (time, keyframe, gap) in enumerate(polls):
         made.poll(time, keyframe=keyframe, gap=gap)
         for number, history in enumerate(histories):
