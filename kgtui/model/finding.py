@@ -25,6 +25,21 @@ class Kind(Enum):
         """0 for the most urgent."""
         return list(Kind).index(self)
 
+    @property
+    def table(self) -> str:
+        """The table that tells of it; without that nobody knows whether there are such findings."""
+        return _TABLES[self]
+
+
+_TABLES = {
+    Kind.UNHEALTHY: "gold/health",
+    Kind.AT_RISK: "gold/forecast",
+    Kind.DRAIN: "gold/forecast",
+    Kind.FLAPPING: "gold/churn",
+    Kind.UNUSUAL: "gold/baseline",
+    Kind.UNUSED: "gold/cleanup",
+}
+
 
 class Severity(Enum):
     """How bad it is."""
@@ -128,3 +143,7 @@ class Insights:
     def missing(self) -> tuple[TableAge, ...]:
         """Tables that are not there or cannot be read: what they would tell is not among the findings."""
         return tuple(table for table in self.tables if not table.there)
+
+    def known(self, kind: Kind) -> bool:
+        """Whether there would be findings of a kind if there was anything to tell."""
+        return all(table.table != kind.table for table in self.missing)

@@ -69,6 +69,15 @@ class Past:
         index = len(self.times) if at is None else bisect_right(self.times, at)
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
+    def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
+        """The mean of a column over so many seconds until a moment, or the end; None when it is not known then."""
+        stop = len(self.times) if at is None else bisect_right(self.times, at)
+        if not stop or math.isnan(column[stop - 1]):
+            return None
+        start = bisect_right(self.times, self.times[stop - 1] - seconds)
+        known = [value for value in column[start:stop] if not math.isnan(value)]
+        return sum(known) / len(known)
+
     def sight_at(self, at: float) -> Sight | None:
         """How the group was; None when nothing is known of it."""
         for start, end, _ in self.gaps:

@@ -112,7 +112,8 @@ class Recording:
         elif self._recorder is not None:
             status = self._recorder.status
             lost = f"; {status.waiting:,} rows could not be written" if status.waiting else ""
-            self._say(f"{status.polls:,} polls are in {self.path}{lost}: kgtui replay opens it", bool(lost))
+            polls = f"{status.polls:,} poll{'' if status.polls == 1 else 's'}"
+            self._say(f"recorded {polls} into {self.path}{lost}; kgtui replay opens it", bool(lost))
 
 
 def mark(session: Session) -> tuple[str, str] | None:

@@ -94,7 +94,7 @@ COLUMNS: tuple[Column[Change], ...] = (
     Column("at", "TIME", lambda change: "00:00:00", lambda change: Cell(Shown(text.clock(change.at)), MUTED)),
     Column(
         "state", "STATE", _happened, lambda change: Cell(_happened(change), _role(change)),
-        least=14, most=44,
+        least=20, most=44,
     ),
     Column("took", "TOOK", _took, lambda change: Cell(Shown(_took(change) or "")), rank=1, right=True),
     Column("epoch", "EPOCH", lambda change: _width(change, "epoch"), lambda change: _paired(change, "epoch"), rank=2,

@@ -42,3 +42,14 @@ def _one(bucket: list[float], summary: Summary) -> float:
     if summary == "mean":
         return sum(known) / len(known)
     return max(known) if summary == "largest" else known[-1]
+
+
+def smooth(values: Sequence[float], cells: int) -> list[float]:
+    """The mean of so many known values up to each; what is not known stays so."""
+    if cells <= 1:
+        return list(values)
+    found = []
+    for index, value in enumerate(values):
+        known = [one for one in values[max(0, index + 1 - cells) : index + 1] if not math.isnan(one)]
+        found.append(value if math.isnan(value) else sum(known) / len(known))
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +11,7 @@ from kgtui.model.past import largest
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ACCENT, MUTED, OK, Cell, Shown
 from kgtui.tui.plots import curves
-from kgtui.tui.plots.buckets import bucketed
+from kgtui.tui.plots.buckets import bucketed, smooth
 from kgtui.tui.plots.sparks import spark_rows
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ LEAST = 7
 
 _SHORT = 900.0
 """Seconds of an interval up to which its clock shows seconds."""
+
+
+_CALM = 10.0
+"""Seconds over which rates are averaged at least."""
 
 
 class Lane(NamedTuple):
@@ -86,8 +91,14 @@ def _count(value: float | None) -> str:
 def _words(past: Past, at: float | None) -> tuple[list[Line], list[Line], list[Line]]:
     """What stands beside lag, written, read."""
     lag = [_label("lag", _count(past.value_at(past.lag, at))), _label("max", _count(largest(past.lag)), MUTED)]
-    written, read = ([_label(name, rate(past.value_at(values, at)), role)] for name, values, role in _flows(past))
+    written, read = ([_label(name, rate(past.mean_at(values, _CALM, at)), role)] for name, values, role in _flows(past))
     return lag, written, read
+
+
+def _drawn_flows(past: Past, cells: int) -> list[list[float]]:
+    """Rates to draw: clients commit every few seconds, and polls in between would draw a comb."""
+    calm = math.ceil(_CALM * cells / max(past.until - past.since, 1e-9))
+    return [smooth(bucketed(past, values, cells, "mean"), calm) for _, values, _ in _flows(past)]
 
 
 def _flows(past: Past) -> tuple[tuple[str, Sequence[float], str], ...]:
@@ -99,7 +110,7 @@ def _curves(past: Past, room: int, free: int, at: float | None) -> list[Lane]:
     lag, written, read = _words(past, at)
     fine = room * curves.FINE
     rows = curves.curve_rows([bucketed(past, past.lag, fine, "largest")], room, high, largest(past.lag) or 0.0)
-    flows = [bucketed(past, values, fine, "mean") for _, values, _ in _flows(past)]
+    flows = _drawn_flows(past, fine)
     top = max((largest(flow) or 0.0 for flow in flows), default=0.0)
     both = curves.curve_rows(flows, room, free - high, top)
     words = [*written, *read, _label("max", rate(top), MUTED)]
@@ -119,7 +130,7 @@ def _sparks(past: Past, room: int, free: int, at: float | None) -> list[Lane]:
     lag, *words = _words(past, at)
     rows = spark_rows(bucketed(past, past.lag, room, "largest"), high, largest(past.lag) or 0.0)
     lanes = [Lane(lag, [(Cell(Shown(row), ACCENT),) for row in rows])]
-    flows = [bucketed(past, values, room, "mean") for _, values, _ in _flows(past)]
+    flows = _drawn_flows(past, room)
     top = max((largest(flow) or 0.0 for flow in flows), default=0.0)  # one scale, so that the two can be compared
     for told, flow, (_, _, role) in zip(words, flows, _flows(past), strict=True):
         lanes.append(Lane(told, [(Cell(Shown(row), role),) for row in spark_rows(flow, low, top)]))

@@ -270,7 +270,11 @@ class Deeds(TravelDeeds):
         if session.recording is not None:
             screen.run_worker(session.recording.end(), group="record", description="record")
         else:
-            screen.app.push_screen(RecordDialog(session, screen.draw_bars))
+            screen.app.push_screen(RecordDialog(session, self._recording_changed))
+
+    def _recording_changed(self) -> None:
+        if self._screen.query("GroupTree"):  # none, when the screen ends
+            self._screen.draw_bars()
 
     def cluster(self) -> None:
         """Ask for the list of clusters."""
