@@ -16,9 +16,8 @@ from kgtui.commands.times import instant_of, seconds_of
 if TYPE_CHECKING:
     import argparse
 
-    from pyspark.sql import SparkSession
-
     from kgtui.pipeline.jobs.run import Sources
+    from kgtui.pipeline.lake import SparkLake
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,20 +44,22 @@ def epilog() -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code: 1 when records cannot be read."""
-    from kgtui.pipeline.session import check_pyspark, start
-
     if args.what == "demo":
         return pipeline_demo.run(args)
     every = seconds_of("--every", args.every) if args.what == "watch" else None
     since = None if args.since is None else instant_of("--since", args.since, time.time())
     _check_lake(args.lake)
+    from kgtui.pipeline.session import check_pyspark, start
+
     check_pyspark()
     sources = _sources(args, since)
     with Progress() as progress:
         progress.tell("starting Spark")
         spark = start(args.master, args.remote, say=say)
         try:
-            _work(args, spark, sources, progress, every)
+            from kgtui.pipeline.lake import SparkLake
+
+            _work(SparkLake(spark, args.lake), sources, progress, every)
         finally:
             spark.stop()
     return 0
@@ -92,18 +93,16 @@ def _sources(args: argparse.Namespace, since: float | None) -> Sources:
     )
 
 
-def _work(
-    args: argparse.Namespace, spark: SparkSession, sources: Sources, progress: Progress, every: float | None
-) -> None:
-    from kgtui.pipeline.jobs import gold
-    from kgtui.pipeline.jobs.run import once, watch
-    from kgtui.pipeline.lake import SparkLake
+def _work(lake: SparkLake, sources: Sources, progress: Progress, every: float | None) -> None:
+    from functools import partial
 
-    lake = SparkLake(spark, args.lake)
+    from kgtui.pipeline.jobs.gold import gold
+    from kgtui.pipeline.jobs.run import once, watch
+
     began = time.monotonic()
     if every is not None:
-        watch(lake, sources, gold.run, progress.tell, every=every)
+        watch(lake, sources, partial(gold, say=progress.tell), progress.tell, every=every)
         return
-    once(lake, sources, gold.run, progress.tell)
+    once(lake, sources, partial(gold, say=progress.tell), progress.tell)
     progress.end()
-    say(f"{args.lake} is up to date, after {time.monotonic() - began:.0f} s")
+    say(f"{lake.folder.path} is up to date, after {time.monotonic() - began:.0f} s")

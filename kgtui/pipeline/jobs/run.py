@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
     from kgtui.pipeline.lake import SparkLake
     from kgtui.pipeline.sources.kafka import OffsetsTopic
 
-    Gold = Callable[[SparkLake], None]
+    Gold = Callable[[SparkLake], object]
 
+TOPIC, FILES = "topic", "files"
 _LOOK = 1
 
 
@@ -48,29 +51,29 @@ class Sources:
 def once(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None]) -> None:
     """Read all that is there, decode it, and compute what follows. Raises `SourceError`."""
     for name, query in _begin(lake, sources, None):
-        rows = finish(query, lambda rows, name=name: say(f"{name}: {rows:,} records"))  # type: ignore[misc]
-        if sources.topic is not None and name == "topic":
+        rows = finish(query, partial(_told, say, f"read from the {name}"))
+        if name == TOPIC:
             check(lake, sources, query, rows)
-    finish(
-        silver.run(lake, every=None, files_at_once=sources.files_at_once),
-        lambda rows: say(f"decoded: {rows:,} records"),
-    )
-    say("computing what follows")
-    gold(lake)
+    finish(silver.run(lake, every=None, files_at_once=sources.files_at_once), partial(_told, say, "decoded"))
+    try:
+        gold(lake)
+    except PySparkException as error:
+        raise failed(error) from error
 
 
 def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None], *, every: float) -> None:
-    """Go on reading and decoding, and keep what follows fresh, until something fails or an interrupt comes."""
+    """Go on reading and decoding, and keep what follows fresh, until something fails or an interrupt comes.
+
+    Raises `SourceError`.
+    """
     running = [query for _, query in _begin(lake, sources, every)] + [silver.run(lake, every=every)]
     try:
         while True:
             begun = time.monotonic()
-            for query in running:
-                if not query.isActive:
-                    query.awaitTermination(_LOOK)
-                    return
             gold(lake)
-            say(f"{_seen(running):,} records read, gold is fresh")
+            say(f"up to date at {datetime.now().astimezone().isoformat(timespec='seconds')}")
+            for query in running:  # one that has failed raises here
+                query.awaitTermination(_LOOK)
             time.sleep(max(0.0, every - (time.monotonic() - begun)))
     except PySparkException as error:
         raise failed(error) from error
@@ -81,7 +84,7 @@ def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], No
 
 
 def check(lake: SparkLake, sources: Sources, query: StreamingQuery, rows: int) -> None:
-    """Make sure that the topic was seen as it is. Raises `SourceError`."""
+    """Make sure that the topic was seen as it is, unless only its newest part was wanted. Raises `SourceError`."""
     if sources.topic is None or sources.since is not None:
         return
     seen = ends_of(query.lastProgress)
@@ -104,12 +107,12 @@ def _begin(lake: SparkLake, sources: Sources, every: float | None) -> list[tuple
     if sources.records is not None:
         folder = str(sources.records.expanduser().absolute())
         records = files.stream(lake.spark, folder, at_once=sources.files_at_once)
-        begun.append(("files", bronze.from_files(lake, records, folder, every=every)))
+        begun.append((FILES, bronze.from_files(lake, records, folder, every=every)))
     if sources.topic is not None:
         records = kafka.stream(lake.spark, sources.topic, since=sources.since)
-        begun.append(("topic", bronze.from_kafka(lake, records, every=every)))
+        begun.append((TOPIC, bronze.from_kafka(lake, records, every=every)))
     return begun
 
 
-def _seen(queries: list[StreamingQuery]) -> int:
-    return sum(progress["numInputRows"] for query in queries[:1] for progress in query.recentProgress)
+def _told(say: Callable[[str], None], what: str, rows: int) -> None:
+    say(f"{what}: {rows:,} records")
