@@ -30,7 +30,9 @@ def as_text(found: Insights, findings: Sequence[Finding], now: float, *, evidenc
         evidence: add the rows that each rests on.
     """
     if not findings:
-        return f"nothing to tell\n\n{age(found, now)}\n"
+        unknown = [kind.value for kind in Kind if not found.known(kind)]
+        told = f"nothing to tell; nothing is known of: {', '.join(unknown)}" if unknown else "nothing to tell"
+        return f"{told}\n\n{age(found, now)}\n"
     blocks = []
     for kind in Kind:
         some = [finding for finding in findings if finding.kind is kind]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kgtui.model.command_line import join
 from kgtui.model.finding import Kind, Severity
 from kgtui.model.health.words import duration
+from kgtui.output import marks
 from kgtui.output.amounts import short
 from kgtui.output.report.html import element, moment, name, table, text
 from kgtui.output.report.plot import Axis, Line, bars, plot
@@ -76,7 +77,8 @@ def _tiles(report: Report) -> str:
         some = [finding for finding in report.insights.findings if finding.kind is kind]
         worst = min((finding.severity for finding in some), key=lambda one: one.rank, default=None)
         style = "tile" if worst is None else f"tile {worst.value}"
-        count = f"<b>{len(some)}</b> {text(kind.value)}"
+        number = len(some) if report.insights.known(kind) else marks.NONE
+        count = f"<b>{number}</b> {text(kind.value)}"
         tiles.append(
             f'<a class="{style}" href="#{_anchor(kind)}">{count}</a>' if some else f"<span class='tile'>{count}</span>"
         )

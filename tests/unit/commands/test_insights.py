@@ -101,6 +101,8 @@ def test_a_table_that_cannot_be_read_makes_the_answer_partial(lake: Path, capfd:
     ran = capfd.readouterr()
     assert "gold/churn cannot be read" in ran.err
     assert "unhealthy (1)" in ran.out
+    assert main(["insights", "nobody", "--lake", str(lake)]) == 1
+    assert capfd.readouterr().out.startswith("nothing to tell; nothing is known of: flapping\n")
 
 
 def test_without_gold_tables_it_says_how_to_make_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
