@@ -38,7 +38,7 @@ SHORTEST = 60.0
 MOST = 20
 """Lines that the plots take at most: the log is wanted too."""
 
-WITHOUT_CURVES = "pip install 'kgtui[plots]' draws lag and rates as curves"
+WITHOUT_CURVES = "pip install 'kgtui[plots]' draws curves"
 
 
 class Wish(NamedTuple):
@@ -92,7 +92,8 @@ class HistoryPane(Pane):
         self._span = 0
         self._shown: Wish | None = None
         self._known: tuple[tuple[object, ...], Past] | None = None
-        self._busy = False
+        self.busy = False
+        """Whether what is shown is being looked up or drawn."""
         self._placeholder = ""
 
     def compose(self) -> ComposeResult:
@@ -179,8 +180,8 @@ class HistoryPane(Pane):
         return Wish(group, since, newest, newest, None, *size)
 
     def _see(self) -> None:
-        if not self._busy and self._wish() not in (None, self._shown):
-            self._busy = True
+        if not self.busy and self._wish() not in (None, self._shown):
+            self.busy = True
             self._compose_past()
 
     @work(group="history", exit_on_error=False, description="history")
@@ -200,7 +201,7 @@ class HistoryPane(Pane):
                     if wish.group == self.group and self.is_attached:
                         self._put_past(past, lines)
         finally:
-            self._busy = False
+            self.busy = False
 
     async def _past(self, wish: Wish) -> Past:
         """What is plotted; a recording is read anew only for another interval."""
