@@ -69,7 +69,7 @@ def past(group: str, hours_ago: int, lag: float, rate: float | None = None) -> d
         "day": hour.date(),
         "hour": hour,
         "hour_of_week": 0,
-        "lag": lag,
+        "lag": float(lag),
         "rate_in": rate,
         "hours": 0,
     }

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 from pyspark.testing import assertDataFrameEqual
 
+from kgtui.history.schemas import COMMITS
 from kgtui.model.health.observed import judge_observed
 from kgtui.model.health.samples import Sample
 from kgtui.model.health.share import judge_share
 from kgtui.model.health.values import Watching
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, lag_of_commit, lag_of_share
 from kgtui.model.verdict import CommitRing, Options, Status, Window, judge_partition
+from kgtui.pipeline.transforms.committed import with_commits
 from kgtui.pipeline.transforms.health import health, judged
 from kgtui.pipeline.transforms.observed import windows
 from kgtui.pipeline.transforms.recorded import slots
 from kgtui.pipeline.transforms.verdicts import COMMIT, status
-from tests.spark.recorded_rows import Recorded, at, ms, small
+from tests.spark.recorded_rows import Recorded, at, frame, ms, small
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -161,6 +163,70 @@ def test_observed_verdicts_on_generated_recordings_are_those_of_the_model(spark:
             assert got["lag"] == row.lag
             seen.add((history.share, verdict.status.value))
     assert seen >= {(False, 1), (False, 2), (False, 4), (False, 6), (True, 1), (True, 5), (True, 6)}
+
+
+@dataclass
+class Committer:
+    """A consumer whose every commit is recorded by the broker, and what a poller sees of it."""
+
+    ring: CommitRing = field(default_factory=CommitRing)
+    commits: list[dict[str, Any]] = field(default_factory=list)
+    ends: list[int] = field(default_factory=lambda: [0])
+    offset: int = 0
+
+    @property
+    def committed(self) -> int | None:
+        return self.commits[-1]["offset"] if self.commits else None
+
+    def write(self, records: int) -> None:
+        """The log grows, and a poll sees it."""
+        self.ends.append(self.ends[-1] + records)
+        self.ring.log_end(self.ends[-1])
+
+    def commit(self, seconds: float, number: int, *, lose: bool) -> None:
+        """Commit where it is, or lose the commits."""
+        time, offset = at(seconds), None if lose else self.offset
+        row = {"record_offset": len(self.commits), "record_time": time, "commit_time": None if lose else time}
+        self.commits.append({"group": "g", "topic": "t", "partition": number, "offset": offset, **row})
+        if not lose:
+            self.ring.commit(self.offset, ms(seconds))
+            return
+        self.ring = CommitRing()
+        for end in self.ends[1:]:
+            self.ring.log_end(end)
+
+
+def test_verdicts_on_the_commits_themselves_are_those_of_the_model(spark: SparkSession) -> None:
+    random, made, options = Random(4), Recorded(), Options()
+    committers = [Committer() for _ in range(120)]
+    habits = [(random.choice([0, 3, 20]), random.choice([0, 1, 9]), random.randrange(2, 60)) for _ in committers]
+    for poll in range(31):
+        made.poll(poll * 10, keyframe=poll == 18)
+        for number, (one, (written, eager, rests)) in enumerate(zip(committers, habits, strict=True)):
+            one.write(random.randrange(written + 1))
+            made.commit("g", "t", number, one.committed, one.ends[-1])
+            times = sorted(random.sample(range(1, 10), random.randrange(4))) if poll < min(rests, 30) else []
+            for second in times:
+                step = -random.randrange(30) if random.random() < 0.05 else random.randrange(eager + 1)
+                one.offset = max(min(one.offset + step, one.ends[-1]), 0)
+                one.commit(poll * 10 + second, number, lose=random.random() < 0.005)
+    windows_now = {number: one.ring.window() for number, one in enumerate(committers)}
+    expected = {
+        number: (window.current_lag, judge_partition(window, ms(300)).status.value, "commits")
+        for number, window in windows_now.items()
+        if len(window.commits) == options.intervals
+    }
+    other = {"group": "other", "topic": "t", "partition": 0, "offset": 1, "record_time": at(301), "record_offset": 1}
+    records = frame(spark, COMMITS, [other, *(row for one in committers for row in one.commits)])
+    line, _, partitions, _ = made.frames(spark)
+    moments = slots(line, 300).filter(F.col("at") == ms(300))
+    seen = windows(line, partitions, moments, options)
+    found = with_commits(seen, records, partitions, line, options).withColumn("members", F.lit(1))
+    rows = found.transform(judged).filter("exact").select("partition", "lag", "status", "basis").collect()
+    said = {row["partition"]: (row["lag"], row["status"], row["basis"]) for row in rows}
+    assert said == expected
+    assert {row[1] for row in said.values()} == {1, 2, 4, 5, 6}
+    assert len(said) > 60
 
 
 def test_a_group_is_as_bad_as_its_worst_partition_and_since_when_is_said(spark: SparkSession) -> None:

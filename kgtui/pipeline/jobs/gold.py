@@ -94,8 +94,13 @@ def gold(
 
     make(LAG, lag(times, groups, partitions, faults, since=first))
     minutes = _from(lake.read(LAG), first, _BEFORE)
+    commits = _from(lake.read(COMMITS), first, _BEFORE)
     before = lake.read(HEALTH).filter(F.col("day") == F.lit(first - _BEFORE))
-    make(HEALTH, health(times, groups, partitions, faults, before=before, since=first, seconds=options.window))
+    known = None if commits.isEmpty() else commits
+    make(
+        HEALTH,
+        health(times, groups, partitions, faults, commits=known, before=before, since=first, seconds=options.window),
+    )
     seen = recorded_churn(times, groups, members, partitions)
     make(CHURN, churn(times, seen, _from(lake.read(REBALANCES), first), minutes, since=first))
     make(CLEANUP, _cleanup(lake, first, options))

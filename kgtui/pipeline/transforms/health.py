@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas.gold import HEALTH, RECORDED
+from kgtui.history.schemas.gold import BOTH, HEALTH, RECORDED
 from kgtui.model.health.values import OBSERVED, Watching
 from kgtui.model.verdict import Status
 from kgtui.pipeline.spark_schema import TYPES, conform
+from kgtui.pipeline.transforms.committed import with_commits
 from kgtui.pipeline.transforms.observed import windows
 from kgtui.pipeline.transforms.recorded import day_of, instant, listed, slots, whole
-from kgtui.pipeline.transforms.verdicts import complete, name_of, observed, observed_share
+from kgtui.pipeline.transforms.verdicts import complete, name_of, observed, observed_share, status
 
 if TYPE_CHECKING:
     from datetime import date
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
 WINDOW = 300
 """Seconds from one verdict to the next."""
 
+COMMITS = "commits"
+"""The label of a verdict made from the commits themselves."""
+
 _DEFAULT = Watching()
 _MOMENT = ("at", "slot", "at_before", "steady_since", "group")
 _ROW = (
     "topic", "partition", "status", "worst", "affected", "lag", "unknown", "position", "complete", "commits",
-    "first_commit", "last_commit", "undecided", "max_lag_topic", "max_lag_partition",
+    "first_commit", "last_commit", "undecided", "max_lag_topic", "max_lag_partition", "basis",
 )  # fmt: skip
 
 
@@ -37,6 +41,7 @@ def health(
     partitions: DataFrame,
     faults: DataFrame,
     *,
+    commits: DataFrame | None = None,
     before: DataFrame | None = None,
     since: date | None = None,
     seconds: int = WINDOW,
@@ -46,6 +51,7 @@ def health(
 
     Args:
         times: the `timeline` of the polls.
+        commits: silver `commits`, which say more than polls see where there are enough of them.
         before: rows of this table from the day before `since`, that tell since when a status is bad.
         since: the first day that is wanted; windows begin in what was recorded before.
         seconds: from one verdict to the next.
@@ -53,8 +59,10 @@ def health(
     moments = slots(times, seconds, since)
     groups_then = listed(whole(groups, times), whole(faults, times), moments).select(*_MOMENT, "members", "read")
     seen = windows(times, partitions, moments, watching.rules)
+    if commits is not None:
+        seen = seen.transform(with_commits, commits, partitions, times, watching.rules)
     found = (
-        groups_then.join(seen, ["at", "group"], "left")
+        groups_then.join(seen.drop("steady_since"), ["at", "group"], "left")
         .transform(judged, watching)
         .transform(_with_groups)
         .transform(_with_bad_since, before)
@@ -64,9 +72,17 @@ def health(
 
 
 def judged(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
-    """Add `status` and `undecided` (numbers of `Status`) and `complete` of each partition's window."""
-    share = F.col("kind") == "share"
-    said = F.when(share, observed_share(watching)).otherwise(observed(watching))
+    """Add `status` and `undecided` (numbers of `Status`), `complete` and `basis` of each partition's window.
+
+    Args:
+        rows: windows that polls saw; where `exact` is true, of the commits themselves.
+    """
+    said = F.when(F.col("kind") == "share", observed_share(watching)).otherwise(observed(watching))
+    rows = rows.withColumn("basis", F.lit(OBSERVED))
+    if "exact" in rows.columns:
+        judged_so = F.struct(status(watching.rules).alias("status"), F.lit(None).cast("int").alias("undecided"))
+        said = F.when(F.col("exact"), judged_so).otherwise(said)
+        rows = rows.withColumn("basis", F.when(F.col("exact"), COMMITS).otherwise(OBSERVED))
     rows = rows.withColumns({"said": said, "complete": F.least(complete(watching.rules), F.lit(1.0))})
     return rows.withColumns({"status": F.col("said.status"), "undecided": F.col("said.undecided")}).drop("said")
 
@@ -86,6 +102,7 @@ def _with_groups(rows: DataFrame) -> DataFrame:
         F.min(sized).alias("largest"),
         F.max(F.when(has, F.col("undecided"))).alias("undecided"),
         F.collect_list(bad).alias("bad"),
+        F.max(F.when(has, F.col("basis"))).alias("basis"),  # `observed` if any is
     )
     return found.transform(_group_row).select(*_MOMENT, F.explode(F.concat("total", "bad")).alias("row")).select(
         *_MOMENT, "row.*"
@@ -104,6 +121,7 @@ def _partition_row() -> list[Column]:
         "first_commit": instant(F.element_at("commits", 1)["at"]),
         "last_commit": instant(F.element_at("commits", -1)["at"]),
         "undecided": name_of(_worse(F.col("undecided"), F.col("status"))),
+        "basis": F.col("basis"),
     })  # fmt: skip
 
 
@@ -122,6 +140,7 @@ def _group_row(rows: DataFrame) -> DataFrame:
         "undecided": F.when(F.col("read"), name_of(_worse(F.col("undecided"), number))),
         "max_lag_topic": F.col("largest.topic"),
         "max_lag_partition": F.col("largest.partition"),
+        "basis": F.coalesce("basis", F.lit(OBSERVED)),
     })  # fmt: skip
     return rows.withColumn("total", F.array(F.struct(*total)))
 
@@ -163,8 +182,7 @@ def _contract(rows: DataFrame) -> DataFrame:
     return rows.withColumns({
         "day": day_of(F.col("slot")),
         "window_start": instant(F.col("slot")),
-        "basis": F.lit(OBSERVED),
-        "source": F.lit(RECORDED),
+        "source": F.when(F.col("basis") == COMMITS, BOTH).otherwise(RECORDED),
         "covered_from": instant(F.col("steady_since")),
         "covered_to": instant(F.col("at")),
     }).transform(conform, HEALTH)  # fmt: skip

@@ -24,7 +24,8 @@ _EARLY = 0.9  # part of `offset_refresh` after which a log end is taken, as in t
 
 _LIFE = (*PARTITION_KEY, "steady_since", "life")
 _STATE = (
-    "keyframe", "gone", "kind", "position", "lag", "missing", "commits", "moves", "first_read", "still_since",
+    "keyframe", "gone", "steady_since", "kind", "position", "lag", "missing", "commits", "moves", "first_read",
+    "still_since",
 )  # fmt: skip
 
 
@@ -37,9 +38,13 @@ def windows(times: DataFrame, partitions: DataFrame, moments: DataFrame, options
 
     Returns:
         at, group, topic, partition, kind, position, lag, missing; commits, moves, lowest_end, now for `verdicts`;
-        first_read; still_since: since when nothing was acknowledged, of share partitions.
+        steady_since; first_read; still_since: since when nothing was acknowledged, of share partitions.
     """
-    rows = anchored(partitions, times, PARTITION_KEY).transform(with_lag).transform(with_lives, PARTITION_KEY)
+    rows = (
+        anchored(partitions, times, PARTITION_KEY)
+        .transform(with_lag)
+        .transform(with_lives, (*PARTITION_KEY, "steady_since"))
+    )
     rows = rows.transform(_with_commits, options).transform(_with_stillness, options)
     every = options.offset_refresh * 1000 * _EARLY
     order = Window.partitionBy("keyframe", *PARTITION_KEY).orderBy("poll")

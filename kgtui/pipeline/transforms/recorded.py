@@ -29,7 +29,8 @@ def timeline(polls: DataFrame) -> DataFrame:
 
     Returns:
         poll, keyframe, interval_ms; `segment`: number of its keyframe; `number`: of the poll; `previous`: the poll
-        before, null after a gap; `steady_since`: the poll after the newest gap.
+        before, null after a gap; `steady_since`: the poll after the newest gap; `lasts`: until when rows of its
+        keyframe hold at the latest, `next_keyframe` or, if that is null, the last poll before a gap.
     """
     order = Window.orderBy("poll")
     before = F.lag("poll").over(order)
@@ -42,7 +43,7 @@ def timeline(polls: DataFrame) -> DataFrame:
         (F.col("keyframe") != F.lag("keyframe").over(order)).cast("int").alias("turns"),
     )
     starts = F.when(F.col("previous").isNull(), F.col("poll"))
-    return told.select(
+    told = told.select(
         "poll",
         "keyframe",
         "interval_ms",
@@ -50,7 +51,11 @@ def timeline(polls: DataFrame) -> DataFrame:
         "previous",
         F.coalesce(F.sum("turns").over(order), F.lit(0)).alias("segment"),
         F.last(starts, ignorenulls=True).over(order).alias("steady_since"),
+        F.when(F.lead("previous").over(order).isNotNull(), F.lead("poll").over(order)).alias("next"),
     )
+    stretch = Window.partitionBy("segment", "steady_since")
+    last, upto = F.max("poll").over(stretch), F.max(F.coalesce("next", "poll")).over(stretch)
+    return told.withColumns({"lasts": upto, "next_keyframe": F.when(upto > last, upto)}).drop("next")
 
 
 def slots(times: DataFrame, seconds: int, since: date | None = None) -> DataFrame:

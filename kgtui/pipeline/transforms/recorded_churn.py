@@ -9,8 +9,8 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kgtui.model.group import REBALANCING
-from kgtui.pipeline.transforms.lives import lived
-from kgtui.pipeline.transforms.recorded import GROUP_KEY, PARTITION_KEY, instant
+from kgtui.pipeline.transforms.lives import begins, vanishes, with_lives
+from kgtui.pipeline.transforms.recorded import GROUP_KEY, PARTITION_KEY, instant, whole
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -31,11 +31,13 @@ def recorded_churn(times: DataFrame, groups: DataFrame, members: DataFrame, part
         group, hour (ms), rebalances, state_changes, epoch_steps, members_joined, members_left, partitions_moved,
         rebalancing_seconds
     """
+    listed = whole(groups, times).transform(with_lives, GROUP_KEY)
+    owned = whole(partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner"), times)
     parts = [
-        _of_groups(times, groups),
-        _of_members(times, members),
-        _of_partitions(times, partitions),
-        _in_rebalance(times, groups),
+        _of_groups(listed),
+        _in_rebalance(listed),
+        _of_members(whole(members, times)),
+        _of_partitions(owned.transform(with_lives, PARTITION_KEY)),
     ]
     events = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     sums = events.groupBy("group", "hour").agg(
@@ -67,52 +69,60 @@ def covered_hours(times: DataFrame) -> DataFrame:
     )
 
 
-def _of_groups(times: DataFrame, groups: DataFrame) -> DataFrame:
+def _of_groups(rows: DataFrame) -> DataFrame:
     """State changes, entries into a rebalance and epoch steps, as `kgtui.model.health.rebalances` counts them."""
-    order = Window.partitionBy("group", "steady_since", "life").orderBy("poll")
+    order = Window.partitionBy("group", "life").orderBy("poll")
     state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
-    rows = lived(groups, times, GROUP_KEY).filter(~F.col("gone"))
-    return rows.select(
+    found = rows.filter(~F.col("gone")).select(
         "group",
-        _hour().alias("hour"),
+        "poll",
+        "steady_since",
         (F.col("state") != state).cast("int").alias("changes"),
-        (_rebalancing("state") & ~state.isin(*sorted(REBALANCING))).cast("int").alias("entered"),
+        (_rebalancing() & ~state.isin(*sorted(REBALANCING))).cast("int").alias("entered"),
         F.greatest(F.col("group_epoch") - epoch, F.lit(0)).alias("steps"),
         F.col("group_epoch").isNotNull().alias("has_epoch"),
     )
+    return found.filter(_watched()).withColumn("hour", _hour("poll")).drop("poll", "steady_since")
 
 
-def _of_members(times: DataFrame, members: DataFrame) -> DataFrame:
-    """Members that came and went after the first poll of a stretch; a poll in which any did is one shuffle."""
-    rows = lived(members, times, _MEMBER_KEY)
-    events = rows.filter(F.col("poll") > F.col("steady_since"))
-    came = (F.col("begins") == 1) & ~F.col("gone")
-    went = F.col("gone") & (F.col("begins") == 0)
+def _of_members(rows: DataFrame) -> DataFrame:
+    """Members that came and went; a poll in which any did is one shuffle."""
+    rows = rows.withColumns({"came": begins(_MEMBER_KEY), "lost": vanishes(_MEMBER_KEY)})
+    told = F.struct(
+        F.col("poll").alias("at"),
+        (_watched() & F.col("came") & ~F.col("gone")).cast("int").alias("joined"),
+        (_watched() & F.col("gone") & ~F.col("came")).cast("int").alias("left"),
+    )
+    untold = F.struct(
+        F.col("next_keyframe").alias("at"), F.lit(0).alias("joined"), F.col("lost").cast("int").alias("left")
+    )
     return (
-        events.groupBy("group", "poll")
-        .agg(F.count_if(came).alias("joined"), F.count_if(went).alias("left"))
+        rows.select("group", F.explode(F.array(told, untold)).alias("event"))
+        .groupBy("group", "event.at")
+        .agg(F.sum("event.joined").alias("joined"), F.sum("event.left").alias("left"))
         .filter((F.col("joined") > 0) | (F.col("left") > 0))
-        .select("group", _hour().alias("hour"), "joined", "left", F.lit(1).alias("shuffles"))
+        .select("group", _hour("at").alias("hour"), "joined", "left", F.lit(1).alias("shuffles"))
     )
 
 
-def _of_partitions(times: DataFrame, partitions: DataFrame) -> DataFrame:
+def _of_partitions(rows: DataFrame) -> DataFrame:
     """Partitions that got another owner."""
-    rows = lived(partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner"), times, PARTITION_KEY)
-    order = Window.partitionBy(*PARTITION_KEY, "steady_since", "life").orderBy("poll")
+    order = Window.partitionBy(*PARTITION_KEY, "life").orderBy("poll")
     before = F.last("owner", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
-    moved = F.col("owner") != before
-    return rows.select("group", _hour().alias("hour"), moved.cast("int").alias("moved")).filter("moved = 1")
+    found = rows.withColumn("moved", (F.col("owner") != before).cast("int")).filter(_watched() & (F.col("moved") == 1))
+    return found.select("group", _hour("poll").alias("hour"), "moved")
 
 
-def _in_rebalance(times: DataFrame, groups: DataFrame) -> DataFrame:
-    """Seconds from a poll that saw a group rebalance to the one that did not, or to the end of the stretch."""
-    ends = times.groupBy("steady_since").agg(F.max("poll").alias("end"))
-    order = Window.partitionBy("group", "steady_since").orderBy("poll")
-    rows = lived(groups, times, GROUP_KEY).withColumn("next", F.lead("poll").over(order))
-    rows = rows.filter(_rebalancing("state") & ~F.col("gone")).join(F.broadcast(ends), "steady_since")
-    spans = rows.select("group", F.col("poll").alias("from"), F.coalesce("next", "end").alias("to"))
-    return spans.transform(_by_hour).select("group", "hour", "seconds")
+def _in_rebalance(rows: DataFrame) -> DataFrame:
+    """Seconds from a poll that saw a group rebalance to the one that did not, or to the last before a gap."""
+    later = F.lead("poll").over(Window.partitionBy("group", "keyframe").orderBy("poll"))
+    spans = rows.select("group", "state", "gone", F.col("poll").alias("from"), F.least(later, "lasts").alias("to"))
+    return spans.filter(_rebalancing() & ~F.col("gone")).transform(_by_hour).select("group", "hour", "seconds")
+
+
+def _watched() -> Column:
+    """Whether the poll follows another, so that what changed did so in between."""
+    return F.col("poll") > F.col("steady_since")
 
 
 def _by_hour(spans: DataFrame) -> DataFrame:
@@ -126,9 +136,9 @@ def _by_hour(spans: DataFrame) -> DataFrame:
     return cut.withColumn("seconds", (F.col("finish") - F.col("begin")) / 1000)
 
 
-def _rebalancing(name: str) -> Column:
-    return F.col(name).isin(*sorted(REBALANCING))
+def _rebalancing() -> Column:
+    return F.col("state").isin(*sorted(REBALANCING))
 
 
-def _hour() -> Column:
-    return F.col("poll") - F.pmod(F.col("poll"), F.lit(HOUR))
+def _hour(name: str) -> Column:
+    return F.col(name) - F.pmod(F.col(name), F.lit(HOUR))
