@@ -30,6 +30,9 @@ _APART = 0.5
 _LATELY = 2 * 3_600.0
 """Seconds since a restless hour began within which the group counts as restless now."""
 
+_SOON, _SOME_DAYS = 86_400.0, 3 * 86_400.0
+"""Seconds within which data that will be lost is an error, and a warning."""
+
 _STATUS = {
     "STOP": "stopped committing",
     "STALL": "commits the same offsets again and again",
@@ -101,7 +104,7 @@ def at_risk(rows: Iterable[Row]) -> list[Finding]:
         found.append(
             Finding(
                 Kind.AT_RISK,
-                Severity.ERROR,
+                _risk(row, lost),
                 group,
                 (group,),
                 _loss(row, lost),
@@ -113,6 +116,14 @@ def at_risk(rows: Iterable[Row]) -> list[Finding]:
             )
         )
     return found
+
+
+def _risk(row: Row, lost: int) -> Severity:
+    """The sooner, the worse; when nobody can tell, it may be now."""
+    seconds = row["loss_seconds"]
+    if lost or seconds is None or seconds <= _SOON:
+        return Severity.ERROR
+    return Severity.WARN if seconds <= _SOME_DAYS else Severity.NOTE
 
 
 def _loss(row: Row, lost: int) -> str:

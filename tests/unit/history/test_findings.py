@@ -107,6 +107,14 @@ def test_data_at_risk(values: dict[str, Any], what: str) -> None:
     assert finding.severity is Severity.ERROR
 
 
+@pytest.mark.parametrize(("hours", "severity"), [(1, Severity.ERROR), (48, Severity.WARN), (160, Severity.NOTE)])
+def test_the_sooner_data_is_lost_the_worse(hours: int, severity: Severity) -> None:
+    (finding,) = at_risk(
+        [row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=True, loss_seconds=hours * 3_600.0)]
+    )
+    assert finding.severity is severity
+
+
 def test_no_risk_no_finding() -> None:
     assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
 
