@@ -37,6 +37,8 @@ Where = Callable[[Callable[[str], Any]], Any]
 """Given how to name a column, a condition on rows, as pyarrow has them."""
 
 _GROUP = "group"
+_COMMITS = 50
+_UPKEEP = ("OPTIMIZE", "VACUUM START", "VACUUM END", "DELETE")
 
 
 def about_groups(column: Callable[[str], Any]) -> Any:
@@ -80,11 +82,10 @@ class Gold:
             missing = set(table.names) - {field.name for field in delta.schema().fields}
             if missing:
                 return TableAge(title, trouble=f"it has no column {', '.join(sorted(missing))}; make it anew")
-            written = next(iter(delta.history(1)), {}).get("timestamp")
             newest = self._newest(table, "covered_to")
         except disk_errors() as error:
             return TableAge(title, trouble=visible(str(error)))
-        return TableAge(title, newest.timestamp() if isinstance(newest, datetime) else None, (written or 0) / 1000)
+        return TableAge(title, newest.timestamp() if isinstance(newest, datetime) else None, _made(delta))
 
     def ages(self) -> tuple[TableAge, ...]:
         """Of all gold tables."""
@@ -190,6 +191,13 @@ class Gold:
             yield
         except disk_errors() as error:
             raise LakeError(f"{self.path}: {table.layer}/{table.name} cannot be read: {visible(str(error))}") from error
+
+
+def _made(delta: DeltaTable) -> float:
+    """When rows were last written, in seconds since the epoch: upkeep leaves them as they are."""
+    history = delta.history(_COMMITS)
+    made = [commit["timestamp"] for commit in history if commit.get("operation") not in _UPKEEP]
+    return float(made[0] if made else history[-1]["timestamp"]) / 1000
 
 
 def _days(delta: DeltaTable) -> list[date]:

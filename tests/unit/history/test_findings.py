@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kgtui.errors import LakeError
+from kgtui.history import upkeep
 from kgtui.history.delta import library
 from kgtui.history.finding_rules import at_risk, drain, flapping, unhealthy, unused, unusual
 from kgtui.history.findings import insights
@@ -208,6 +209,16 @@ def test_tables_that_are_not_there_or_older_are_said(tmp_path: Path) -> None:
     assert not ages["gold/health"].there
     with pytest.raises(LakeError, match="gold/churn: it has no column"):
         insights(tmp_path)
+
+
+def test_upkeep_does_not_make_a_table_younger(tmp_path: Path) -> None:
+    write(write(tmp_path, incidents()), incidents())
+    made = Gold(tmp_path).age(LAG).written
+    done = {one.table: one.what for one in upkeep.optimize(tmp_path)}
+    assert done["gold/lag"] == "2 files are 1 now"
+    delta = library().DeltaTable(str(tmp_path / "gold/lag"))
+    assert delta.history(1)[0]["operation"] != "WRITE"
+    assert Gold(tmp_path).age(LAG).written == made
 
 
 def test_empty_tables_have_no_findings(tmp_path: Path) -> None:
