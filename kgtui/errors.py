@@ -6,7 +6,9 @@
     ├── UsageError              what the user typed or configured is wrong            exit code 2
     │   ├── ConfigError         a setting, a properties file, a theme
     │   ├── LakeError           a folder that is no lake, or a lake that cannot be read
-    │   └── QueryError          a filter expression (carries position and what was expected)
+    │   ├── QueryError          a filter expression (carries position and what was expected)
+    │   └── SparkError          Spark cannot be started here, or what it needs is missing
+    ├── SourceError             records cannot be read, or fewer came than there are
     ├── UnreachableError        nothing answered; carries what was tried              exit code 3
     ├── RefusedError            a guard said no; carries the reason                   exit code 4
     ├── ClientError             one exchange with one broker failed
@@ -61,6 +63,14 @@ class QueryError(UsageError):
         self.position = position
         self.length = max(1, length)
         self.expected = expected
+
+
+class SparkError(UsageError):
+    """Spark cannot be started: no Java, another PySpark, a missing jar; the message says what to do."""
+
+
+class SourceError(KgtuiError):
+    """Records of a topic or a folder cannot be read, or fewer came than there are; the message says why."""
 
 
 class UnreachableError(KgtuiError):

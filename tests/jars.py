@@ -6,6 +6,7 @@
     kafka-4.3.1/*.jar      broker, command line tools, Connect worker and Streams library of that version
     kafka-3.9.2/*.jar
     kafka-clients/kafka-clients-4.4.0.jar …    clients only, for the message schemas inside them
+    spark-jars/*.jar       what Spark needs beside PySpark: `kgtui.pipeline.jars`
 """
 
 from __future__ import annotations
@@ -50,6 +51,18 @@ def classpath(version: str) -> str:
         JarsMissingError: nothing was fetched for this version.
     """
     return f"{folder(version)}/*"
+
+
+def spark_folder() -> Path:
+    """The folder with the jars of Spark's Kafka source and of Delta Lake.
+
+    Raises:
+        JarsMissingError: they were not fetched.
+    """
+    found = cache() / "spark-jars"
+    if not found.is_dir():
+        raise JarsMissingError(_missing("the jars for Spark", found, ("those of kgtui.pipeline.jars",)))
+    return found
 
 
 def clients_jar(version: str) -> Path:

@@ -16,10 +16,15 @@ from kgtui.errors import UsageError
 if TYPE_CHECKING:
     import argparse
 
+    from kgtui.history.comparison import Comparison
+    from kgtui.history.moments import Moment
     from kgtui.history.replay import ReplayAdmin
+    from kgtui.model.past import Past
     from kgtui.tui.session import Session
 
 _INTERVAL = 2.0
+_SOON = 8
+"""Calls of `advance` that a moment may last; a longer one, such as one before a gap, is cut short."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -90,6 +95,9 @@ class LakeTimeline:
     def __init__(self, admin: ReplayAdmin) -> None:
         """Move this admin through the moments of its lake."""
         self._admin = admin
+        self.playing: float | None = None
+        self._over = 0.0
+        self._over_of: Moment | None = None
 
     @property
     def at(self) -> float:
@@ -113,3 +121,36 @@ class LakeTimeline:
     async def go_to(self, words: str) -> None:
         """Go to the moment that the words mean. Raises `UsageError`, `LakeError`."""
         await self._admin.seek(instant_of("the time", words, self._admin.lake.last.at))
+
+    async def seek(self, at: float) -> None:
+        """Go to the newest moment at or before a time, in seconds since the epoch. Raises `LakeError`."""
+        await self._admin.seek(at)
+
+    async def advance(self, seconds: float) -> bool:
+        """Go on by so much recorded time; False at the end.
+
+        What is too short for the next moment is kept for the next call, and a gap is gone over at once.
+        """
+        shown = self._admin.moment
+        self._over = self._over + seconds if self._over_of == shown else seconds
+        self._over_of = shown
+        lake = self._admin.lake
+        following = lake.step(shown)
+        if following is None:
+            return False
+        reached = lake.find(shown.at + self._over)
+        if reached == shown:
+            if not following.gap and following.at - shown.at - self._over < _SOON * seconds:
+                return True
+            reached = following
+        await self._admin.seek(reached)
+        self._over, self._over_of = max(shown.at + self._over - reached.at, 0.0), reached
+        return True
+
+    async def past(self, group: str, since: float, until: float) -> Past:
+        """What happened to a group in an interval. Raises `LakeError`."""
+        return await asyncio.to_thread(self._admin.lake.past, group, since, until)
+
+    async def compare(self, at: float) -> Comparison:
+        """What differs between a time and the moment shown. Raises `LakeError`."""
+        return await asyncio.to_thread(self._admin.lake.compare, at, self._admin.moment)

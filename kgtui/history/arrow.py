@@ -1,4 +1,4 @@
-"""Recorded tables in memory: their Arrow schemas, from the one definition, and what pyarrow takes some care to do."""
+"""Tables in memory: their Arrow schemas, from the one definition, and what pyarrow takes some care to do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def arrow_schema(table: Table) -> pa.Schema:
     types = {
         "long": pa.int64(),
         "int": pa.int32(),
+        "double": pa.float64(),
         "string": pa.string(),
+        "binary": pa.binary(),
         "boolean": pa.bool_(),
         "date": pa.date32(),
         "timestamp": pa.timestamp("us", tz="UTC"),

@@ -121,7 +121,13 @@ class DeltaFolder:
         return [file for file in self._listed[1] if day is None or file[_DAY] == day]
 
     def read(
-        self, columns: Sequence[str], *, after: int | None = None, day: date | None = None, **equal: object
+        self,
+        columns: Sequence[str],
+        *,
+        after: int | None = None,
+        day: date | None = None,
+        span: tuple[int, int] | None = None,
+        **equal: object,
     ) -> pa.Table:
         """Rows whose columns have these values, text dictionary-encoded; none while the table does not exist.
 
@@ -130,6 +136,7 @@ class DeltaFolder:
         Args:
             columns: any but `day`.
             after: only later polls.
+            span: only from this keyframe on, until this poll.
         """
         import pyarrow.dataset as ds
 
@@ -138,12 +145,15 @@ class DeltaFolder:
             where &= ds.field(name) == value
         if after is not None:
             where &= ds.field("poll") > after
+        if span is not None:
+            where &= (ds.field("keyframe") >= span[0]) & (ds.field("poll") <= span[1])
         keyframe = equal.get("keyframe")
         files = [
             file
             for file in self.files(day)
             if (after is None or file["max.poll"] > after)
             and (keyframe is None or file["min.keyframe"] <= keyframe <= file["max.keyframe"])
+            and (span is None or (file["max.keyframe"] >= span[0] and file["min.poll"] <= span[1]))
         ]
         return self._read(files, columns, where)
 

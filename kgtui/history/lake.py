@@ -13,12 +13,14 @@ from kgtui.history.comparison import compare
 from kgtui.history.delta import DeltaFolder, disk_errors, library
 from kgtui.history.folder import LakeFolder
 from kgtui.history.frame import Frame
+from kgtui.history.group_past import GROUP_COLUMNS, MEMBER_COLUMNS, PARTITION_COLUMNS, past_of_group
 from kgtui.history.moments import Moments, day_of
 from kgtui.history.one_group import day_of_group
 from kgtui.history.rows import cluster_of_text
-from kgtui.history.schemas import GROUPS, MEMBERS, POLLS, TABLES
+from kgtui.history.schemas import GROUPS, MEMBERS, PARTITIONS, POLLS, TABLES
 from kgtui.history.segment import Segment
 from kgtui.history.stored_text import stored
+from kgtui.model.past import Past
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
@@ -195,6 +197,23 @@ class Lake:
 
     def _moment(self, poll: int) -> Moment:
         return self.find(poll / 1000)
+
+    def past(self, group: str, since: float, until: float) -> Past:
+        """Lag, rates and members of one group at every moment of an interval, and what changed.
+
+        Raises `LakeError` when its rows cannot be read. An interval without a moment has no samples.
+        """
+        begin = self._moments.newest(since) or self.first
+        moments = self._moments.between(begin.keyframe / 1000, until)
+        if not moments:
+            return Past(since, until)
+        span, name = (begin.keyframe, moments[-1].poll), stored(group)
+        wanted = ((GROUPS, GROUP_COLUMNS), (MEMBERS, MEMBER_COLUMNS), (PARTITIONS, PARTITION_COLUMNS))
+        with self._lock, self._reading():
+            for table, _ in wanted:
+                self._tables[table.name].open(renew=True)
+            rows = [self._tables[table.name].read(columns, span=span, group=name) for table, columns in wanted]
+        return past_of_group(rows[0], rows[1], rows[2], moments, since, until)
 
     def compare(self, a: float | Moment, b: float | Moment) -> Comparison:
         """What joined, left, moved and grew from one moment to another."""

@@ -99,6 +99,14 @@ class RecorderLock:
             os.close(self._file)
             self._file = None
 
+    def hand_back(self) -> None:
+        """Let go of it and leave it as it was found: the next recorder learns of the one before, not of this holder."""
+        if self._file is not None and self.left_by is not None:
+            _write(self._file, self.left_by)
+            self.release(clean=False)
+        else:
+            self.release()
+
     def _refuse_living(self, file: int, before: Holder | None) -> None:
         """On another machine the kernel's lock may not be seen."""
         foreign = before is not None and before.host != socket.gethostname()
@@ -111,6 +119,29 @@ class RecorderLock:
             return os.path.samestat(os.fstat(file), os.stat(self._path))
         except FileNotFoundError:
             return False
+
+
+def living_holder(path: Path) -> Holder | None:
+    """Who holds a lock, as far as its file tells without touching it; None when nobody does."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        holder, renewed = _read(file), os.fstat(file).st_mtime
+    finally:
+        os.close(file)
+    if holder is None:
+        return None
+    if holder.host != socket.gethostname():
+        return holder if time.time() - renewed < STALE else None
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return None
+    except PermissionError:
+        return holder
+    return holder
 
 
 def _held_by(path: Path, holder: Holder | None) -> str:

@@ -25,7 +25,7 @@ from kgtui.model.text import visible
 from kgtui.monitor.collector import Collector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from kgtui.admin.base import GroupAdmin
@@ -66,6 +66,9 @@ class Recorder:
         path: the lake; made if there is none.
         say: told a sentence when something begins or ends that a person should know.
         now: seconds since the epoch.
+        elapsed: seconds of a clock that never goes back.
+        wait: lets that many seconds pass between two polls; by default they pass by themselves. With clocks of its own
+            a history is recorded faster than it happens.
 
     Attributes:
         status: how it goes.
@@ -80,13 +83,15 @@ class Recorder:
         *,
         say: Callable[[str], None] | None = None,
         now: Callable[[], float] = time.time,
+        elapsed: Callable[[], float] = time.monotonic,
+        wait: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
         self._watch = watch
         self._options = options or RecorderOptions()
         self._folder = LakeFolder.of(path)
         self._poller = Poller(admin, describe_every=self._options.describe)
         self._say = say or (lambda sentence: None)
-        self._now = now
+        self._now, self._elapsed, self._wait = now, elapsed, wait
         self._lock = RecorderLock(self._folder.lock)
         self._writer = LakeWriter(self._folder)
         # One thread, so that writes keep their order, and no screen waits for a disk.
@@ -121,10 +126,11 @@ class Recorder:
             before = await self._off_loop(self._begin)
             await self._first_lists(before)
             while not self._stopping.is_set():
-                began = time.monotonic()
+                began = self._elapsed()
                 await self._poll_once()
                 self._flush_if_due()
-                await self._pause(self._options.interval - (time.monotonic() - began))
+                left = max(self._options.interval - (self._elapsed() - began), 0.0)
+                await (self._pause(left) if self._wait is None else self._wait(left))
         finally:
             await self._end()
 
@@ -201,14 +207,14 @@ class Recorder:
         """Read, compare, and add the poll to what waits."""
         began = time.monotonic()
         timeout = max(self._options.interval, _LEAST_TIMEOUT)
-        seen = await self._poller.look(snapshot, self._changes.owned(), now=began, timeout=timeout)
+        seen = await self._poller.look(snapshot, self._changes.owned(), now=self._elapsed(), timeout=timeout)
         rows, keyframe = await self._compare(seen, at)
         if self._lost:  # while it was made, what it builds upon was given up
             return
         told = self._told(snapshot, seen, rows, at, int((time.monotonic() - began) * 1000))
         self._writer.add(at, keyframe, rows, told)
         self._previous = self._last = at
-        self._oldest = self._oldest or time.monotonic()
+        self._oldest = self._oldest or self._elapsed()
 
     async def _compare(self, seen: Seen, at: int) -> tuple[Rows, int]:
         """The rows of a poll and its keyframe; all rows that there are if the poll is a keyframe itself."""
@@ -253,7 +259,7 @@ class Recorder:
 
     def _flush_if_due(self) -> None:
         due = self._oldest is not None and (
-            time.monotonic() - self._oldest + self._options.interval >= self._options.flush
+            self._elapsed() - self._oldest + self._options.interval >= self._options.flush
         )
         if due and (self._flushing is None or self._flushing.done()):
             self._flushing = asyncio.create_task(self._flush(), name="write polls into the lake")

@@ -178,7 +178,7 @@ class FocusTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                self._series.add(group, now, summary.lag, summary.members)
+                self._series.add(group, now, summary.lag, summary.members, description=description, offsets=offsets)
         untold = description is None or (offsets is None and has_offsets(listing))
         self._observe(Read(group, now, description, offsets, fault=fault is not None or untold))
 

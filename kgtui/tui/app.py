@@ -151,6 +151,11 @@ class KgtuiApp(App[int]):
         self._ending = True
         super().exit(result, return_code, message)
 
+    async def on_unmount(self) -> None:
+        """Write what a recording has seen: the connections that it uses are closed next."""
+        if self.session.recording is not None:
+            await self.session.recording.end()
+
     def _ended_by(self, number: int) -> None:
         self.exit(return_code=128 + number)
 
@@ -249,6 +254,8 @@ class KgtuiApp(App[int]):
             for worker in self.workers.cancel_group(self, group):
                 with contextlib.suppress(WorkerError):
                     await worker.wait()
+        if old.recording is not None:
+            await old.recording.end()
         self.enter(session)
         if old.close is not None:
             await old.close()

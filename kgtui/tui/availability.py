@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kgtui.model.guard import READ_ONLY, delete_availability
 from kgtui.tui import text
 from kgtui.tui.keys import BY_ID
+from kgtui.tui.recording import cannot_record
 
 if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 _ABOUT_A_GROUP = frozenset({
     "copy", "copy-command", "delete", "explain", "export", "change-before", "change-after",
 })  # fmt: skip
-_IN_A_RECORDING = frozenset({"time", "earlier", "later", "change-before", "change-after"})
+_IN_A_RECORDING = frozenset({
+    "time", "earlier", "later", "change-before", "change-after", "play", "remember", "compare",
+})  # fmt: skip
 _CLUSTER_WIDE = frozenset({"refresh", "pause", "faster", "slower"})
 
 
@@ -33,7 +36,9 @@ def reason(
     if known is not None and known.writes and session.read_only:
         return READ_ONLY
     if action in _IN_A_RECORDING and session.timeline is None:
-        return "this is live; kgtui record LAKE records it, and kgtui replay LAKE opens a recording"
+        return "this is live; R or kgtui record LAKE records it, and kgtui replay LAKE opens a recording"
+    if action == "record" and session.recording is None:
+        return cannot_record(session)
     if action in _CLUSTER_WIDE and session.monitor is None:
         return "no cluster is being watched"
     if action == "cluster" and session.open is None:

@@ -60,3 +60,11 @@ class ExplainRequested(Message):
     def __init__(self, group: str | None) -> None:
         super().__init__()
         self.group = group
+
+
+class MomentRequested(Message):
+    """A person wants to see another moment of the recording; `at` is in seconds since the epoch."""
+
+    def __init__(self, at: float) -> None:
+        super().__init__()
+        self.at = at

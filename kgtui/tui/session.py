@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.history.comparison import Comparison
+    from kgtui.model.past import Past
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.recording import Recording
     from kgtui.tui.text import Look
 
 
@@ -55,7 +58,13 @@ class Watch(Protocol):
 
 
 class Timeline(Protocol):
-    """A recording, and the moment of it that the monitor's cluster shows. Each call raises `KgtuiError`."""
+    """A recording, and the moment of it that the monitor's cluster shows. Each call raises `KgtuiError`.
+
+    Attributes:
+        playing: how many times as fast as it happened the recording plays; None when it stands still.
+    """
+
+    playing: float | None
 
     @property
     def at(self) -> float:
@@ -77,6 +86,22 @@ class Timeline(Protocol):
 
     async def go_to(self, words: str) -> None:
         """Go to the moment that a user means, such as `10:04` or `15m` before the end."""
+        ...
+
+    async def seek(self, at: float) -> None:
+        """Go to the newest moment at or before a time, in seconds since the epoch."""
+        ...
+
+    async def advance(self, seconds: float) -> bool:
+        """Go on by so much recorded time, over gaps at once; False at the end."""
+        ...
+
+    async def past(self, group: str, since: float, until: float) -> Past:
+        """What happened to a group in an interval; seconds since the epoch."""
+        ...
+
+    async def compare(self, at: float) -> Comparison:
+        """What differs between a time and the moment shown."""
         ...
 
 
@@ -145,6 +170,7 @@ class Session:
         timeline: where the cluster is a recording, the way through it; None where it is live.
         warnings: what the user should know of how the cluster is configured, a sentence each.
         watching: the monitor's `run`, if it is under way already; it is the app's to end then.
+        recording: the recording of the cluster that is under way; None when there is none.
     """
 
     target: Target
@@ -169,3 +195,4 @@ class Session:
     timeline: Timeline | None = None
     warnings: tuple[str, ...] = ()
     watching: asyncio.Task[None] | None = None
+    recording: Recording | None = None

@@ -51,12 +51,13 @@ class Marks:
     odd: str = "?"
     bar: str = "▪"
     rule: str = "─"
+    record: str = "●"
 
 
 UNICODE = Marks()
 ASCII = Marks(
     none="-", at_least=">=", ellipsis="~", opened="v", closed=">", marked="*", dot="-", arrow="->",
-    warn="^", error="X", stable="=", rebalancing="~", empty=".", dead="x", not_ready="_", bar="#", rule="-",
+    warn="^", error="X", stable="=", rebalancing="~", empty=".", dead="x", not_ready="_", bar="#", rule="-", record="*",
 )  # fmt: skip
 
 _STATE_MARKS = {

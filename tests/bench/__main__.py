@@ -60,6 +60,12 @@ def _replay(scale: Scale) -> Iterator[Figure]:
     return bench.replay_figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
 
 
+def _pipeline(scale: Scale) -> Iterator[Figure]:
+    from tests.bench import pipeline as bench
+
+    return bench.figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
+
+
 BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
     "decode": _decode,
     "black_hole": _black_hole,
@@ -68,6 +74,7 @@ BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
     "screen": _screen,
     "record": _record,
     "replay": _replay,
+    "pipeline": _pipeline,
 }
 
 

@@ -15,6 +15,7 @@ EXPECTED = {
     "screen": "nothing changes",
     "record": "CPU a poll",
     "replay": "one step on",
+    "pipeline": "decode",
 }
 
 

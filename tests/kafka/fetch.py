@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from kgtui.pipeline import jars as spark_jars
 from tests import jars
 
 PYSPARK = "pyspark==4.2.0"
@@ -49,6 +50,11 @@ def broker_coordinates(version: str) -> list[Coordinate]:
 def client_coordinates() -> list[Coordinate]:
     """The clients whose message schemas the tests read."""
     return [("org.apache.kafka", "kafka-clients", version) for version in jars.CLIENT_VERSIONS]
+
+
+def spark_coordinates() -> list[Coordinate]:
+    """What Spark needs beside PySpark."""
+    return [(jar.group, jar.artifact, jar.version) for jar in spark_jars.JARS]
 
 
 def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]:
@@ -163,6 +169,7 @@ def main() -> None:
     jars.cache().mkdir(parents=True, exist_ok=True)
     targets = [(jars.cache() / f"kafka-{v}", broker_coordinates(v), True) for v in jars.BROKER_VERSIONS]
     targets.append((jars.cache() / "kafka-clients", client_coordinates(), False))
+    targets.append((jars.cache() / "spark-jars", spark_coordinates(), False))
     if not any(missing(target, coordinates) for target, coordinates, _ in targets):
         return
     maven = chosen == "maven" or (chosen == "auto" and shutil.which("mvn") is not None)

@@ -82,9 +82,9 @@ async def settled(pilot: Pilot[Any]) -> None:
     await pilot.pause()
 
 
-async def until(pilot: Pilot[Any], true: Callable[[], bool]) -> None:
-    """Let the app run until something is so; fails after ten seconds."""
-    async with asyncio.timeout(10):
+async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 10) -> None:
+    """Let the app run until something is so; fails after so many seconds."""
+    async with asyncio.timeout(seconds):
         while not true():
             await pilot.pause()
 

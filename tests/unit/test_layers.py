@@ -100,8 +100,18 @@ def test_values_and_codecs_know_neither_event_loop_nor_sockets() -> None:
 
 def test_the_core_loads_nothing_of_the_extras() -> None:
     """A bastion host has no Arrow, no Delta and no Spark."""
+    extras = {"deltalake", "pandas", "pyarrow", "pyspark"}
     for room in ROOMS:
-        assert not loaded_by_room(room) & {"deltalake", "pandas", "pyarrow", "pyspark"}, room
+        assert not loaded_by_room(room) & (extras - {"pyspark"} if room == "pipeline" else extras), room
+
+
+def test_the_pipeline_loads_nothing_that_an_executor_does_not_have() -> None:
+    """It is shipped with `protocol`, `model` and table schemas; the cluster has PySpark and Arrow."""
+    loaded = loaded_by_room("pipeline")
+    assert "pyspark" in loaded
+    assert not loaded & {"aiokafka", "deltalake", "javaproperties", "msgspec", "platformdirs", "re2", "rich", "textual"}
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("kgtui.")}
+    assert rooms == {"pipeline", "history", "protocol", "model", "errors"}
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from kgtui.tui.panes.assignments import AssignmentsPane
     from kgtui.tui.panes.base import Pane
     from kgtui.tui.panes.config import ConfigPane
+    from kgtui.tui.panes.history import HistoryPane
     from kgtui.tui.panes.members import MembersPane
     from kgtui.tui.panes.offsets import OffsetsPane
     from kgtui.tui.panes.overview import OverviewPane
 
-__all__ = ["PANES", "AssignmentsPane", "ConfigPane", "MembersPane", "OffsetsPane", "OverviewPane", "Pane", "PaneEntry"]
+__all__ = [
+    "PANES", "AssignmentsPane", "ConfigPane", "HistoryPane", "MembersPane", "OffsetsPane", "OverviewPane", "Pane",
+    "PaneEntry",
+]  # fmt: skip
 
 _MODULES = {
     "Pane": "base",
@@ -25,6 +29,7 @@ _MODULES = {
     "MembersPane": "members",
     "AssignmentsPane": "assignments",
     "OffsetsPane": "offsets",
+    "HistoryPane": "history",
     "ConfigPane": "config",
 }
 """Where the widgets are."""
@@ -50,9 +55,9 @@ PANES: tuple[PaneEntry, ...] = (
     PaneEntry("members", "2", "Members", "MembersPane"),
     PaneEntry("assignments", "3", "Assignments", "AssignmentsPane"),
     PaneEntry("offsets", "4", "Offsets", "OffsetsPane"),
+    PaneEntry("history", "5", "History", "HistoryPane"),
     PaneEntry("config", "6", "Config", "ConfigPane"),
 )
-"""5 is left for History."""
 
 
 def __getattr__(name: str) -> Any:

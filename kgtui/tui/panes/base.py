@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Reading, Snapshot
     from kgtui.tui.panes.cells import Cell
+    from kgtui.tui.session import Timeline
 
 
 NOTHING = "Put the cursor on a group: right opens a node, n goes to the next."
@@ -94,6 +95,8 @@ class Pane(Vertical):
         """Path of the client properties, for the equivalent command."""
         self.series: SeriesStore | None = None
         """The monitor's samples, for the trend of the lag."""
+        self.timeline: Timeline | None = None
+        """The way through the recording that is shown; None of what is live."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
         """Draw this group of this snapshot; never moves cursor, scroll or focus while the group is the same."""

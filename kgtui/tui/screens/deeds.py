@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.errors import KgtuiError
 from kgtui.model import facts
 from kgtui.model.command_line import describe, quote
 from kgtui.model.group import kind_of
@@ -12,25 +11,21 @@ from kgtui.model.text import is_visible
 from kgtui.tui import text
 from kgtui.tui.messages import ClustersRequested, DeleteRequested, ExplainRequested
 from kgtui.tui.panes import PANES
+from kgtui.tui.screens.travel import TravelDeeds
 from kgtui.tui.tree.forest import GROUPINGS
 from kgtui.tui.tree.order import SORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
-    from kgtui.tui.screens.main import MainScreen
-    from kgtui.tui.session import Timeline
     from kgtui.tui.tree.widget import GroupTree
 
 INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 """Seconds between polls, in the steps of the keys."""
 
 
-class Deeds:
+class Deeds(TravelDeeds):
     """One public method per action id, hyphens written as underscores."""
-
-    def __init__(self, screen: MainScreen) -> None:
-        self._screen = screen
 
     def do(self, action: str) -> None:
         """Do what an action of `keys.ACTIONS` stands for."""
@@ -100,7 +95,7 @@ class Deeds:
         if self._screen.in_panes:
             self._screen.leave_panes()
         elif self._screen.group is None:
-            self._say("put the cursor on a group first")
+            self.say("put the cursor on a group first")
         else:
             self._screen.enter_panes()
 
@@ -128,7 +123,7 @@ class Deeds:
     def next(self) -> None:
         """To the next group that the filter shows."""
         if not self._tree.next_match():
-            self._say("no group is shown")
+            self.say("no group is shown")
 
     def group_by(self) -> None:
         """Group the tree by the next of the ways."""
@@ -173,7 +168,7 @@ class Deeds:
         if screen.has_class("-full"):
             screen.leave_panes()
         elif screen.group is None:
-            self._say("put the cursor on a group first")
+            self.say("put the cursor on a group first")
         else:
             screen.add_class("-full")
             screen.enter_panes()
@@ -184,58 +179,6 @@ class Deeds:
         look.utc = not look.utc
         self._screen.redraw()
 
-    def time(self) -> None:
-        """Ask for a moment of the recording."""
-        from kgtui.tui.dialogs.time import TimeDialog
-
-        timeline = self._screen.session.timeline
-        if timeline is not None:
-            self._screen.app.push_screen(TimeDialog(timeline), self._arrived)
-
-    def earlier(self) -> None:
-        """One recorded moment back."""
-        self._travel(lambda timeline: timeline.step(-1), "this is the first moment recorded")
-
-    def later(self) -> None:
-        """One recorded moment on."""
-        self._travel(lambda timeline: timeline.step(1), "this is the last moment recorded")
-
-    def change_before(self) -> None:
-        """Back to where the group changed last."""
-        self._to_change(back=True)
-
-    def change_after(self) -> None:
-        """On to where the group changes next."""
-        self._to_change(back=False)
-
-    def _to_change(self, *, back: bool) -> None:
-        group = self._screen.group
-        if group is not None:
-            where = "before" if back else "after"
-            self._travel(
-                lambda timeline: timeline.to_change(group, back=back), f"nothing of it changed {where} this moment"
-            )
-
-    def _travel(self, go: Callable[[Timeline], Awaitable[bool]], nowhere: str) -> None:
-        timeline = self._screen.session.timeline
-        if timeline is None:
-            return
-
-        async def travel() -> None:
-            try:
-                moved = await go(timeline)
-            except KgtuiError as error:
-                self._say(text.plain(str(error), 400))
-            else:
-                self._arrived(moved) if moved else self._say(nowhere)
-
-        self._screen.run_worker(travel(), group="travel", exclusive=True, description="travel")
-
-    def _arrived(self, moved: bool | None) -> None:
-        if moved:
-            self._screen.watched.refresh()
-            self._screen.draw_bars()
-
     def refresh(self) -> None:
         """Ask every broker now."""
         self._screen.watched.refresh()
@@ -243,7 +186,9 @@ class Deeds:
     def pause(self) -> None:
         """Stop polling, and go on."""
         watched = self._screen.watched
-        if watched.paused:
+        if self._screen.session.timeline is not None:
+            self.play()
+        elif watched.paused:
             watched.resume()
         else:
             watched.pause()
@@ -257,11 +202,14 @@ class Deeds:
         self._step_interval(1)
 
     def _step_interval(self, step: int) -> None:
+        if self._screen.session.timeline is not None:
+            self.change_speed(-step)
+            return
         watched = self._screen.watched
         nearest = min(range(len(INTERVALS)), key=lambda at: abs(INTERVALS[at] - watched.interval))
         seconds = INTERVALS[max(0, min(nearest + step, len(INTERVALS) - 1))]
         watched.set_interval(seconds)
-        self._say(f"a poll every {seconds:g} s; a slow broker is asked less often")
+        self.say(f"a poll every {seconds:g} s; a slow broker is asked less often")
 
     # Acting
 
@@ -279,7 +227,7 @@ class Deeds:
         copied = group if is_visible(group) else quote(group)
         self._screen.app.copy_to_clipboard(copied)
         note = "" if copied == group else " (quoted for a shell: it has characters that act)"
-        self._say(text.plain(copied, 400), title=f"Copied{note}")
+        self.say(text.plain(copied, 400), title=f"Copied{note}")
 
     def copy_command(self) -> None:
         """Copy the Kafka command that shows the same as the pane in front."""
@@ -314,6 +262,20 @@ class Deeds:
 
     # The program
 
+    def record(self) -> None:
+        """Ask where to record to; end the recording that is under way."""
+        from kgtui.tui.dialogs.record import RecordDialog
+
+        screen, session = self._screen, self._screen.session
+        if session.recording is not None:
+            screen.run_worker(session.recording.end(), group="record", description="record")
+        else:
+            screen.app.push_screen(RecordDialog(session, self._recording_changed))
+
+    def _recording_changed(self) -> None:
+        if self._screen.query("GroupTree"):  # none, when the screen ends
+            self._screen.draw_bars()
+
     def cluster(self) -> None:
         """Ask for the list of clusters."""
         self._screen.post_message(ClustersRequested())
@@ -331,6 +293,3 @@ class Deeds:
     def quit(self) -> None:
         """Leave."""
         self._screen.app.call_later(self._screen.app.action_quit)
-
-    def _say(self, words: str, *, title: str = "") -> None:
-        self._screen.notify(words, title=title, timeout=6, markup=False)

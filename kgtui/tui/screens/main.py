@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -11,7 +12,8 @@ from textual.screen import Screen
 from kgtui.model.query import parse
 from kgtui.tui import keys
 from kgtui.tui.availability import reason
-from kgtui.tui.messages import ActionRequested, GroupOpened, GroupSelected, SnapshotArrived
+from kgtui.tui.messages import ActionRequested, GroupOpened, GroupSelected, MomentRequested, SnapshotArrived
+from kgtui.tui.recording import mark as recording_mark
 from kgtui.tui.screens.deeds import Deeds
 from kgtui.tui.settings import good_presets
 from kgtui.tui.tree.forest import NAMES
@@ -97,14 +99,17 @@ class MainScreen(Screen[None]):
         session = self.session
         width = self.app.size.width
         self.add_class(next(name for least, name in reversed(self.HORIZONTAL_BREAKPOINTS) if width >= least))
-        yield ClusterHeader(session.target, self.watched, read_only=session.read_only, timeline=session.timeline)
+        yield ClusterHeader(
+            session.target, self.watched, read_only=session.read_only, timeline=session.timeline,
+            extra=partial(recording_mark, session),
+        )  # fmt: skip
         yield FilterBar(session.filter, good_presets(session.presets))
         with Body(id="body"):
             with Left(id="left"):
                 yield TreeHeading()
                 yield Situation()
                 yield GroupTree(self.snapshot)
-            yield GroupDetail(self.snapshot, session.target.command_config, self.watched.series)
+            yield GroupDetail(self.snapshot, session.target.command_config, self.watched.series, session.timeline)
         yield BrokerFaults()
         yield ActionFooter(self.reason, read_only=session.read_only, keymap=session.keymap)
 
@@ -285,6 +290,10 @@ class MainScreen(Screen[None]):
         self.remove_class("-pane", "-full")
         self.set_focus(self.groups)
         self.want_configs()
+
+    @on(MomentRequested)
+    def _moment_requested(self, message: MomentRequested) -> None:
+        self._deeds.go_to_moment(message.at)
 
     @on(ActionRequested)
     def _action_requested(self, message: ActionRequested) -> None:

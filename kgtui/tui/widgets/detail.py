@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes import Pane, PaneEntry
+    from kgtui.tui.session import Timeline
 
 
 class GroupTitle(LineWidget):
@@ -116,13 +117,18 @@ class GroupDetail(Vertical):
     """
 
     def __init__(
-        self, snapshot: Snapshot, command_config: str | None = None, series: SeriesStore | None = None
+        self,
+        snapshot: Snapshot,
+        command_config: str | None = None,
+        series: SeriesStore | None = None,
+        timeline: Timeline | None = None,
     ) -> None:
         super().__init__()
         self._snapshot = snapshot
         self._group: str | None = None
         self._command_config = command_config
         self._series = series
+        self._timeline = timeline
         self._panes: dict[str, Pane] = {}
 
     def compose(self) -> ComposeResult:
@@ -177,6 +183,7 @@ class GroupDetail(Vertical):
         pane = self._panes[entry.id] = entry.widget(id=f"pane-{entry.id}")
         pane.command_config = self._command_config
         pane.series = self._series
+        pane.timeline = self._timeline
         return pane
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:

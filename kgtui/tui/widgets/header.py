@@ -13,7 +13,7 @@ from kgtui.tui.widgets.broker_faults import SILENCE
 from kgtui.tui.widgets.line import LineWidget, Piece, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
 
@@ -80,7 +80,13 @@ class ClusterHeader(LineWidget):
     """
 
     def __init__(
-        self, target: Target, watch: Watch, *, read_only: bool = False, timeline: Timeline | None = None
+        self,
+        target: Target,
+        watch: Watch,
+        *,
+        read_only: bool = False,
+        timeline: Timeline | None = None,
+        extra: Callable[[], Piece | None] = lambda: None,
     ) -> None:
         super().__init__()
         self._target = target
@@ -88,6 +94,7 @@ class ClusterHeader(LineWidget):
         self._watch = watch
         self._read_only = read_only
         self._timeline = timeline
+        self._extra = extra
         self._snapshot = watch.snapshot
         self._shown: int | None = None
         self._marked = 0
@@ -128,6 +135,9 @@ class ClusterHeader(LineWidget):
         environment = f" {text.plain(target.environment, 12)}" if target.environment else ""
         left: list[Piece] = [(f" {name}{environment} ", "header--name"), (" ", "")]
         left.append(self._status())
+        extra = self._extra()
+        if extra is not None:
+            left += [(" ", ""), extra]
         if self._read_only:
             left += [(f" {dot} ", "header--quiet"), ("read-only", "header--plain")]
         if snapshot.brokers:
@@ -153,7 +163,8 @@ class ClusterHeader(LineWidget):
     def _status(self) -> Piece:
         snapshot = self._snapshot
         if self._timeline is not None:
-            return ("REPLAY", "header--warn")
+            playing = self._timeline.playing
+            return ("REPLAY" if playing is None else f"REPLAY x{playing:,.0f}", "header--warn")
         if self._watch.paused:
             return ("PAUSED", "header--warn")
         newest = newest_answer(snapshot)

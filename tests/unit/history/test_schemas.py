@@ -14,7 +14,7 @@ from kgtui.errors import LakeError
 from kgtui.history.arrow import arrow_schema
 from kgtui.history.folder import MARKER, LakeFolder
 from kgtui.history.lake import Lake
-from kgtui.history.schemas import POLLS, TABLES, VERSION
+from kgtui.history.schemas import BRONZE, GOLD, POLLS, SILVER, TABLES, VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +47,15 @@ def test_arrow_schemas_follow_the_definition() -> None:
         assert [field.nullable for field in schema] == [column.nullable for column in table.columns]
         assert str(schema.field("poll").type) == "int64"
         assert str(schema.field("day").type) == "date32[day]"
+
+
+def test_tables_of_every_layer_have_a_name_a_key_and_an_arrow_schema() -> None:
+    tables = [*BRONZE, *SILVER, *GOLD]
+    assert len({(table.layer, table.name) for table in tables}) == len(tables)
+    for table in tables:
+        assert set(table.key) <= set(table.names)
+        assert table.partition is None or table.partition in table.names
+        assert arrow_schema(table).names == list(table.names)
 
 
 def test_a_new_lake_is_its_owners_alone(tmp_path: Path) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from kgtui.model.series import GROUPS, LENGTH, Series, SeriesStore
+from kgtui.model.group import GroupDescription
+from kgtui.model.members import Member
+from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
+from kgtui.model.past import past_of
+from kgtui.model.series import GROUPS, LENGTH, SIGHTS, Series, SeriesStore
 
 
 def test_trend_is_the_change_of_lag_a_second() -> None:
@@ -32,3 +36,52 @@ def test_the_group_not_looked_at_for_longest_goes_first() -> None:
         store.add(f"g{number}", 2.0, 1, 1)
     assert store.get("first") is not None
     assert store.get("second") is None
+
+
+def description(state: str, epoch: int, *people: tuple[str, tuple[int, ...]]) -> GroupDescription:
+    members = tuple(Member(name, "client", "/10.0.0.1", assignment=(("t", parts),)) for name, parts in people)
+    return GroupDescription("pay", "consumer", "consumer", state, 1, group_epoch=epoch, members=members)
+
+
+def offsets(position: int, end: int) -> GroupOffsets:
+    return GroupOffsets((CommittedOffset("t", 0, position),), bounds={("t", 0): PartitionBounds(0, end)})
+
+
+def test_rates_are_taken_from_sample_to_sample() -> None:
+    """Not across a read that failed, a gap, or a partition more; a position that went back is no negative rate."""
+    series = Series()
+    for at, position, end in ((0.0, 100, 100), (2.0, 120, 150), (4.0, 90, 150)):
+        series.add(at, end - position, 1, offsets=offsets(position, end))
+    series.add(6.0, None, 1)
+    series.add(8.0, 60, 1, offsets=offsets(90, 150))
+    series.add(50.0, 60, 1, offsets=offsets(100, 160))
+    rates = [(None if w != w else w, None if r != r else r) for w, r in zip(series.written, series.read, strict=True)]
+    assert rates == [(None, None), (25.0, 10.0), (0.0, None), (None, None), (None, None), (None, None)]
+
+
+def test_looks_that_find_the_group_otherwise_are_kept() -> None:
+    series = Series()
+    series.add(0.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
+    series.add(2.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
+    series.add(4.0, 0, 2, description=description("Reconciling", 5, ("a", (0,)), ("b", ())))
+    series.add(6.0, 0, 2, description=description("Stable", 5, ("a", (0,)), ("b", (1,))))
+    series.add(99.0, 0, 1, description=description("Stable", 6, ("b", (0, 1))))
+    told = [(s.at, s.state, s.epoch, s.joined, s.left, s.moved, s.gap) for s in series.sights]
+    assert told == [
+        (0.0, "Stable", 4, (), (), 0, ""),
+        (4.0, "Reconciling", 5, ("b",), (), 0, ""),
+        (6.0, "Stable", 5, (), (), 1, ""),
+        (99.0, "Stable", 6, (), ("a",), 1, "not looked at"),
+    ]
+    past = past_of(series, 5.0, 100.0)
+    assert [change.rebalanced for change in past.changes] == [2.0, None]
+    seen = [past.sight_at(at) for at in (5.0, 7.0, 99.5)]
+    assert [sight.state if sight else None for sight in seen] == ["Reconciling", None, "Stable"]
+
+
+def test_sights_are_bounded() -> None:
+    series = Series()
+    for second in range(SIGHTS + 20):
+        series.add(float(second), 0, 0, description=description("Stable", second))
+    assert len(series.sights) == SIGHTS
+    assert series.sights[-1].epoch == SIGHTS + 19

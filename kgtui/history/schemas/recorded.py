@@ -1,4 +1,4 @@
-"""The recorded tables, as one plain definition from which Arrow and Spark schemas are made. Standard library alone.
+"""The recorded tables: what polls saw that differed from the poll before.
 
 Every row carries `day` (UTC, the partition), `keyframe` (the poll of the last full picture before it) and `poll`
 (milliseconds since the epoch, growing, the key of `polls`). A row of another table counts only when `polls` has its
@@ -8,50 +8,11 @@ newest of each key; rows whose `gone` is true end what they name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from kgtui.history.schemas.definition import PARTITION, Column, Layer, Table, table
 
-VERSION = 1
-"""Of the tables below. It grows with every change that an older reader would misread."""
-
-LAYER = "recorded"
+LAYER: Layer = "recorded"
 """The folder of these tables in a lake."""
 
-Type = Literal["long", "int", "string", "boolean", "date", "timestamp"]
-"""Delta's names of primitive types; `timestamp` is an instant, in microseconds UTC."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column. `about` says what it holds, its unit, and what null means."""
-
-    name: str
-    type: Type
-    about: str
-    nullable: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One table.
-
-    Attributes:
-        key: what identifies the thing that a row is about.
-        columns: in their order, those that every table has first.
-    """
-
-    name: str
-    about: str
-    key: tuple[str, ...]
-    columns: tuple[Column, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Column names, in order."""
-        return tuple(column.name for column in self.columns)
-
-
-PARTITION = "day"
 
 _ALWAYS = (
     Column(PARTITION, "date", "the poll's day in UTC", nullable=False),
@@ -63,7 +24,7 @@ _GROUP = Column("group", "string", "group id", nullable=False)
 
 
 def _table(name: str, about: str, key: tuple[str, ...], *columns: Column) -> Table:
-    return Table(name, about, key, (*_ALWAYS, *columns))
+    return table(LAYER, name, about, key, *_ALWAYS, *columns)
 
 
 POLLS = _table(

@@ -1,0 +1,108 @@
+"""`kgtui pipeline`: from records of `__consumer_offsets` and recordings to answers, by Spark."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgtui.commands import pipeline_demo
+from kgtui.commands.connecting import run_async
+from kgtui.commands.parser import add_cluster_options
+from kgtui.commands.printing import say
+from kgtui.commands.progress import Progress
+from kgtui.commands.times import instant_of, seconds_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from kgtui.pipeline.jobs.run import Sources
+    from kgtui.pipeline.lake import SparkLake
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    what = parser.add_subparsers(dest="what", metavar="run|watch|demo", required=True, prog=parser.prog)
+    once = what.add_parser("run", help="decode what is new, compute what follows, and end")
+    watch = what.add_parser("watch", help="the same again and again, until Ctrl-C")
+    demo = what.add_parser("demo", help="make days of history of the simulator, run everything, print findings")
+    for one in (once, watch):
+        add_cluster_options(one, again=True)
+        _add_options(one)
+    watch.add_argument("--every", default="10s", metavar="TIME", help="between two batches (10s)")
+    pipeline_demo.configure(demo)
+
+
+def epilog() -> str:
+    """What else there is to know."""
+    return (
+        "Reads __consumer_offsets only of a cluster that is named (--bootstrap-server or --cluster), where the user\n"
+        "needs Read and Describe on that topic. What a run was killed in goes on with the next one: nothing is lost,\n"
+        "nothing is double. Needs the extra spark and Java 17 or newer; with --remote no Java."
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; the exit code: 1 when records cannot be read."""
+    if args.what == "demo":
+        return pipeline_demo.run(args)
+    every = seconds_of("--every", args.every) if args.what == "watch" else None
+    since = None if args.since is None else instant_of("--since", args.since, time.time())
+    _check_lake(args.lake)
+    from kgtui.pipeline.session import check_pyspark, start
+
+    check_pyspark()
+    sources = _sources(args, since)
+    with Progress() as progress:
+        progress.tell("starting Spark")
+        spark = start(args.master, args.remote, say=say)
+        try:
+            from kgtui.pipeline.lake import SparkLake
+
+            _work(SparkLake(spark, args.lake), sources, progress, every)
+        finally:
+            spark.stop()
+    return 0
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lake", metavar="LAKE", required=True, help="a folder; made if there is none")
+    parser.add_argument("--records", metavar="FOLDER", help="Parquet files of records of __consumer_offsets")
+    parser.add_argument("--since", metavar="TIME", help="read the topic from then on, such as 30d, when it is new here")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--master", metavar="URL", help="Spark to run on (local[*])")
+    where.add_argument("--remote", metavar="URL", help="a Spark Connect server, such as sc://spark:15002")
+
+
+def _check_lake(path: str) -> None:
+    """Complain of the folder before anything is started."""
+    from kgtui.history.folder import LakeFolder
+
+    LakeFolder.of(path).check_usable()
+
+
+def _sources(args: argparse.Namespace, since: float | None) -> Sources:
+    from kgtui.commands.offsets_topic import offsets_topic
+    from kgtui.pipeline.jobs.run import Sources
+
+    named = args.bootstrap_server is not None or args.cluster is not None
+    return Sources(
+        topic=run_async(offsets_topic(args)) if named else None,
+        records=None if args.records is None else Path(args.records),
+        since=since,
+    )
+
+
+def _work(lake: SparkLake, sources: Sources, progress: Progress, every: float | None) -> None:
+    from functools import partial
+
+    from kgtui.pipeline.jobs.gold import gold
+    from kgtui.pipeline.jobs.run import once, watch
+
+    began = time.monotonic()
+    if every is not None:
+        watch(lake, sources, partial(gold, say=progress.tell), progress.tell, every=every)
+        return
+    once(lake, sources, partial(gold, say=progress.tell), progress.tell)
+    progress.end()
+    say(f"{lake.folder.path} is up to date, after {time.monotonic() - began:.0f} s")

@@ -1,0 +1,96 @@
+"""What a report tells of a lake: its findings, when groups were not well, and how they went."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.errors import LakeError
+from kgtui.history.finding_rules import instant
+from kgtui.history.findings import insights_of
+from kgtui.history.gold import Gold, about_groups
+from kgtui.history.lake import Lake
+from kgtui.history.schemas.gold import HEALTH, LAG
+from kgtui.model.course import Episode, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from kgtui.history.gold import Row
+
+LONGEST = 14 * 86_400.0
+"""Seconds before the end that a report begins with at most, unless told otherwise."""
+
+MOST_DRAWN = 60
+"""Groups whose course is drawn."""
+
+_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
+
+
+def report_of(path: Path | str, made_at: float, *, since: float | None = None, until: float | None = None) -> Report:
+    """Gather a report. Findings are as of the end of the tables; the rest is cut to an interval.
+
+    Args:
+        made_at, since, until: seconds since the epoch.
+
+    Raises:
+        LakeError: as `findings.insights`, or nothing is known of the interval.
+    """
+    gold = Gold(path)
+    found = insights_of(gold)
+    end = until if until is not None else found.as_of
+    if end is None:
+        raise LakeError(f"{gold.path} has gold tables without rows: there is nothing to report")
+    episodes = _episodes(gold, since if since is not None else end - LONGEST, end)
+    wanted = [group for finding in found.findings for group in finding.groups[:1]]
+    groups = list(dict.fromkeys([*wanted, *(episode.group for episode in episodes)]))[:MOST_DRAWN]
+    begin = since if since is not None else end - LONGEST
+    courses = gold.courses(groups, since=instant(begin), until=instant(end))
+    first = min((course.minutes[0] for course in courses.values()), default=begin)
+    known = {row["group"] for row in gold.newest(LAG, "minute", ("group",), where=about_groups)}
+    return Report(
+        str(gold.path), _cluster(gold.path), max(begin, first), end, made_at, found, courses, episodes, len(known)
+    )
+
+
+def _episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]:
+    """When groups were not well, the newest first."""
+    columns = ("group", "window_start", "status", "worst", "bad_since", "lag", "covered_to")
+    rows = gold.rows(
+        HEALTH,
+        columns,
+        since=instant(since),
+        until=instant(until),
+        time="window_start",
+        where=lambda column: about_groups(column) & column("status").isin(["WARN", "ERR"]),
+    )
+    newest = {row["window_start"] for row in gold.newest(HEALTH, "window_start", ("window_start",))}
+    found: dict[tuple[str, object], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row["group"], row["bad_since"]), []).append(row)
+    episodes = [_episode(some, any(row["window_start"] in newest for row in some)) for some in found.values()]
+    return tuple(sorted(episodes, key=lambda one: (-one.until, one.since, one.group)))
+
+
+def _episode(rows: Iterable[Row], going_on: bool) -> Episode:
+    rows = sorted(rows, key=lambda row: row["window_start"])
+    began = rows[0]["bad_since"] or rows[0]["window_start"]
+    lags = [row["lag"] for row in rows if row["lag"] is not None]
+    statuses = [row["worst"] or row["status"] for row in rows]
+    worst = max(statuses, key=lambda status: _SEVERITY.index(status) if status in _SEVERITY else len(_SEVERITY))
+    return Episode(
+        rows[0]["group"],
+        worst,
+        began.timestamp(),
+        rows[-1]["covered_to"].timestamp(),
+        going_on,
+        max(lags, default=None),
+    )
+
+
+def _cluster(path: Path) -> str | None:
+    """The id of the cluster; None where nothing was recorded."""
+    try:
+        return Lake(path).at().cluster.cluster_id
+    except LakeError:
+        return None

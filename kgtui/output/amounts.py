@@ -1,0 +1,27 @@
+"""Amounts as a person reads them."""
+
+from __future__ import annotations
+
+_THOUSAND = 1_000
+_TEN = 10
+
+
+def in_bytes(count: int) -> str:
+    """Bytes in the unit that leaves two or three digits: `512 B`, `4.2 MB`, `38 GB` (powers of a thousand)."""
+    if count < _THOUSAND:
+        return f"{count} B"
+    amount, units = count / _THOUSAND, ["TB", "GB", "MB", "kB"]
+    while amount >= _THOUSAND - 0.5 and len(units) > 1:
+        amount /= _THOUSAND
+        units.pop()
+    unit = units[-1]
+    return f"{amount:.1f} {unit}" if amount < _TEN else f"{amount:.0f} {unit}"
+
+
+def short(amount: float) -> str:
+    """A count in few characters: `950`, `18.2k`, `1.3M`."""
+    size = abs(amount)
+    for limit, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if size >= limit:
+            return f"{amount / limit:.1f}{unit}"
+    return f"{amount:.0f}" if size >= _TEN or amount == int(amount) else f"{amount:.1f}"

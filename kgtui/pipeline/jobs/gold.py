@@ -1,0 +1,142 @@
+"""From recorded and silver tables to the gold ones: the days that may have changed are made anew as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from kgtui.history.schemas import (
+    BASELINE,
+    CHURN,
+    CLEANUP,
+    COMMITS,
+    FAULTS,
+    FORECAST,
+    GROUP_EVENTS,
+    GROUPS,
+    HEALTH,
+    LAG,
+    MEMBERS,
+    PARTITIONS,
+    POLLS,
+    REBALANCES,
+)
+from kgtui.pipeline.transforms.activity import read_activity, recorded_activity
+from kgtui.pipeline.transforms.baseline import WEEKS, baseline
+from kgtui.pipeline.transforms.churn import churn
+from kgtui.pipeline.transforms.cleanup import OFFSETS_RETENTION, cleanup
+from kgtui.pipeline.transforms.forecast import forecast
+from kgtui.pipeline.transforms.health import WINDOW, health
+from kgtui.pipeline.transforms.lag import lag
+from kgtui.pipeline.transforms.recorded import timeline
+from kgtui.pipeline.transforms.recorded_churn import recorded_churn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+
+    from pyspark.sql import DataFrame
+
+    from kgtui.history.schemas import Table
+    from kgtui.pipeline.lake import SparkLake
+
+_BEFORE = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldOptions:
+    """Settings.
+
+    Attributes:
+        window: seconds from one verdict to the next.
+        offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
+        look_back: days in which it is searched when an unused group last did something.
+    """
+
+    window: int = WINDOW
+    offsets_retention: int = OFFSETS_RETENTION
+    look_back: int = 8
+
+
+_DEFAULT = GoldOptions()
+
+
+def gold(
+    lake: SparkLake,
+    *,
+    since: date | None = None,
+    options: GoldOptions = _DEFAULT,
+    say: Callable[[str], None] | None = None,
+) -> tuple[date, ...]:
+    """Make the gold tables; which days were made. The same days again give the same rows.
+
+    Args:
+        since: the first day to be made; by default the newest that was made, which has grown since.
+        say: told which table is being made.
+    """
+    days = _affected(lake, since)
+    if not days:
+        return ()
+    first = days[0]
+    times = timeline(_from(lake.recorded(POLLS), first, _BEFORE)).localCheckpoint()
+    groups, members, partitions, faults = (
+        _from(lake.recorded(table), first, _BEFORE) for table in (GROUPS, MEMBERS, PARTITIONS, FAULTS)
+    )
+
+    def make(table: Table, rows: DataFrame) -> None:
+        if say is not None:
+            say(f"making gold/{table.name} of {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else ""))
+        rows = rows.repartition("group") if "group" in table.names else rows
+        lake.overwrite(table, rows.sortWithinPartitions(*table.key), days=[day.isoformat() for day in days])
+
+    make(LAG, lag(times, groups, partitions, faults, since=first))
+    minutes = _from(lake.read(LAG), first, _BEFORE)
+    commits = _from(lake.read(COMMITS), first, _BEFORE)
+    before = lake.read(HEALTH).filter(F.col("day") == F.lit(first - _BEFORE))
+    known = None if commits.isEmpty() else commits
+    make(
+        HEALTH,
+        health(times, groups, partitions, faults, commits=known, before=before, since=first, seconds=options.window),
+    )
+    seen = recorded_churn(times, groups, members, partitions)
+    make(CHURN, churn(times, seen, _from(lake.read(REBALANCES), first), minutes, since=first))
+    make(CLEANUP, _cleanup(lake, first, options))
+    make(FORECAST, forecast(minutes, since=first))
+    past = _from(lake.read(BASELINE), first, timedelta(weeks=WEEKS))
+    make(BASELINE, baseline(minutes, before=past, since=first))  # the last: it tells which days are done
+    return days
+
+
+def _cleanup(lake: SparkLake, first: date, options: GoldOptions) -> DataFrame:
+    back = timedelta(days=options.look_back)
+    times = timeline(_from(lake.recorded(POLLS), first, back)).localCheckpoint()
+    groups, partitions = (_from(lake.recorded(table), first, back) for table in (GROUPS, PARTITIONS))
+    seen = recorded_activity(times, groups, partitions, since=first)
+    commits, events = lake.read(COMMITS), lake.read(GROUP_EVENTS)
+    known = commits.select("day", "record_time").unionByName(events.select("day", "record_time"))
+    known = known.groupBy("day").agg(F.max(F.unix_millis("record_time")).alias("at"))
+    polled = times.groupBy(F.to_date(F.timestamp_millis("poll")).alias("day")).agg(F.max("poll").alias("at"))
+    ends = known.unionByName(polled).filter(F.col("day") >= F.lit(first)).groupBy("day").agg(F.max("at").alias("at"))
+    read = read_activity(commits, events, ends)
+    return cleanup(seen, read, since=first, offsets_retention=options.offsets_retention)
+
+
+def _affected(lake: SparkLake, since: date | None) -> tuple[date, ...]:
+    """Days that have anything, from the first that may not be done."""
+    tables = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
+    found: set[date] = set()
+    for table in tables:
+        if lake.exists(table):
+            found.update(row["day"] for row in lake.read(table).select("day").distinct().collect())
+    if since is None and lake.exists(BASELINE):
+        row = lake.read(BASELINE).agg(F.max("day").alias("day")).first()
+        since = None if row is None else row["day"]
+    return tuple(sorted(day for day in found if since is None or day >= since))
+
+
+def _from(rows: DataFrame, first: date, back: timedelta = timedelta(0)) -> DataFrame:
+    """Rows of the days from `first`, and of some before."""
+    return rows.filter(F.col("day") >= F.lit(first - back))

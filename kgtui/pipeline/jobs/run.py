@@ -1,0 +1,118 @@
+"""All jobs in order, once or for ever."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+
+from kgtui.history.schemas import COORDINATOR_RECORDS
+from kgtui.pipeline.jobs import bronze, silver
+from kgtui.pipeline.jobs.streams import failed, finish
+from kgtui.pipeline.sources import files, kafka
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from kgtui.pipeline.lake import SparkLake
+    from kgtui.pipeline.sources.kafka import OffsetsTopic
+
+    Gold = Callable[[SparkLake], object]
+
+TOPIC, FILES = "topic", "files"
+_LOOK = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where records come from; without any, what the lake has is enough.
+
+    Attributes:
+        topic: of a cluster.
+        records: a folder of files.
+        since: for the topic, when it is read for the first time: seconds since the epoch.
+        files_at_once: files of one batch, of the folder and of the bronze table; by default as many as fit.
+    """
+
+    topic: OffsetsTopic | None = None
+    records: Path | None = None
+    since: float | None = None
+    files_at_once: int | None = None
+
+
+def once(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None]) -> None:
+    """Read all that is there, decode it, and compute what follows. Raises `SourceError`."""
+    for name, query in _begin(lake, sources, None):
+        rows = finish(query, partial(_told, say, f"read from the {name}"))
+        if name == TOPIC:
+            check(lake, sources, query, rows)
+    finish(silver.run(lake, every=None, files_at_once=sources.files_at_once), partial(_told, say, "decoded"))
+    try:
+        gold(lake)
+    except PySparkException as error:
+        raise failed(error) from error
+
+
+def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None], *, every: float) -> None:
+    """Go on reading and decoding, and keep what follows fresh, until something fails or an interrupt comes.
+
+    Raises `SourceError`.
+    """
+    running = [query for _, query in _begin(lake, sources, every)] + [silver.run(lake, every=every)]
+    try:
+        while True:
+            begun = time.monotonic()
+            gold(lake)
+            say(f"up to date at {datetime.now().astimezone().isoformat(timespec='seconds')}")
+            for query in running:  # one that has failed raises here
+                query.awaitTermination(_LOOK)
+            time.sleep(max(0.0, every - (time.monotonic() - begun)))
+    except PySparkException as error:
+        raise failed(error) from error
+    finally:
+        for query in running:
+            if query.isActive:
+                query.stop()
+
+
+def check(lake: SparkLake, sources: Sources, query: StreamingQuery, rows: int) -> None:
+    """Make sure that the topic was seen as it is, unless only its newest part was wanted. Raises `SourceError`."""
+    if sources.topic is None or sources.since is not None:
+        return
+    seen = ends_of(query.lastProgress)
+    if rows == 0 and seen is None and not lake.read(COORDINATOR_RECORDS).isEmpty():
+        return  # nothing is new
+    kafka.check_seen(sources.topic, seen or {}, rows or lake.read(COORDINATOR_RECORDS).count())
+
+
+def ends_of(progress: Any) -> dict[int, int] | None:
+    """Up to where the Kafka source has read; None when its last batch does not tell."""
+    told = progress["sources"][0]["endOffset"] if progress else None
+    if not told or told == "null":
+        return None
+    offsets = json.loads(told) if isinstance(told, str) else told
+    return {int(partition): end for partition, end in offsets.get(kafka.TOPIC, {}).items()}
+
+
+def _begin(lake: SparkLake, sources: Sources, every: float | None) -> list[tuple[str, StreamingQuery]]:
+    begun = []
+    if sources.records is not None:
+        folder = str(sources.records.expanduser().absolute())
+        records = files.stream(lake.spark, folder, at_once=sources.files_at_once)
+        begun.append((FILES, bronze.from_files(lake, records, folder, every=every)))
+    if sources.topic is not None:
+        records = kafka.stream(lake.spark, sources.topic, since=sources.since)
+        begun.append((TOPIC, bronze.from_kafka(lake, records, every=every)))
+    return begun
+
+
+def _told(say: Callable[[str], None], what: str, rows: int) -> None:
+    say(f"{what}: {rows:,} records")

@@ -1,0 +1,79 @@
+"""From the bronze table to the silver ones."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from kgtui.history.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES, SILVER
+from kgtui.pipeline.jobs.streams import days_of, started
+from kgtui.pipeline.lake import ANEW, SparkLake
+from kgtui.pipeline.transforms.group_events import with_created
+from kgtui.pipeline.transforms.offset_commits import is_commit_key, not_plain, plain_commits
+from kgtui.pipeline.transforms.rebalances import rebalances
+from kgtui.pipeline.transforms.records import read_records, rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_BATCH = "512m"
+"""Bytes of the bronze table that are decoded at once."""
+
+
+def run(lake: SparkLake, *, every: float | None, files_at_once: int | None = None) -> StreamingQuery:
+    """Decode what the bronze table has and the silver tables have not.
+
+    Args:
+        every: seconds between batches; None ends when all that is there now is done.
+        files_at_once: files of the bronze table that are decoded in one batch; by default as many as fit.
+    """
+    lake.create(*SILVER)
+    limit = {"maxBytesPerTrigger": _BATCH} if files_at_once is None else {"maxFilesPerTrigger": str(files_at_once)}
+    records = lake.stream(COORDINATOR_RECORDS, **limit)
+    series = lake.series(COMMITS, "silver")
+    writer = records.writeStream.foreachBatch(partial(write_batch, str(lake.folder.path), series))
+    return started(writer, lake.checkpoint("silver", series), every)
+
+
+def write_batch(path: str, series: str, batch: DataFrame, serial: int) -> None:
+    """Decode one batch into the silver tables; the same batch again changes nothing.
+
+    Commits, nearly all of the rows, are appended under the series and number of the batch, which Delta remembers; the
+    rest, and everything where an earlier series was lost, is merged by its key.
+    """
+    lake = SparkLake(batch.sparkSession, path)
+    commits = batch.transform(plain_commits)
+    if series.endswith(ANEW):
+        lake.merge(COMMITS, commits, days=days_of(batch))
+        written = None
+    else:
+        written = lake.append(COMMITS, commits, app=f"kgtui-{series}", serial=serial)
+    if written is not None and written == batch.where(is_commit_key()).count():
+        rest = batch.where(~F.coalesce(is_commit_key(), F.lit(False)))
+    else:
+        rest = batch.transform(not_plain)
+    _write_rest(lake, rest)
+
+
+def _write_rest(lake: SparkLake, records: DataFrame) -> None:
+    """Write what only Python reads: few records, of which each is decoded once."""
+    read = records.transform(read_records).persist()
+    try:
+        for table in (COMMITS, QUARANTINE):
+            rows = rows_of(read, table)
+            if days := days_of(rows):
+                lake.merge(table, rows, days=days)
+        events = rows_of(read, GROUP_EVENTS)
+        if days := days_of(events):
+            groups = events.select("record_partition", "group").distinct()
+            before = lake.read(GROUP_EVENTS).join(groups, ["record_partition", "group"], "left_semi")
+            every = before.join(events, list(GROUP_EVENTS.key), "left_anti").unionByName(events).transform(with_created)
+            every = every.persist()
+            lake.merge(GROUP_EVENTS, every.join(events, list(GROUP_EVENTS.key), "left_semi"), days=days)
+            lake.merge(REBALANCES, every.transform(rebalances), update=True)
+            every.unpersist()
+    finally:
+        read.unpersist()

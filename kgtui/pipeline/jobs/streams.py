@@ -1,0 +1,66 @@
+"""What the streaming jobs share: how a stream is started and watched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+
+from kgtui.errors import SourceError
+from kgtui.pipeline.session import first_line
+from kgtui.pipeline.sources.kafka import explained
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_LOOK = 1
+
+
+def started(writer: DataStreamWriter, checkpoint: Path, every: float | None) -> StreamingQuery:
+    """Start a stream that keeps how far it has come in a folder of the lake."""
+    writer = writer.queryName("kgtui-" + "-".join(checkpoint.parts[-2:])).option("checkpointLocation", str(checkpoint))
+    if every is None:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime=f"{every:g} seconds").start()
+
+
+def finish(query: StreamingQuery, say: Callable[[int], None]) -> int:
+    """Wait for the end of a stream; how many rows it has read.
+
+    Args:
+        say: told of the rows so far, again and again.
+
+    Raises:
+        SourceError: it failed; says why, where that is known.
+    """
+    rows, last = 0, -1
+    try:
+        ended = False
+        while not ended:
+            ended = bool(query.awaitTermination(_LOOK))
+            for progress in query.recentProgress:
+                if progress["batchId"] > last and progress["numInputRows"]:
+                    last, rows = progress["batchId"], rows + progress["numInputRows"]
+                    say(rows)
+    except PySparkException as error:
+        raise failed(error) from error
+    finally:
+        if query.isActive:
+            query.stop()
+    return rows
+
+
+def failed(error: PySparkException) -> SourceError:
+    """An error of a stream in words for people."""
+    text = str(error)
+    return SourceError(explained(text) or f"the stream ended: {first_line(error)}")
+
+
+def days_of(rows: DataFrame) -> list[str]:
+    """The days of rows, as SQL writes them."""
+    return [str(row.day) for row in rows.select("day").distinct().collect()]

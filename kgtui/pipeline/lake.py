@@ -1,0 +1,175 @@
+"""The tables of a lake, as Spark reads and writes them: the only place that does.
+
+Everything is said in SQL or by options, so that it works through Spark Connect as well.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from kgtui.errors import LakeError
+from kgtui.history.folder import LakeFolder
+from kgtui.history.schemas import POLLS
+from kgtui.pipeline.spark_schema import conform, ddl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+    from kgtui.history.schemas import Table
+
+_PROPERTIES = {
+    "delta.checkpointInterval": "100",
+    "delta.logRetentionDuration": "interval 1 days",
+    "delta.deletedFileRetentionDuration": "interval 1 hours",
+}
+
+ANEW = "-anew"
+"""What the name of a stream ends in that began when its table had rows already."""
+
+
+class SparkLake:
+    """A lake and the session that works on it.
+
+    Args:
+        path: its folder, at the same place for this process and for Spark.
+
+    Raises:
+        LakeError: it is something else, or of a newer version.
+    """
+
+    def __init__(self, spark: SparkSession, path: Path | str) -> None:
+        self.spark = spark
+        self.folder = LakeFolder.of(path)
+        self.folder.prepare()
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def exists(self, table: Table) -> bool:
+        """Whether anything has made the table."""
+        return (self.path(table) / "_delta_log").is_dir()
+
+    def read(self, table: Table) -> DataFrame:
+        """All rows of a table; none while it does not exist."""
+        if not self.exists(table):
+            self.create(table)
+        return self.spark.read.format("delta").load(str(self.path(table))).transform(conform, table)
+
+    def recorded(self, table: Table) -> DataFrame:
+        """Rows of a recorded table that count: those whose poll is whole."""
+        rows = self.read(table)
+        if table is POLLS:
+            return rows
+        whole = self.read(POLLS).select("day", "keyframe", "poll")
+        return rows.join(whole, ["day", "keyframe", "poll"], "left_semi").transform(conform, table)
+
+    def stream(self, table: Table, **options: str) -> DataFrame:
+        """The rows of a table as they are added; the table is made if there is none."""
+        self.create(table)
+        return self.spark.readStream.format("delta").options(**options).load(str(self.path(table)))
+
+    # -- writing -------------------------------------------------------------------------------------------------
+
+    def create(self, *tables: Table) -> None:
+        """Make tables that do not exist."""
+        for table in tables:
+            if self.exists(table):
+                continue
+            parted = f" PARTITIONED BY (`{table.partition}`)" if table.partition else ""
+            settings = ", ".join(f"'{name}' = '{value}'" for name, value in _PROPERTIES.items())
+            self.spark.sql(
+                f"CREATE TABLE IF NOT EXISTS {self.name(table)} ({ddl(table)}) USING delta{parted} "
+                f"TBLPROPERTIES ({settings})"
+            )
+
+    def append(self, table: Table, rows: DataFrame, *, app: str, serial: int) -> int | None:
+        """Append rows, once for each serial number of an app, however often it is tried.
+
+        Args:
+            app: names the series of batches; `serial` grows in it.
+
+        Returns:
+            How many rows; None when that is not known, as when an earlier try had already done it.
+        """
+        before = self._last(table).version
+        writer = rows.transform(conform, table).write.format("delta").mode("append")
+        writer.option("txnAppId", app).option("txnVersion", serial).save(str(self.path(table)))
+        last = self._last(table)
+        done = (last.operationMetrics or {}).get("numOutputRows")
+        return int(done) if done is not None and last.version == before + 1 else None
+
+    def merge(self, table: Table, rows: DataFrame, *, update: bool = False, days: Iterable[str] | None = None) -> None:
+        """Add rows whose key the table does not have yet.
+
+        Args:
+            rows: at most one of each key.
+            update: rows whose key it has are replaced.
+            days: the only values of the partition column among the rows, so that no other files are read.
+        """
+        spark = rows.sparkSession  # in a stream's batch this is the batch's own
+        view = f"kgtui_{table.layer}_{table.name}"
+        rows.transform(conform, table).createOrReplaceTempView(view)
+        match = [f"t.`{name}` = s.`{name}`" for name in table.key]
+        if days is not None and table.partition is not None:
+            match += [f"t.`{table.partition}` = s.`{table.partition}`"]
+            match += [f"t.`{table.partition}` IN ({_listed(days)})"]
+        replace = "WHEN MATCHED THEN UPDATE SET * " if update else ""
+        spark.sql(
+            f"MERGE INTO {self.name(table)} AS t USING `{view}` AS s ON {' AND '.join(match)} "
+            f"{replace}WHEN NOT MATCHED THEN INSERT *"
+        )
+        spark.catalog.dropTempView(view)
+
+    def overwrite(self, table: Table, rows: DataFrame, *, days: Iterable[str] | None = None) -> None:
+        """Replace all rows of a table, or all of some days.
+
+        Args:
+            days: the values of the partition column whose rows are replaced; rows of other days are an error.
+        """
+        self.create(table)
+        writer = rows.transform(conform, table).write.format("delta").mode("overwrite")
+        if days is not None and table.partition is not None:
+            writer = writer.option("replaceWhere", f"`{table.partition}` IN ({_listed(days)})")
+        writer.save(str(self.path(table)))
+
+    # -- places --------------------------------------------------------------------------------------------------
+
+    def path(self, table: Table) -> Path:
+        """The folder of a table."""
+        return self.folder.path.absolute() / table.layer / table.name
+
+    def name(self, table: Table) -> str:
+        """The table in SQL."""
+        return f"delta.`{str(self.path(table)).replace('`', '``')}`"
+
+    def checkpoint(self, *names: str) -> Path:
+        """Where a stream keeps how far it has come."""
+        return self.folder.path.absolute().joinpath("_checkpoints", *names)
+
+    def series(self, table: Table, layer: str, source: str = "") -> str:
+        """The name of a stream into a table, which is the folder of its checkpoint; a new one where that is gone.
+
+        It ends in `ANEW` when the table had rows before the stream began, so that some of them may come again.
+        """
+        folder = self.checkpoint(layer)
+        folder.mkdir(parents=True, exist_ok=True)
+        known = sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name.startswith(source))
+        if known:
+            return known[0]
+        name = f"{source}{uuid.uuid4().hex}" + ("" if self.read(table).isEmpty() else ANEW)
+        (folder / name).mkdir()
+        return name
+
+    def _last(self, table: Table) -> Row:
+        row = self.spark.sql(f"DESCRIBE HISTORY {self.name(table)} LIMIT 1").first()
+        if row is None:
+            raise LakeError(f"{self.path(table)} has no history")
+        return row
+
+
+def _listed(days: Iterable[str]) -> str:
+    """Days as SQL has them between the brackets of `IN`."""
+    return ", ".join(f"DATE '{day}'" for day in sorted(days)) or "NULL"

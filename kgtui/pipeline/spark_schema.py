@@ -1,0 +1,54 @@
+"""The tables' definitions as Spark schemas and as DDL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from kgtui.history.schemas import Table
+
+TYPES: dict[str, DataType] = {
+    "long": LongType(),
+    "int": IntegerType(),
+    "double": DoubleType(),
+    "string": StringType(),
+    "binary": BinaryType(),
+    "boolean": BooleanType(),
+    "date": DateType(),
+    "timestamp": TimestampType(),
+}
+
+
+def spark_schema(table: Table) -> StructType:
+    """The Spark schema of a table."""
+    return StructType([StructField(column.name, TYPES[column.type], column.nullable) for column in table.columns])
+
+
+def ddl(table: Table) -> str:
+    """The columns of a table as `CREATE TABLE` takes them."""
+    return ", ".join(
+        f"`{column.name}` {TYPES[column.type].simpleString()}{'' if column.nullable else ' NOT NULL'}"
+        for column in table.columns
+    )
+
+
+def conform(frame: DataFrame, table: Table) -> DataFrame:
+    """The columns of a table, in order and of its types: the contract at both ends of a transform."""
+    return frame.select(*(F.col(f"`{column.name}`").cast(TYPES[column.type]) for column in table.columns))

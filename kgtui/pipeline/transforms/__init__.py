@@ -1,0 +1,1 @@
+"""From DataFrames to DataFrames, one module a table: no reading, no writing, no session."""

@@ -1,0 +1,240 @@
+"""The History pane: lag, rates, members and states over time, and the log of what changed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from textual import work
+from textual.binding import Binding, BindingType
+
+from kgtui.errors import KgtuiError
+from kgtui.model.past import Change, Past, past_of
+from kgtui.tui import text
+from kgtui.tui.messages import MomentRequested
+from kgtui.tui.panes.base import Notice, Pane
+from kgtui.tui.panes.cells import ERROR, MUTED, Cell
+from kgtui.tui.panes.detail import DetailedTable
+from kgtui.tui.panes.history_rows import COLUMNS, history_summary
+from kgtui.tui.panes.lines import Line, TextLines
+from kgtui.tui.panes.notices import one_line
+from kgtui.tui.panes.summary import SummaryLine, joined
+from kgtui.tui.panes.table import LineTable
+from kgtui.tui.plots import curves
+from kgtui.tui.plots.lanes import LEAST, plot_lines
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.widget import Widget
+
+    from kgtui.model.snapshot import Snapshot
+
+SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
+"""Seconds that `v` goes through; of a session that is younger, what there is."""
+
+SHORTEST = 60.0
+"""Seconds that the plots show at least."""
+
+MOST = 20
+"""Lines that the plots take at most: the log is wanted too."""
+
+WITHOUT_CURVES = "pip install 'kgtui[plots]' draws curves"
+
+
+class Wish(NamedTuple):
+    """What is to be seen: drawn again when it is another.
+
+    Attributes:
+        newest: the last sample, while a session goes on.
+        at: the moment to mark.
+    """
+
+    group: str
+    since: float
+    until: float
+    newest: float | None
+    at: float | None
+    width: int
+    height: int
+    utc: bool
+
+
+class LogTable(LineTable[Change]):
+    """What changed; enter goes to the moment of a line, in a recording."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "Go there", id="open", show=False)]
+    """
+    | key | does |
+    |---|---|
+    | enter | to the moment of the row |
+    """
+
+    def action_select_cursor(self) -> None:
+        """Ask for the moment of the row under the cursor."""
+        if self.row is not None:
+            self.post_message(MomentRequested(self.row.at))
+
+
+class HistoryPane(Pane):
+    """Plots over the log, of what the session has seen or of the recording around the moment shown."""
+
+    what: ClassVar[str] = "the group"
+
+    DEFAULT_CSS = """
+    HistoryPane {
+        & #history-plots { height: auto; }
+        &.-log #history-plots { display: none; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self._span = 0
+        self._shown: Wish | None = None
+        self._known: tuple[tuple[object, ...], Past] | None = None
+        self.busy = False
+        """Whether what is shown is being looked up or drawn."""
+        self._placeholder = ""
+
+    def compose(self) -> ComposeResult:
+        yield Notice()
+        yield SummaryLine()
+        plots = TextLines(id="history-plots")
+        plots.can_focus = False
+        yield plots
+        yield DetailedTable(LogTable(COLUMNS, lambda change: change.at, id="history-table"))
+
+    @property
+    def plots(self) -> TextLines:
+        """The lines of the plots."""
+        return self.query_one("#history-plots", TextLines)
+
+    @property
+    def table(self) -> LogTable:
+        """The log."""
+        return self.query_one("#history-table", LogTable)
+
+    def focus_target(self) -> Widget:
+        return self.table
+
+    def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
+        # Samples come with every read, and a replay shows another moment with every step.
+        return (snapshot,)
+
+    def prepare(self, snapshot: Snapshot, group: str) -> None:
+        """Nothing: see `_compose_past`."""
+
+    def draw(self, prepared: Any, *, fresh: bool) -> None:
+        if fresh:
+            self._blank(f"reading its history{text.marks().ellipsis}" if self.timeline is not None else self.awaited)
+        self._see()
+
+    def redraw(self) -> None:
+        self._shown = None
+        super().redraw()
+
+    def clear(self) -> None:
+        self._blank(self.awaited)
+
+    def action_view(self) -> None:
+        """The next of the spans."""
+        self._span = (self._span + 1) % len(SPANS)
+        self._see()
+
+    def action_only(self) -> None:
+        """The log alone, and the plots again."""
+        self.toggle_class("-log")
+
+    def on_resize(self) -> None:
+        # A layout asked for while this one is under way would be lost.
+        self.call_after_refresh(self._see)
+
+    def _blank(self, words: str) -> None:
+        self._shown, self._placeholder = None, ""
+        self.table.set_rows((), fresh=True)
+        self.query_one(SummaryLine).say(())
+        self._put_lines([(Cell(words, MUTED),)] if words else [])
+
+    def _await(self, words: str) -> None:
+        super()._await(words)
+        self.table.set_placeholder(words or self._placeholder)
+
+    # What to show
+
+    def _wish(self) -> Wish | None:
+        group = self.group
+        if group is None or not self.is_mounted or not self.size.width:
+            return None
+        span = SPANS[self._span]
+        height = max(LEAST, min(MOST, self.size.height - 8))
+        size = (max(self.size.width - 3, 20), height, text.look().utc)
+        if self.timeline is not None:
+            at, (first, last) = self.timeline.at, self.timeline.span
+            since, until = _around(at, span, first, last)
+            return Wish(group, since, until, None, at, *size)
+        series = self.series.get(group) if self.series is not None else None
+        if series is None or not series.times:
+            return None
+        newest = series.times[-1]
+        since = max(newest - span, min(series.times[0], newest - SHORTEST))
+        return Wish(group, since, newest, newest, None, *size)
+
+    def _see(self) -> None:
+        if not self.busy and self._wish() not in (None, self._shown):
+            self.busy = True
+            self._compose_past()
+
+    @work(group="history", exit_on_error=False, description="history")
+    async def _compose_past(self) -> None:
+        """Until what is shown is what is wished for: of many wishes in a row only the last is looked into."""
+        try:
+            while (wish := self._wish()) is not None and wish != self._shown:
+                self._shown = wish
+                try:
+                    past = await self._past(wish)
+                except KgtuiError as error:
+                    self._blank("")
+                    self._shown = wish
+                    self._put_lines([(Cell(f"{text.marks().fault} ", ERROR), Cell(one_line(str(error))))])
+                else:
+                    lines = await asyncio.to_thread(drawn_past, past, wish)
+                    if wish.group == self.group and self.is_attached:
+                        self._put_past(past, lines)
+        finally:
+            self.busy = False
+
+    async def _past(self, wish: Wish) -> Past:
+        """What is plotted; a recording is read anew only for another interval."""
+        if self.timeline is None:
+            return past_of(self.series.get(wish.group) if self.series is not None else None, wish.since, wish.until)
+        key = (wish.group, wish.since, wish.until)
+        if self._known is None or self._known[0] != key:
+            self._known = key, await self.timeline.past(wish.group, wish.since, wish.until)
+        return self._known[1]
+
+    def _put_past(self, past: Past, lines: list[Line]) -> None:
+        self.query_one(SummaryLine).say(joined(history_summary(past)), hint="v other span")
+        self._put_lines(lines)
+        self._placeholder = "nothing of it changed in this time"
+        self.table.set_placeholder(self._placeholder)
+        self.table.set_rows(past.changes[::-1])
+
+    def _put_lines(self, lines: list[Line]) -> None:
+        if self.plots.styles.height is None or self.plots.styles.height.value != len(lines):
+            self.plots.styles.height = len(lines)
+        self.plots.set_lines(lines)
+
+
+def drawn_past(past: Past, wish: Wish) -> list[Line]:
+    """The plots as lines; takes tens of milliseconds, and loads what draws curves."""
+    drawn = curves.available()
+    lines = plot_lines(past, wish.width, wish.height - (not drawn), drawn=drawn, at=wish.at)
+    return lines if drawn else [*lines, (Cell(WITHOUT_CURVES, MUTED),)]
+
+
+def _around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
+    """An interval with the moment in its third quarter, that stays where it is while the moment moves through it."""
+    quarter = span / 4
+    since = (at // quarter - 2) * quarter
+    since = max(min(since, last - span), first)
+    return since, max(min(since + span, last), since + SHORTEST)

@@ -1,0 +1,240 @@
+"""All that is plotted of a group, one above the other over the same time: lag, rates, members, states, changes."""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.model.group import REBALANCING, STABLE
+from kgtui.model.past import largest
+from kgtui.tui import text
+from kgtui.tui.panes.cells import ACCENT, MUTED, OK, Cell, Shown
+from kgtui.tui.plots import curves
+from kgtui.tui.plots.buckets import bucketed, smooth
+from kgtui.tui.plots.sparks import spark_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kgtui.model.past import Past
+    from kgtui.model.series import Sight
+
+Line = tuple[Cell, ...]
+
+LABEL = 12
+"""Cells on the left of every lane: its name, and the value at the end of the interval."""
+
+LEAST = 7
+"""Lines that the plots take at least."""
+
+_SHORT = 900.0
+"""Seconds of an interval up to which its clock shows seconds."""
+
+
+_CALM = 10.0
+"""Seconds over which rates are averaged at least."""
+
+
+class Lane(NamedTuple):
+    """One plot: the words on its left, a line each, and its rows as cells."""
+
+    words: list[Line]
+    rows: list[Line]
+
+
+def plot_lines(past: Past, width: int, height: int, *, drawn: bool, at: float | None = None) -> list[Line]:
+    """Plots of so many cells and lines.
+
+    Args:
+        drawn: as curves (`curves.available`); otherwise as sparks.
+        at: the moment that is marked.
+    """
+    room = max(width - LABEL - 1, 10)
+    free = max(height, LEAST) - 4  # members, states, changes and the clock take a line each
+    lanes = _curves(past, room, free, at) if drawn else _sparks(past, room, free, at)
+    lanes += [_members(past, room, at), _states(past, room), _changes(past, room, at)]
+    lines = [line for lane in lanes for line in _beside(lane)]
+    column = None if at is None else _column(past, at, room)
+    if column is not None:
+        lines = [_marked(line, LABEL + 1 + column) for line in lines]
+    return [*lines, _clock(past, room, column)]
+
+
+def _beside(lane: Lane) -> list[Line]:
+    blank = (Cell(Shown(" " * LABEL)),)
+    words = [*lane.words, *[blank] * len(lane.rows)][: len(lane.rows)]
+    if len(words) > len(lane.words):
+        words[-1] = (Cell(Shown("0".rjust(LABEL)), MUTED),)
+    return [(*left, Cell(Shown(" ")), *row) for left, row in zip(words, lane.rows, strict=False)]
+
+
+def _label(name: str, value: str, role: str = ACCENT) -> Line:
+    room = LABEL - len(name) - 1
+    return Cell(Shown(f"{name} "), MUTED), Cell(Shown(text.pad(value, room, right=True)), role)
+
+
+def rate(value: float | None) -> str:
+    """`0/s`, `4.2/s`, `1.2k/s`; `?` for what is not known."""
+    if value is None:
+        return text.marks().unknown
+    return f"{value:.1f}/s" if 0 < value < 10 else f"{text.short(round(value))}/s"
+
+
+def _count(value: float | None) -> str:
+    return text.marks().unknown if value is None else text.short(round(value))
+
+
+# -- lag and rates ---------------------------------------------------------------------------------------------------
+
+
+def _words(past: Past, at: float | None) -> tuple[list[Line], list[Line], list[Line]]:
+    """What stands beside lag, written, read."""
+    lag = [_label("lag", _count(past.value_at(past.lag, at))), _label("max", _count(largest(past.lag)), MUTED)]
+    written, read = ([_label(name, rate(past.mean_at(values, _CALM, at)), role)] for name, values, role in _flows(past))
+    return lag, written, read
+
+
+def _drawn_flows(past: Past, cells: int) -> list[list[float]]:
+    """Rates to draw: clients commit every few seconds, and polls in between would draw a comb."""
+    calm = math.ceil(_CALM * cells / max(past.until - past.since, 1e-9))
+    return [smooth(bucketed(past, values, cells, "mean"), calm) for _, values, _ in _flows(past)]
+
+
+def _flows(past: Past) -> tuple[tuple[str, Sequence[float], str], ...]:
+    return ("in", past.written, ACCENT), ("out", past.read, OK)
+
+
+def _curves(past: Past, room: int, free: int, at: float | None) -> list[Lane]:
+    high = max(free - free * 2 // 5, 1)
+    lag, written, read = _words(past, at)
+    fine = room * curves.FINE
+    rows = curves.curve_rows([bucketed(past, past.lag, fine, "largest")], room, high, largest(past.lag) or 0.0)
+    flows = _drawn_flows(past, fine)
+    top = max((largest(flow) or 0.0 for flow in flows), default=0.0)
+    both = curves.curve_rows(flows, room, free - high, top)
+    words = [*written, *read, _label("max", rate(top), MUTED)]
+    return [Lane(lag, [_inked(row) for row in rows]), Lane(words, [_inked(row) for row in both])]
+
+
+def _inked(row: str) -> Line:
+    """A row of two curves in their colours."""
+    return tuple(
+        Cell(Shown("".join(run)), OK if second else ACCENT) for second, run in groupby(row, key=curves.is_second)
+    )
+
+
+def _sparks(past: Past, room: int, free: int, at: float | None) -> list[Lane]:
+    low = min(max(free * 3 // 10, 1), 3)
+    high = max(free - 2 * low, 1)
+    lag, *words = _words(past, at)
+    rows = spark_rows(bucketed(past, past.lag, room, "largest"), high, largest(past.lag) or 0.0)
+    lanes = [Lane(lag, [(Cell(Shown(row), ACCENT),) for row in rows])]
+    flows = _drawn_flows(past, room)
+    top = max((largest(flow) or 0.0 for flow in flows), default=0.0)  # one scale, so that the two can be compared
+    for told, flow, (_, _, role) in zip(words, flows, _flows(past), strict=True):
+        lanes.append(Lane(told, [(Cell(Shown(row), role),) for row in spark_rows(flow, low, top)]))
+    return lanes
+
+
+def _members(past: Past, room: int, at: float | None) -> Lane:
+    values = bucketed(past, past.members, room, "last")
+    rows = spark_rows(values, 1, largest(past.members) or 0.0)
+    return Lane(
+        [_label("members", _count(past.value_at(past.members, at)))], [(Cell(Shown(row), MUTED),) for row in rows]
+    )
+
+
+# -- states and changes ----------------------------------------------------------------------------------------------
+
+
+def _states(past: Past, room: int) -> Lane:
+    """A mark for each cell: of a cell in which the group rebalanced that one."""
+    seen = _by_cell(past, room)
+    marks: list[tuple[str, str]] = []
+    for cell in range(room):
+        at = past.since + (cell + 1) * (past.until - past.since) / room
+        states = [sight.state for sight in seen.get(cell, ()) if sight.listed]
+        sight = past.sight_at(at)
+        if sight is not None and sight.listed:
+            states.append(sight.state)
+        marks.append(_mark(states))
+    return Lane([_label("state", "")], [_runs(marks)])
+
+
+def _mark(states: Sequence[str | None]) -> tuple[str, str]:
+    if not states:
+        return " ", ""
+    odd = [state for state in states if state != STABLE]
+    busy = [state for state in odd if state in REBALANCING]
+    state = (busy or odd or list(states))[0]
+    # A line of ticks would be hard to look at.
+    return text.marks().rule if state == STABLE else text.state_mark(state), text.state_role(state)
+
+
+def _changes(past: Past, room: int, at: float | None) -> Lane:
+    """A mark where members came or went, the epoch went on, or partitions moved."""
+    seen = _by_cell(past, room)
+    last = past.sight_at(past.until if at is None else at)
+    told = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
+    marks = [(text.marks().bar if seen.get(cell) else " ", ACCENT) for cell in range(room)]
+    return Lane([told], [_runs(marks)])
+
+
+def _by_cell(past: Past, room: int) -> dict[int, list[Sight]]:
+    found: dict[int, list[Sight]] = {}
+    for change in past.changes:
+        if change.before is not None or change.now.gap:
+            cell = _column(past, change.at, room)
+            if cell is not None:
+                found.setdefault(cell, []).append(change.now)
+    return found
+
+
+def _runs(marks: Sequence[tuple[str, str]]) -> Line:
+    return tuple(
+        Cell(Shown("".join(mark for mark, _ in run)), role) for role, run in groupby(marks, key=lambda mark: mark[1])
+    )
+
+
+# -- time ------------------------------------------------------------------------------------------------------------
+
+
+def _column(past: Past, at: float, room: int) -> int | None:
+    """The cell of a moment; None outside of the interval."""
+    if not past.since <= at <= past.until:
+        return None
+    return min(int((at - past.since) / max(past.until - past.since, 1e-9) * room), room - 1)
+
+
+def _marked(line: Line, column: int) -> Line:
+    """A line with a stroke at a cell, where nothing is drawn there."""
+    stroke = "|" if text.look().ascii else "│"
+    cells: list[Cell] = []
+    left = 0
+    for cell in line:
+        place = column - left
+        left += len(cell.text)
+        if 0 <= place < len(cell.text) and cell.text[place] in " \u2800":
+            before, after = Shown(cell.text[:place]), Shown(cell.text[place + 1 :])
+            cells += [Cell(before, cell.role), Cell(Shown(stroke), MUTED), Cell(after, cell.role)]
+        else:
+            cells.append(cell)
+    return tuple(cells)
+
+
+def _clock(past: Past, room: int, column: int | None) -> Line:
+    """Times below the plots, and where the marked moment is."""
+    size = 8 if past.until - past.since <= _SHORT else 5
+    line = [" "] * room
+    labels = max(room // 20, 2)
+    for number in range(labels):
+        part = number / (labels - 1)
+        words = text.clock(past.since + part * (past.until - past.since))[:size]
+        start = min(max(round(part * room - size / 2), 0), room - size)
+        line[start : start + size] = words
+    blank = Cell(Shown(" " * (LABEL + 1)))
+    if column is None:
+        return blank, Cell(Shown("".join(line)), MUTED)
+    before, after = "".join(line[:column]), "".join(line[column + 1 :])
+    return blank, Cell(Shown(before), MUTED), Cell(Shown("^"), ACCENT), Cell(Shown(after), MUTED)

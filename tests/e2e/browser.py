@@ -1,0 +1,65 @@
+"""A headless Chromium that shows one page: what it made of it, and a picture."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+import zlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+)  # fmt: skip
+_PATIENCE = 120.0
+
+
+class Browser:
+    """Starts anew for each page, with a profile of its own.
+
+    Args:
+        folder: an empty one, for profiles and pictures.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        found = next((path for name in _NAMES if (path := shutil.which(name))), None)
+        assert found is not None, "these tests need Chromium: tests/run installs it, or apt-get install chromium"
+        self._program = found
+        self._folder = folder
+        self._runs = 0
+
+    def dom(self, page: Path, *flags: str) -> str:
+        """The page as the browser understood it."""
+        return self._run(*flags, "--dump-dom", page.as_uri()).decode()
+
+    def picture(self, page: Path, *flags: str) -> bytes:
+        """The page as a PNG of 900×1200."""
+        path = self._folder / f"picture-{self._runs}.png"
+        self._run(*flags, "--window-size=900,1200", f"--screenshot={path}", page.as_uri())
+        return path.read_bytes()
+
+    def _run(self, *words: str) -> bytes:
+        self._runs += 1
+        profile = self._folder / f"profile-{self._runs}"
+        profile.mkdir()
+        command = [self._program, *_FLAGS, f"--user-data-dir={profile}", *words]
+        return subprocess.run(command, check=True, capture_output=True, timeout=_PATIENCE).stdout
+
+
+def corner(png: bytes) -> tuple[int, int, int]:
+    """Red, green and blue of the pixel at the top left of a PNG, whose filter leaves the first pixel as it is."""
+    at, data, colours = 8, b"", 3
+    while at < len(png):
+        length, kind = struct.unpack_from(">I4s", png, at)
+        if kind == b"IHDR":
+            colours = {2: 3, 6: 4}[png[at + 8 + 9]]
+        if kind == b"IDAT":
+            data += png[at + 8 : at + 8 + length]
+        at += 12 + length
+    first = zlib.decompress(data)[1 : 1 + colours]
+    return first[0], first[1], first[2]

@@ -1,0 +1,160 @@
+"""The History pane: of a session, of a recording, with curves and without, on any group."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from kgtui.commands.parser import parse_args
+from kgtui.commands.replay import ReplayOpener, opened
+from kgtui.errors import LakeError
+from kgtui.tui.app import KgtuiApp
+from kgtui.tui.panes import HistoryPane
+from kgtui.tui.plots import curves
+from tests.pilot.history import made
+from tests.pilot.shell import HOSTILE, app_on, company, main_screen, screen_text, settled, until
+from tests.pilot.watching import NOW, HandWatch, snapshot_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+    from textual.pilot import Pilot
+
+
+def pane_of(app: KgtuiApp) -> HistoryPane:
+    """The pane in front."""
+    pane = main_screen(app).detail.pane
+    assert isinstance(pane, HistoryPane)
+    return pane
+
+
+async def shown(pilot: Pilot[int], app: KgtuiApp, group: str = made.GROUP) -> HistoryPane:
+    """The pane with the history of a group."""
+    await settled(pilot)
+    main_screen(app).go_to(group)
+    await settled(pilot)
+    await pilot.press("5")
+    await settled(pilot)
+    pane = pane_of(app)
+    await until(pilot, lambda: "state" in pane.plots.plain)
+    return pane
+
+
+def app_with_history(tmp_path: Path) -> tuple[KgtuiApp, HandWatch]:
+    app, watch = app_on(company(), tmp_path)
+    watch.series = made.session()
+    return app, watch
+
+
+async def test_a_session_has_plots_and_a_log(tmp_path: Path) -> None:
+    """Both rebalances with who joined, newest first; lag, rates, members and epoch at the end beside their plots."""
+    app, _ = app_with_history(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await shown(pilot, app)
+        rows = pane.table.rows
+        assert [change.now.state for change in rows] == ["Stable", "Reconciling", "Stable", "Reconciling", "Stable"]
+        assert [change.rebalanced for change in rows] == [20.0, None, 20.0, None, None]
+        assert [change.now.joined for change in rows] == [("settle-3",), (), ("settle-2",), (), ()]
+        words = [line[:12].split() for line in pane.plots.plain.splitlines()]
+        assert ["lag", "700"] in words
+        assert ["in", "60/s"] in words
+        assert ["members", "4"] in words
+        assert ["epoch", "43"] in words
+        assert "2 rebalances" in screen_text(app)
+
+
+async def test_new_samples_are_drawn_and_the_cursor_stays_on_its_line(tmp_path: Path) -> None:
+    app, watch = app_with_history(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await shown(pilot, app)
+        await pilot.press("tab", "down", "down")
+        row = pane.table.row
+        watch.series.add(made.GROUP, NOW + 10, 123_000, 5, description=made.describe(0))
+        watch.publish(company(serial=2))
+        await until(pilot, lambda: "123k" in pane.plots.plain)
+        assert pane.table.row == row
+        assert len(pane.table.rows) == 6
+
+
+async def test_without_the_extra_there_are_sparks_and_what_brings_curves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(curves, "available", lambda: False)
+    app, _ = app_with_history(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await shown(pilot, app)
+        assert "▅" in pane.plots.plain or "▆" in pane.plots.plain
+        assert "pip install 'kgtui[plots]'" in screen_text(app)
+
+
+async def test_spans_and_the_log_alone(tmp_path: Path) -> None:
+    app, _ = app_with_history(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await shown(pilot, app)
+        assert "19 m" in screen_text(app)
+        await pilot.press("v", "v", "v")
+        await until(pilot, lambda: "15 m" in screen_text(app))
+        assert len(pane.table.rows) == 4
+        height = pane.table.size.height
+        await pilot.press("l")
+        await until(pilot, lambda: pane.table.size.height > height + 10)
+        await pilot.press("l")
+        await until(pilot, lambda: pane.table.size.height == height)
+
+
+async def test_a_group_never_looked_at_has_nothing_yet(tmp_path: Path) -> None:
+    app, _ = app_with_history(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await shown(pilot, app)
+        main_screen(app).go_to("old-batch")
+        await settled(pilot)
+        await until(pilot, lambda: pane.group == "old-batch" and not pane.table.rows)
+        assert "lag" not in pane.plots.plain
+
+
+async def test_hostile_members_and_states_are_shown_harmless(tmp_path: Path) -> None:
+    """Ids, states and reasons that would act on the terminal or as markup."""
+    told = made.describe(0)
+    app, watch = app_on(snapshot_of([(made.GROUP, "consumer", "consumer", "Stable", 1)]), tmp_path)
+    for number, name in enumerate(HOSTILE):
+        people = ((told.members or ())[0].__class__(name, "c", "/h"),)
+        state = name[:60] or "Stable"
+        watch.series.add(
+            made.GROUP, NOW - 300 + number * 10, 1, 1,
+            description=type(told)(made.GROUP, "consumer", "consumer", state, 1, members=people),
+        )  # fmt: skip
+    async with app.run_test(size=(120, 40)) as pilot:
+        await shown(pilot, app)
+        await pilot.press("l", "tab")
+        await settled(pilot)
+        said = screen_text(app)
+        assert "[/red]" in said
+        assert not {"\x1b", "\u202e", "\u200b"} & set(said)
+
+
+async def test_a_recording_is_plotted_around_its_moment_and_enter_goes_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gap is told; the row under the cursor is a moment to go to; a lake that cannot be read says so."""
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
+    args = parse_args(["replay", str(made.record(tmp_path / "prod"))])
+    admin = await opened(args.lake, None)
+    async with AsyncExitStack() as stack:
+        app = KgtuiApp(ReplayOpener(args, stack).replay(admin))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: made.GROUP in screen_text(app))
+            pane = await shown(pilot, app)
+            assert [change.now.gap for change in pane.table.rows if change.now.gap] == ["recorder stopped"]
+            assert "nothing known of 10 m" in screen_text(app)
+            await pilot.press("tab", "down", "enter")
+            await until(pilot, lambda: admin.moment.at == made.seconds(made.REBALANCES[1]))
+            await until(pilot, lambda: "^" in pane.plots.plain)
+
+            def broken(*_: object) -> None:
+                raise LakeError("the disk is [/gone]")
+
+            monkeypatch.setattr(admin.lake, "past", broken)
+            await pilot.press("v")
+            await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))

@@ -1,0 +1,1 @@
+"""The pipeline on a real Spark: one session for the whole run, in one worker."""

@@ -1,0 +1,69 @@
+"""Tables of a lake through Spark: made, appended once, merged, and read by Delta's other implementation."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from deltalake import DeltaTable
+
+from kgtui.errors import LakeError
+from kgtui.history.folder import MARKER
+from kgtui.history.schemas import COORDINATOR_RECORDS, GROUPS, POLLS
+from kgtui.pipeline.lake import SparkLake
+from kgtui.pipeline.spark_schema import spark_schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+DAY = date(2026, 11, 21)
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def record(offset: int, value: bytes = b"v") -> tuple[Any, ...]:
+    return (DAY, 7, offset, NOON, b"k", value)
+
+
+def test_rows_are_appended_once_and_merged_by_key_and_deltalake_reads_them(
+    spark: SparkSession, lake: SparkLake
+) -> None:
+    schema = spark_schema(COORDINATOR_RECORDS)
+    lake.create(COORDINATOR_RECORDS)
+    first = spark.createDataFrame([record(1), record(2)], schema)
+    for _ in range(2):
+        lake.append(COORDINATOR_RECORDS, first, app="test", serial=0)
+    second = spark.createDataFrame([record(2, b"other"), record(3)], schema)
+    lake.merge(COORDINATOR_RECORDS, second, days=[str(DAY)])
+    rows = DeltaTable(str(lake.path(COORDINATOR_RECORDS))).to_pyarrow_table().sort_by("offset")
+    assert rows["offset"].to_pylist() == [1, 2, 3]
+    assert rows["value"].to_pylist() == [b"v", b"v", b"v"]
+    assert rows["timestamp"].to_pylist()[0] == NOON
+    files = [path for path in lake.path(COORDINATOR_RECORDS).rglob("*.parquet") if path.is_file()]
+    assert files
+    assert all(path.stat().st_mode & 0o077 == 0 for path in files)
+
+
+def test_a_recorded_row_counts_only_when_its_poll_is_whole(spark: SparkSession, lake: SparkLake) -> None:
+    def row(table: Any, **given: Any) -> tuple[Any, ...]:
+        fill = {"boolean": False, "string": "", "int": 0, "long": 0, "timestamp": NOON, "date": DAY}
+        return tuple(given.get(c.name, None if c.nullable else fill[c.type]) for c in table.columns)
+
+    lake.create(GROUPS, POLLS)
+    groups = [row(GROUPS, keyframe=1, poll=poll, group="g") for poll in (1, 2)]
+    lake.append(GROUPS, spark.createDataFrame(groups, spark_schema(GROUPS)), app="test", serial=1)
+    polls = spark.createDataFrame([row(POLLS, keyframe=1, poll=1)], spark_schema(POLLS))
+    lake.append(POLLS, polls, app="test", serial=1)
+    assert [found.poll for found in lake.recorded(GROUPS).collect()] == [1]
+
+
+def test_what_is_no_lake_or_a_newer_one_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").touch()
+    with pytest.raises(LakeError, match="no lake"):
+        SparkLake(spark, tmp_path / "photos")
+    (tmp_path / MARKER).write_text('{"format": "kgtui lake", "version": 99}')
+    with pytest.raises(LakeError, match="newer kgtui"):
+        SparkLake(spark, tmp_path)

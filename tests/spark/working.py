@@ -1,0 +1,31 @@
+"""A program that runs the pipeline over a folder of records: `python -m tests.spark.working LAKE RECORDS [REMOTE]`.
+
+It is killed by one test, and goes through Spark Connect in another.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from kgtui.pipeline.jobs.run import Sources, once
+from kgtui.pipeline.lake import SparkLake
+from kgtui.pipeline.session import start
+
+
+def main(lake: str, records: str, remote: str | None = None) -> None:
+    """Run it, one file at a time; each step is a line on standard output."""
+    spark = start(None if remote else "local[1]", remote, options={"spark.sql.shuffle.partitions": "2"})
+    say("started")
+    once(SparkLake(spark, lake), Sources(records=Path(records), files_at_once=1), lambda _: None, say)
+    say("done")
+    spark.stop()
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

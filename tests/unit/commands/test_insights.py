@@ -1,0 +1,111 @@
+"""`kgtui insights`: what it prints, which findings a filter chooses, its exit codes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.cli import main
+from kgtui.history.folder import LakeFolder
+from kgtui.history.schemas.gold import HEALTH
+from tests.unit.history.gold_rows import NOW, incidents, row, write
+from tests.unit.history.recording import START, Recording
+from tests.unit.history.test_lake import seen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    return write(tmp_path / "lake", incidents())
+
+
+def test_findings_for_a_person(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["insights", "--lake", str(lake)]) == 0
+    out = capfd.readouterr().out
+    first = out.splitlines()[:4]
+    assert first[0] == "unhealthy (1)"
+    assert first[1].startswith("  ERROR  pay  since 2026-11-21 ")
+    assert first[1].endswith("(4 h)")
+    assert first[2] == "    stopped committing on 2 partitions; 1,000 records wait"
+    assert first[3].endswith("cannot be processed: kgtui show pay")
+    assert "  NOTE   perf.*  since at the latest 2026-11-18 " in out
+    assert "next: ask whose it is" in out
+    assert "kgtui delete --group=perf.a --group=perf.b" in out
+    assert out.splitlines()[-1].startswith("as of 2026-11-21 ")
+    assert "ago, made " in out.splitlines()[-1]
+
+
+def test_evidence_is_added_when_asked_for(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["insights", "pay", "--lake", str(lake), "--evidence"]) == 0
+    out = capfd.readouterr().out
+    assert "    TOPIC  PARTITION  STATUS  LAG  POSITION" in out
+    assert "    t              1  STOP    700  –" in out
+
+
+def test_findings_for_a_machine(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["insights", "--lake", str(lake), "--format", "json"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert (told["version"], told["as_of"]) == (1, "2026-11-21T16:00:00.000Z")
+    first = told["findings"][0]
+    assert (first["kind"], first["severity"], first["subject"]) == ("unhealthy", "error", "pay")
+    assert first["since"] == "2026-11-21T12:00:00.000Z"
+    assert first["evidence"]["rows"][0] == {
+        "topic": "t", "partition": 1, "status": "STOP", "lag": 700, "position": None, "last_commit": None,
+        "complete": None,
+    }  # fmt: skip
+    assert {one["table"] for one in told["tables"]} == {
+        f"gold/{name}" for name in ("lag", "health", "churn", "cleanup", "forecast", "baseline")
+    }
+
+
+def test_the_lake_may_be_named_in_the_environment(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["insights"]) == 2
+    assert "--lake LAKE" in capfd.readouterr().err
+    monkeypatch.setenv("KGTUI_LAKE", str(lake))
+    assert main(["insights", "not:pay,fraud,fill,restless,calm,perf,tmp"]) == 0
+    assert capfd.readouterr().out.startswith("nothing to tell\n")
+
+
+def test_a_filter_asks_what_was_recorded_last(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lake = tmp_path / "lake"
+    made = Recording(lake)
+    made.poll(seen(groups=("pay",)), START)
+    made.flush()
+    write(lake, incidents())
+    assert main(["insights", "state:Stable", "--lake", str(lake), "--format", "json"]) == 0
+    assert {one["subject"] for one in json.loads(capfd.readouterr().out)["findings"]} == {"pay"}
+
+
+def test_a_bad_filter_is_refused(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["insights", "members:x", "--lake", str(lake)]) == 2
+    assert "filter, at character" in capfd.readouterr().err
+
+
+def test_hostile_ids_are_harmless(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rows = [row(HEALTH, group="\x1b[2Jx\n", window_start=NOW, status="ERR", worst="STALL", affected=1, lag=1)]
+    assert main(["insights", "--lake", str(write(tmp_path, {HEALTH: rows}))]) == 0
+    out = capfd.readouterr().out
+    assert "\x1b" not in out
+    assert "\\x1b[2Jx\\n" in out
+
+
+def test_a_table_that_cannot_be_read_makes_the_answer_partial(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (lake / "gold/churn/_delta_log/00000000000000000000.json").write_text("{")
+    assert main(["insights", "--lake", str(lake)]) == 1
+    ran = capfd.readouterr()
+    assert "gold/churn cannot be read" in ran.err
+    assert "unhealthy (1)" in ran.out
+    assert main(["insights", "nobody", "--lake", str(lake)]) == 1
+    assert capfd.readouterr().out.startswith("nothing to tell; nothing is known of: flapping\n")
+
+
+def test_without_gold_tables_it_says_how_to_make_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    LakeFolder.of(tmp_path).prepare()
+    assert main(["insights", "--lake", str(tmp_path)]) == 2
+    assert "kgtui pipeline run" in capfd.readouterr().err

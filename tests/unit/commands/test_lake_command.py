@@ -1,0 +1,100 @@
+"""`kgtui lake`: what it prints, its exit codes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from kgtui.cli import main
+from kgtui.commands.lake import keep_of
+from kgtui.errors import UsageError
+from kgtui.history.delta import library
+from kgtui.history.upkeep import Keep
+from kgtui.output.amounts import in_bytes, short
+from tests.unit.history.recording import START, Recording
+from tests.unit.history.test_lake import seen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    made = Recording(tmp_path / "lake")
+    made.poll(seen(), START)
+    made.flush()
+    return tmp_path / "lake"
+
+
+def test_status_as_a_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["lake", "status", str(lake)]) == 0
+    out = capfd.readouterr().out
+    header, groups = out.splitlines()[:2]
+    assert header.split() == ["TABLE", "ROWS", "FILES", "SIZE", "ON", "DISK", "DAYS", "VERSION", "WRITTEN"]
+    assert re.match(r"recorded/faults +0 +0 +0 B", groups)
+    assert re.search(r"recorded/polls +1 +1 .* 2026-11-21 … 2026-11-21 +1 +\d+ s ago\n", out)
+    assert re.search(r"lake: \d[\d.]* kB on disk\n$", out)
+
+
+def test_status_as_json(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["lake", "status", str(lake), "--format", "json"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert told["version"] == 1
+    polls = next(table for table in told["tables"] if table["table"] == "polls")
+    assert (polls["layer"], polls["rows"], polls["first_day"]) == ("recorded", 1, "2026-11-21")
+    assert told["recorder"] is None
+
+
+def test_a_table_that_cannot_be_read_is_said(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (lake / "gold/lag/_delta_log").mkdir(parents=True)
+    assert main(["lake", "status", str(lake)]) == 1
+    ran = capfd.readouterr()
+    assert "kgtui: gold/lag cannot be read: " in ran.err
+    assert re.search(r"gold/lag +\? +\? +\?", ran.out)
+
+
+def test_optimize_says_what_it_did(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        library().write_deltalake(str(lake / "gold/lag"), pa.table({"lag": [1]}), mode="append")
+    assert main(["lake", "optimize", str(lake)]) == 0
+    assert "gold/lag: 2 files are 1 now" in capfd.readouterr().out
+
+
+def test_prune_removes_what_it_says(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    main(["lake", "prune", str(lake), "--keep", "recorded=1d", "--dry-run"])
+    would = capfd.readouterr().out
+    main(["lake", "prune", str(lake), "--keep", "all"])
+    assert capfd.readouterr().out == ""
+    assert "nothing before" in would or "1 rows before" in would
+
+
+@pytest.mark.parametrize("words", [["status", "{0}/nothing"], ["prune", "{0}"], ["prune", "{0}", "--keep", "5m"], []])
+def test_what_makes_no_sense_is_refused(words: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["lake", *[word.format(tmp_path) for word in words]]) == 2
+    assert capfd.readouterr().err.startswith("kgtui: ")
+
+
+def test_keep_in_all_its_forms() -> None:
+    assert keep_of(["30d", "gold=365d", "/gold/lag/=all"]) == Keep(30, (("gold", 365), ("gold/lag", None)))
+    assert keep_of(["36h"]) == Keep(1)
+    with pytest.raises(UsageError, match="whole days"):
+        keep_of(["gold=1h"])
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (38_400, "38 kB"), (999_700, "1.0 MB"), (4 * 10**15, "4000 TB")],
+)
+def test_bytes_for_a_person(count: int, text: str) -> None:
+    assert in_bytes(count) == text
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [(0, "0"), (0.25, "0.2"), (950, "950"), (18_240, "18.2k"), (-2e6, "-2.0M")]
+)
+def test_counts_in_few_characters(amount: float, text: str) -> None:
+    assert short(amount) == text

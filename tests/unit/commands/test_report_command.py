@@ -1,0 +1,71 @@
+"""`kgtui report`: where the page goes, what it covers, what is refused."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.cli import main
+from kgtui.history.folder import LakeFolder
+from tests.unit.history.gold_rows import incidents, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    return write(tmp_path / "lake", incidents())
+
+
+def test_a_page_for_its_owner_alone(lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "report.html"
+    out.write_text("an older one")
+    assert main(["report", str(lake), "-o", str(out)]) == 0
+    assert capfd.readouterr().err == f"kgtui: {out} tells of 7 findings\n"
+    assert out.read_text().startswith("<!doctype html>")
+    assert os.stat(out).st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir() if "report" in path.name] == ["report.html"]
+
+
+def test_it_can_be_cut_to_an_interval(lake: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    assert main(["report", str(lake), "-o", str(out), "--since", "2026-11-21T15:50Z", "--until", "5m"]) == 0
+    assert "2026-11-21 15:50 to 2026-11-21 15:55 UTC" in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--since", "2026-11-22T00:00Z"], "before the end"),
+        (["--since", "yesterday"], "--since takes a time"),
+        (["-o", "{0}/nowhere/report.html"], "cannot be written"),
+        (["-o", "{0}"], "cannot be written"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    lake: Path, tmp_path: Path, words: list[str], says: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "report.html"
+    assert main(["report", str(lake), "-o", str(out), *[word.format(tmp_path) for word in words]]) == 2
+    assert says in capfd.readouterr().err
+    assert not out.exists()
+
+
+def test_without_gold_tables_there_is_no_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    LakeFolder.of(tmp_path / "lake").prepare()
+    assert main(["report", str(tmp_path / "lake"), "-o", str(tmp_path / "report.html")]) == 2
+    assert "kgtui pipeline run" in capfd.readouterr().err
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_table_that_cannot_be_read_makes_the_page_partial(
+    lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (lake / "gold/churn/_delta_log/00000000000000000000.json").write_text("{")
+    out = tmp_path / "report.html"
+    assert main(["report", str(lake), "-o", str(out)]) == 1
+    assert "gold/churn cannot be read" in capfd.readouterr().err
+    assert "gold/churn: " in out.read_text()

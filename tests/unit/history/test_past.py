@@ -1,0 +1,133 @@
+"""One group's past from a lake: at every moment the same as that moment by itself, and what changed in between."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgtui.history.changes import Seen
+from kgtui.history.lake import Lake
+from kgtui.model.group import GroupDescription, Listing
+from kgtui.model.members import Member
+from tests.unit.history import values
+from tests.unit.history.recording import START, Recording
+from tests.unit.history.test_lake import seen, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    polls=st.lists(
+        st.tuples(values.polls(), st.booleans(), st.sampled_from(["", "flush", "compact"])), min_size=1, max_size=6
+    )
+)
+def test_every_sample_is_what_the_moment_shows(
+    tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[Seen, bool, str]]
+) -> None:
+    path = tmp_path_factory.mktemp("lake")
+    recording = Recording(path)
+    for number, (seen_, keyframe, then) in enumerate(polls):
+        recording.poll(seen_, START + number * 10_000, keyframe=keyframe)
+        if then:
+            recording.flush()
+        if then == "compact":
+            recording.compact()
+    recording.flush()
+    lake = Lake(path)
+    for group in {group for seen_, _, _ in polls for group in seen_.listings}:
+        past = lake.past(group, lake.first.at, lake.last.at)
+        assert list(past.times) == [moment.at for moment in lake.moments()]
+        for index, moment in enumerate(lake.moments()):
+            frame = lake.at(moment)
+            if group not in frame.listings:
+                assert math.isnan(past.lag[index])
+                assert past.sight_at(moment.at) is None or not past.sight_at(moment.at).listed  # type: ignore[union-attr]
+                continue
+            lag, sight, description = frame.lag(group).lag, past.sight_at(moment.at), frame.description(group)
+            assert known(past.lag[index]) == (lag if lag is None else float(lag % 2**64))
+            assert sight is not None
+            assert sight.state == frame.listings[group].state
+            epochs = (None, None) if description is None else (description.group_epoch, description.assignment_epoch)
+            assert (sight.epoch, sight.assignment_epoch) == epochs
+            if index:
+                before, now = lake.at(lake.moments()[index - 1]).member_ids(group), frame.member_ids(group)
+                came = next((one for one in past.sights if one.at == moment.at), None)
+                assert (set(came.joined), set(came.left)) == (now - before, before - now) if came else before == now
+
+
+def known(value: float) -> float | None:
+    """None for what is not known."""
+    return None if math.isnan(value) else value
+
+
+def at(poll: int) -> float:
+    return (START + poll * 10_000) / 1000
+
+
+def test_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None:
+    """Ten seconds from poll to poll: 50 written are 5 a second; what stands still is 0, and the first is not known."""
+    write(tmp_path, seen(100, end=150), seen(120, end=200), seen(120, end=200), keyframes=(2,))
+    lake = Lake(tmp_path)
+    past = lake.past("pay", at(0), at(2))
+    assert list(past.lag) == [50, 80, 80]
+    assert list(past.members) == [1, 1, 1]
+    assert [known(rate) for rate in past.written] == [None, 5.0, 0.0]
+    assert [known(rate) for rate in past.read] == [None, 2.0, 0.0]
+    assert [list(column) for column in (lake.past("pay", at(1), at(1)).lag, lake.past("pay", at(1), at(1)).read)] == [
+        [80], [2.0],
+    ]  # fmt: skip
+
+
+def test_a_gap_has_no_rate_and_is_told(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    recording.poll(seen(100), START, gap="the recording begins")
+    recording.poll(seen(100), START + 10_000)
+    recording.poll(seen(900, end=950), START + 500_000, keyframe=True, gap="recorder killed")
+    recording.flush()
+    past = Lake(tmp_path).past("pay", at(0), at(50))
+    assert [known(rate) for rate in past.read] == [None, 0.0, None]
+    assert past.gaps == ((at(1), at(50), "recorder killed"),)
+    assert past.sight_at(at(20)) is None
+    assert [sight.gap for sight in past.sights] == ["", "recorder killed"]
+
+
+def test_who_joined_and_left_which_partitions_moved_and_what_was_rewound(tmp_path: Path) -> None:
+    write(tmp_path, seen(100), seen(100, owner="m-2"), seen(40, owner="m-2"), seen(groups=("other",)))
+    past = Lake(tmp_path).past("pay", at(0), at(3))
+    _, handed, rewound, gone = past.changes
+    assert (handed.now.joined, handed.now.left, handed.now.moved) == (("m-2",), ("m-1",), 1)
+    assert (rewound.now.rewound, known(past.read[2])) == (60, None)
+    assert (gone.now.listed, gone.now.left) == (False, ("m-2",))
+
+
+def test_a_rebalance_is_told_with_how_long_it_took(tmp_path: Path) -> None:
+    def poll(state: str, epoch: int) -> Seen:
+        told = GroupDescription("pay", "consumer", "consumer", state, 1, group_epoch=epoch, members=(MEMBER,))
+        return Seen({"pay": Listing("consumer", "consumer", state, 1)}, {"pay": told})
+
+    states = [("Stable", 4), ("Assigning", 5), ("Reconciling", 5), ("Stable", 5)]
+    write(tmp_path, *(poll(state, epoch) for state, epoch in states))
+    changes = Lake(tmp_path).past("pay", at(0), at(3)).changes
+    assert [(change.now.state, change.now.epoch, change.lasted, change.rebalanced) for change in changes] == [
+        ("Stable", 4, None, None),
+        ("Assigning", 5, None, None),
+        ("Reconciling", 5, 10.0, None),
+        ("Stable", 5, 10.0, 20.0),
+    ]
+
+
+MEMBER = Member("m-1", "client", "/10.0.0.1")
+
+
+def test_an_interval_without_a_moment_is_empty(tmp_path: Path) -> None:
+    write(tmp_path, seen())
+    past = Lake(tmp_path).past("pay", at(0) - 500, at(0) - 400)
+    assert not past.times
+    assert not past.sights

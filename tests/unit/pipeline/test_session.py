@@ -1,0 +1,167 @@
+"""What keeps Spark from starting is told before a JVM is started, with what to do about it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.errors import SparkError
+from kgtui.pipeline import jars, session
+from kgtui.pipeline.jars import Jar
+from kgtui.pipeline.shipping import pack
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def java(folder: Path, says: str, code: int = 0) -> Path:
+    """A `java` that tells a version."""
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit {code}\n")
+    program.chmod(0o755)
+    return folder
+
+
+def test_no_java_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SparkError, match=r"Java 17 or newer.*no java on PATH.*--remote"):
+        session.check_java()
+
+
+def test_a_java_home_that_holds_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
+    with pytest.raises(SparkError, match=r"JAVA_HOME is .*gone, but .* does not run"):
+        session.check_java()
+
+
+@pytest.mark.parametrize("says", ['java version "1.8.0_402"', 'openjdk version "11.0.22" 2024-01-16'])
+def test_a_java_that_is_too_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, says)))
+    with pytest.raises(SparkError, match=r"is Java (8|11): name a newer one in JAVA_HOME"):
+        session.check_java()
+
+
+@pytest.mark.parametrize("says", ['openjdk version "17.0.15" 2025-04-15', 'openjdk version "21" 2023-09-19'])
+def test_a_java_that_fits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, says)))
+    session.check_java()
+
+
+def test_a_java_that_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, "no shared library", 127)))
+    with pytest.raises(SparkError, match="does not tell one"):
+        session.check_java()
+
+
+def test_another_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "version", lambda _: "4.3.0")
+    with pytest.raises(SparkError, match=re.escape("needs PySpark 4.2.0, this is 4.3.0: pip install 'kgtui[spark]'")):
+        session.check_pyspark()
+
+
+def test_no_pyspark() -> None:
+    code = (
+        "import sys; sys.modules['pyspark'] = None\n"
+        "import importlib.metadata as m\n"
+        "def gone(name): raise m.PackageNotFoundError(name)\n"
+        "m.version = gone\n"
+        "from kgtui.cli import main\n"
+        "sys.exit(main(['pipeline', 'run', '--lake', '/nowhere/lake']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "kgtui: the pipeline needs PySpark: pip install 'kgtui[spark]'\n")
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine without any jar, and a repository in a folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv(jars.FOLDER_VARIABLE, raising=False)
+    monkeypatch.setenv(jars.REPOSITORY_VARIABLE, (tmp_path / "maven").as_uri())
+    return tmp_path
+
+
+def in_repository(folder: Path, content: bytes = b"jar") -> Jar:
+    jar = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(b"jar").hexdigest())
+    file = folder / "maven" / "org/example/thing_2.13/1.0/thing_2.13-1.0.jar"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    return jar
+
+
+def test_missing_jars_and_no_network_name_the_jars_and_the_places(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(jars.REPOSITORY_VARIABLE, "http://127.0.0.1:9/maven2")
+    with pytest.raises(SparkError) as caught:
+        jars.find()
+    told = str(caught.value)
+    assert all(jar.file in told for jar in jars.JARS)
+    assert "127.0.0.1:9" in told
+    assert "refused" in told
+    assert str(nowhere / "cache" / "kgtui" / "spark-jars") in told
+    assert jars.FOLDER_VARIABLE in told
+    assert jars.REPOSITORY_VARIABLE in told
+
+
+def test_jars_are_fetched_once_and_then_found(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jar = in_repository(nowhere)
+    monkeypatch.setattr(jars, "JARS", (jar,))
+    said: list[str] = []
+    (path,) = jars.find(said.append)
+    assert path.read_bytes() == b"jar"
+    assert len(said) == 1
+    monkeypatch.setenv(jars.REPOSITORY_VARIABLE, "http://127.0.0.1:9")
+    assert jars.find(said.append) == (path,)
+    assert len(said) == 1
+    other = nowhere / "named"
+    other.mkdir()
+    (other / jar.file).write_bytes(b"jar")
+    monkeypatch.setenv(jars.FOLDER_VARIABLE, str(other))
+    assert jars.find() == (other / jar.file,)
+
+
+def test_a_jar_that_is_not_the_released_one_is_not_kept(nowhere: Path) -> None:
+    jar = in_repository(nowhere, b"something else")
+    with pytest.raises(SparkError, match=r"thing_2\.13-1\.0\.jar from there is not the released one"):
+        jars.fetch([jar], nowhere / "into")
+    assert [*(nowhere / "into").iterdir()] == []
+
+
+def test_a_repository_that_is_no_address(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(jars.REPOSITORY_VARIABLE, "central")
+    with pytest.raises(SparkError, match="must begin with https://"):
+        jars.fetch([in_repository(nowhere)], nowhere / "into")
+
+
+def test_what_is_shipped_is_enough_to_read_records(tmp_path: Path) -> None:
+    """An executor has PySpark and Arrow, and of kgtui what is in the archive."""
+    pack(tmp_path / "kgtui.zip")
+    code = (
+        f"import sys; sys.path = [p for p in sys.path if p]; sys.path.insert(0, {str(tmp_path / 'kgtui.zip')!r})\n"
+        "for name in ('textual', 'aiokafka', 'deltalake', 'msgspec', 'rich', 're2'): sys.modules[name] = None\n"
+        "import kgtui.pipeline.transforms.records as r\n"
+        "assert 'kgtui.zip' in r.__file__, r.__file__\n"
+        "print(r.outcome(b'\\x00\\x09', None)[1]['reason'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("records of type 9 are not known\n", "")
+
+
+def test_every_secret_of_a_client_is_hidden() -> None:
+    for name in (
+        "sasl.jaas.config",
+        "ssl.keystore.password",
+        "ssl.key.password",
+        "ssl.keystore.key",
+        "ssl.truststore.password",
+    ):
+        assert re.search(session.SECRETS, f"kafka.{name}"), name
+    assert not re.search(session.SECRETS, "kafka.bootstrap.servers")
