@@ -36,10 +36,10 @@ class RowDetail(VerticalScroll, can_focus=False):
     def compose(self) -> ComposeResult:
         yield Static()
 
-    def describe(self, columns: tuple[Column[RowT], ...], row: RowT | None) -> None:
-        """Show this row; None empties the detail."""
+    def describe(self, columns: tuple[Column[RowT], ...], row: RowT | None, width: int) -> None:
+        """Show this row in so many cells; None empties the detail."""
         self.set_class(row is not None, "-some")
-        lines = detail_lines(columns, row, max(16, self.container_size.width - 2)) if row is not None else []
+        lines = detail_lines(columns, row, max(16, width - 2)) if row is not None else []
         self.query_one(Static).update(ink(lines))
 
 
@@ -84,4 +84,5 @@ class DetailedTable(Vertical, Generic[RowT]):
         told = (row, [column.id for column in self.table.columns])
         if force or told != self._told:
             self._told = told
-            self.query_one(RowDetail).describe(self.table.columns, row)
+            # Its own width is not known yet when it comes to be seen.
+            self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)
