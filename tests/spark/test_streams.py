@@ -53,7 +53,7 @@ def test_files_that_overlap_and_lost_checkpoints_double_nothing(lake: SparkLake,
     once(lake, Sources(records=folder), nothing, said.append)
     expected = {"coordinator_records": 41, "commits": 40, "group_events": 0, "quarantine": 1}
     assert counts(lake) == expected
-    assert any("46 records" in line for line in said)
+    assert said[-1] == "decoding: 1 batch"
     shutil.rmtree(lake.checkpoint("silver"))
     shutil.rmtree(lake.checkpoint("bronze"))
     more: list[Bytes] = [*every_kind(3, 1)[6:9], commit(3, "late")]

@@ -19,34 +19,44 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _LOOK = 1
+_ATTEMPTS = 4
+_SLOW = "Python worker failed to connect back"
+"""Through Spark Connect: Spark gives a worker ten seconds to start, which a busy machine may not keep."""
 
 
 def started(writer: DataStreamWriter, checkpoint: Path, every: float | None) -> StreamingQuery:
-    """Start a stream that keeps how far it has come in a folder of the lake."""
+    """Start a stream that keeps how far it has come in a folder of the lake. Raises `SourceError`."""
     writer = writer.queryName("kgtui-" + "-".join(checkpoint.parts[-2:])).option("checkpointLocation", str(checkpoint))
-    if every is None:
-        return writer.trigger(availableNow=True).start()
-    return writer.trigger(processingTime=f"{every:g} seconds").start()
+    trigger = {"availableNow": True} if every is None else {"processingTime": f"{every:g} seconds"}
+    writer = writer.trigger(**trigger)  # type: ignore[arg-type]
+    for attempt in range(_ATTEMPTS):
+        try:
+            return writer.start()
+        except PySparkException as error:
+            if _SLOW not in str(error) or attempt == _ATTEMPTS - 1:
+                raise failed(error) from error
+    raise AssertionError("the last attempt returns or raises")
 
 
 def finish(query: StreamingQuery, say: Callable[[int], None]) -> int:
-    """Wait for the end of a stream; how many rows it has read.
+    """Wait for the end of a stream; how many rows its source gave, some of them perhaps more than once.
 
     Args:
-        say: told of the rows so far, again and again.
+        say: told how many batches are done, again and again.
 
     Raises:
         SourceError: it failed; says why, where that is known.
     """
-    rows, last = 0, -1
+    rows = batches = 0
+    last = -1
     try:
         ended = False
         while not ended:
             ended = bool(query.awaitTermination(_LOOK))
             for progress in query.recentProgress:
                 if progress["batchId"] > last and progress["numInputRows"]:
-                    last, rows = progress["batchId"], rows + progress["numInputRows"]
-                    say(rows)
+                    last, rows, batches = progress["batchId"], rows + progress["numInputRows"], batches + 1
+            say(batches)
     except PySparkException as error:
         raise failed(error) from error
     finally:
