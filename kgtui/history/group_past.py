@@ -19,13 +19,14 @@ from kgtui.model.past import Past
 from kgtui.model.series import Sight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence, Set
 
     import pyarrow as pa
 
     from kgtui.history.moments import Moment
 
-GROUP_COLUMNS = ("poll", "gone", "state", "group_epoch", "assignment_epoch", "members")
+FAULT_COLUMNS = ("poll", "gone", "scope", "broker", "group")
+GROUP_COLUMNS = ("poll", "gone", "coordinator", "state", "group_epoch", "assignment_epoch", "members")
 MEMBER_COLUMNS = ("poll", "gone", "member_id")
 PARTITION_COLUMNS = (
     "keyframe", "poll", "topic", "partition", "gone", "kind", "committed", "spso", "lag", "error", "log_end", "owner",
@@ -58,23 +59,46 @@ class _Poll(NamedTuple):
 
 
 def past_of_group(
-    groups: pa.Table, members: pa.Table, partitions: pa.Table, moments: Sequence[Moment], since: float, until: float
+    groups: pa.Table,
+    members: pa.Table,
+    partitions: pa.Table,
+    faults: pa.Table,
+    moments: Sequence[Moment],
+    since: float,
+    until: float,
 ) -> Past:
     """The past of one group.
 
     Args:
+        faults: what could not be learned then, of this group or of none.
         groups, members, partitions: the group's rows, from the keyframe of the first moment to the last moment.
         moments: every poll of that time, in order, from a keyframe on.
         since, until: seconds since the epoch; earlier moments only tell how it was then.
     """
     polls = _by_poll(partitions, moments)
-    sights = _sights(_rows(groups), _rows(members), polls, moments)
-    columns = _columns(polls, sights, moments)
+    listed = _rows(groups)
+    sights = _sights(listed, _rows(members), polls, moments)
+    columns = _columns(polls, sights, moments, _unread(listed, _rows(faults), moments))
     gaps = tuple(
         (before.at, moment.at, moment.gap) for before, moment in pairwise(moments) if moment.gap and moment.at >= since
     )
     times, lag, members_, written, read = _clipped(columns, since)
     return Past(since, until, times, lag, members_, written, read, tuple(sights), gaps)
+
+
+def faults_of(faults: pa.Table, group: str) -> pa.Table:
+    """The faults that may keep a group's offsets from being read: its own, and those of brokers.
+
+    Args:
+        group: as it is stored.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = faults["group"].cast(pa.string())
+    offsets = pc.is_in(faults["scope"].cast(pa.string()), pa.array(["cluster", "broker", "offsets"]))
+    ours = pc.or_(pc.is_null(names), pc.fill_null(pc.equal(names, group), False))
+    return faults.filter(pc.and_(offsets, ours))
 
 
 def _clipped(columns: Sequence[array[float]], since: float) -> Sequence[array[float]]:
@@ -85,8 +109,10 @@ def _clipped(columns: Sequence[array[float]], since: float) -> Sequence[array[fl
 # -- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def _columns(polls: Mapping[int, _Poll], sights: Sequence[Sight], moments: Sequence[Moment]) -> list[array[float]]:
-    """times, lag, members, written, read"""
+def _columns(
+    polls: Mapping[int, _Poll], sights: Sequence[Sight], moments: Sequence[Moment], unread: Set[int]
+) -> list[array[float]]:
+    """times, lag, members, written, read; no rate at a poll that did not read the offsets, nor at the next."""
     columns = [array("d") for _ in range(5)]
     seen = {round(sight.at * 1000): sight for sight in sights}
     sums = _Poll()
@@ -101,6 +127,8 @@ def _columns(polls: Mapping[int, _Poll], sights: Sequence[Sight], moments: Seque
         row = [math.nan] * 4
         if now is not None and now.listed:
             seconds = None if before is None or moment.gap else (moment.poll - before.poll) / 1000
+            if before is not None and not unread.isdisjoint((before.poll, moment.poll)):
+                seconds = None
             row[0] = sums.lag % _LONGS if sums.lags else math.nan
             row[1] = math.nan if now.members is None else now.members
             row[2] = step.grown / seconds if seconds and sums.ends else math.nan
@@ -109,6 +137,27 @@ def _columns(polls: Mapping[int, _Poll], sights: Sequence[Sight], moments: Seque
             column.append(value)
         before = moment
     return columns
+
+
+def _unread(
+    groups: Mapping[int, list[dict[str, Any]]], faults: Mapping[int, list[dict[str, Any]]], moments: Iterable[Moment]
+) -> set[int]:
+    """The polls at which the group's offsets could not be read: a fault of its own, or of its coordinator."""
+    found: set[int] = set()
+    active: set[tuple[object, object, object]] = set()
+    coordinator: int | None = None
+    keyframe = None
+    for moment in moments:
+        if moment.keyframe != keyframe:
+            active, keyframe = set(), moment.keyframe
+        for row in groups.get(moment.poll, ()):
+            coordinator = row["coordinator"]
+        for row in faults.get(moment.poll, ()):
+            key = (row["scope"], row["broker"], row["group"])
+            active.discard(key) if row["gone"] else active.add(key)
+        if any(group is not None or broker in (None, coordinator) for _, broker, group in active):
+            found.add(moment.poll)
+    return found
 
 
 def _by_poll(rows: pa.Table, moments: Sequence[Moment]) -> dict[int, _Poll]:
