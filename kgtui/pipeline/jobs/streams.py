@@ -28,7 +28,7 @@ def started(writer: DataStreamWriter, checkpoint: Path, every: float | None) -> 
     """Start a stream that keeps how far it has come in a folder of the lake. Raises `SourceError`."""
     writer = writer.queryName("kgtui-" + "-".join(checkpoint.parts[-2:])).option("checkpointLocation", str(checkpoint))
     trigger = {"availableNow": True} if every is None else {"processingTime": f"{every:g} seconds"}
-    writer = writer.trigger(**trigger)  # type: ignore[arg-type]
+    writer = writer.trigger(**trigger)
     for attempt in range(_ATTEMPTS):
         try:
             return writer.start()
