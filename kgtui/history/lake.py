@@ -17,10 +17,10 @@ from kgtui.history.group_past import (
     FAULT_COLUMNS,
     GROUP_COLUMNS,
     MEMBER_COLUMNS,
-    PARTITION_COLUMNS,
     faults_of,
     past_of_group,
 )
+from kgtui.history.group_sums import PARTITION_COLUMNS
 from kgtui.history.moments import Moments, day_of
 from kgtui.history.one_group import day_of_group
 from kgtui.history.rows import cluster_of_text
