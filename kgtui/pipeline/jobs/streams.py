@@ -39,7 +39,7 @@ def started(writer: DataStreamWriter, checkpoint: Path, every: float | None) -> 
 
 
 def finish(query: StreamingQuery, say: Callable[[int], None]) -> int:
-    """Wait for the end of a stream; how many rows its source gave, some of them perhaps more than once.
+    """Wait for the end of a stream; how many rows its source gave, as far as Spark has counted them.
 
     Args:
         say: told how many batches are done, again and again.
@@ -47,22 +47,19 @@ def finish(query: StreamingQuery, say: Callable[[int], None]) -> int:
     Raises:
         SourceError: it failed; says why, where that is known.
     """
-    rows = batches = 0
-    last = -1
+    rows: dict[int, int] = {}  # by batch
     try:
         ended = False
         while not ended:
             ended = bool(query.awaitTermination(_LOOK))
-            for progress in query.recentProgress:
-                if progress["batchId"] > last and progress["numInputRows"]:
-                    last, rows, batches = progress["batchId"], rows + progress["numInputRows"], batches + 1
-            say(batches)
+            rows |= {progress["batchId"]: progress["numInputRows"] for progress in query.recentProgress}
+            say(len(rows))
     except PySparkException as error:
         raise failed(error) from error
     finally:
         if query.isActive:
             query.stop()
-    return rows
+    return sum(rows.values())
 
 
 def failed(error: PySparkException) -> SourceError:
