@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
@@ -52,7 +52,7 @@ def finish(query: StreamingQuery, say: Callable[[int], None]) -> int:
         ended = False
         while not ended:
             ended = bool(query.awaitTermination(_LOOK))
-            rows |= {progress["batchId"]: progress["numInputRows"] for progress in query.recentProgress}
+            rows |= {progress["batchId"]: _read_by(progress) for progress in query.recentProgress}
             say(len(rows))
     except PySparkException as error:
         raise failed(error) from error
@@ -60,6 +60,11 @@ def finish(query: StreamingQuery, say: Callable[[int], None]) -> int:
         if query.isActive:
             query.stop()
     return sum(rows.values())
+
+
+def _read_by(progress: Any) -> int:
+    """Rows that the sources gave in a batch; the sum that PySpark tells of all of them is null."""
+    return sum(source["numInputRows"] or 0 for source in progress["sources"])
 
 
 def failed(error: PySparkException) -> SourceError:
