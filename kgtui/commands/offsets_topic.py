@@ -29,11 +29,12 @@ async def offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
     """
     target = resolve(load(), args)
     async with connected(args) as admin:
-        bounds = await _bounds(admin, timeout_of(args))
+        bounds = await bounds_of(admin, timeout_of(args))
     return OffsetsTopic(tuple(target.seeds), bounds, dict(target.properties))
 
 
-async def _bounds(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tuple[int, int]]:
+async def bounds_of(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tuple[int, int]]:
+    """Partition → first and next offset, of every partition. Raises as `offsets_topic`."""
     leaders = await admin.pool.find_leaders([TOPIC], timeout=timeout)
     if leaders.errors:
         raise SourceError(_why(min(leaders.errors.values()), leaders.errors))

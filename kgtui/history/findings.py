@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
@@ -63,7 +64,7 @@ def _findings(gold: Gold, there: set[str], now: float) -> list[Finding]:
     unused = rules.unused(newest(CLEANUP, "day"))
     left = {group for finding in unused for group in finding.groups}
     health = [row for row in newest(HEALTH, "window_start", _not_well) if row["group"] not in left]
-    forecast = [row for row in newest(FORECAST, "hour", _leads_somewhere) if row["group"] not in left]
+    forecast = [row for row in _forecast(gold) if row["group"] not in left] if Gold.title(FORECAST) in there else []
     concerned = {row["group"] for row in (*health, *forecast)}
     groups = {row["group"]: row for row in newest(LAG, "minute", about_groups, concerned)}
     unhealthy, at_risk = rules.unhealthy(health, groups), rules.at_risk(forecast)
@@ -76,6 +77,22 @@ def _findings(gold: Gold, there: set[str], now: float) -> list[Finding]:
     return [*unhealthy, *at_risk, *drain, *rules.flapping(churn, now), *rules.unusual(unusual, ill), *unused]
 
 
+def _forecast(gold: Gold) -> list[Row]:
+    """Of each group the rows of the newest hour, or of the one before where that is too young to show a trend."""
+    last = gold.last(FORECAST, "hour")
+    if not isinstance(last, datetime):
+        return []
+    rows = gold.rows(FORECAST, since=last - timedelta(hours=1), time="hour", where=_leads_somewhere)
+    whole = {(row["group"], row["hour"]): row for row in rows if row["topic"] is None}
+    before = {group: hour for group, hour in whole if hour != last}
+    hours = {
+        group: last if row["trend"] is not None else before.get(group, last)
+        for (group, hour), row in whole.items()
+        if hour == last
+    }
+    return [row for row in rows if row["hour"] == hours.get(row["group"])]
+
+
 # Of 100,000 groups nearly all are well: rows that no rule would tell of are not even made.
 
 
@@ -85,7 +102,7 @@ def _not_well(column: Callable[[str], Any]) -> Any:
 
 def _leads_somewhere(column: Callable[[str], Any]) -> Any:
     ends = (column("drain_seconds") >= rules.WORTH_TELLING) | (column("trend") > 0)
-    return column("at_risk") | (column("lost") > 0) | ends
+    return column("at_risk") | (column("lost") > 0) | ends | column("trend").is_null()
 
 
 def _flaps(column: Callable[[str], Any]) -> Any:

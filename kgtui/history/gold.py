@@ -82,7 +82,7 @@ class Gold:
             missing = set(table.names) - {field.name for field in delta.schema().fields}
             if missing:
                 return TableAge(title, trouble=f"it has no column {', '.join(sorted(missing))}; make it anew")
-            newest = self._newest(table, "covered_to")
+            newest = self.last(table, "covered_to")
         except disk_errors() as error:
             return TableAge(title, trouble=visible(str(error)))
         return TableAge(title, newest.timestamp() if isinstance(newest, datetime) else None, _made(delta))
@@ -104,7 +104,7 @@ class Gold:
 
         The other arguments are those of `rows`.
         """
-        last = self._newest(table, column)
+        last = self.last(table, column)
         if last is None:
             return []
         return self.rows(table, columns, since=last, time=column, groups=groups, where=where)
@@ -165,8 +165,8 @@ class Gold:
             delta = self._open[table.name] = library().DeltaTable(path)
         return delta
 
-    def _newest(self, table: Table, column: str) -> datetime | date | None:
-        """The largest value of a column, looked for in the newest day."""
+    def last(self, table: Table, column: str) -> datetime | date | None:
+        """The largest value of a time or day, looked for in the newest day; None without the table or rows."""
         import pyarrow.compute as pc
         import pyarrow.dataset as ds
 

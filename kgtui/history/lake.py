@@ -13,11 +13,18 @@ from kgtui.history.comparison import compare
 from kgtui.history.delta import DeltaFolder, disk_errors, library
 from kgtui.history.folder import LakeFolder
 from kgtui.history.frame import Frame
-from kgtui.history.group_past import GROUP_COLUMNS, MEMBER_COLUMNS, PARTITION_COLUMNS, past_of_group
+from kgtui.history.group_past import (
+    FAULT_COLUMNS,
+    GROUP_COLUMNS,
+    MEMBER_COLUMNS,
+    faults_of,
+    past_of_group,
+)
+from kgtui.history.group_sums import PARTITION_COLUMNS
 from kgtui.history.moments import Moments, day_of
 from kgtui.history.one_group import day_of_group
 from kgtui.history.rows import cluster_of_text
-from kgtui.history.schemas import GROUPS, MEMBERS, PARTITIONS, POLLS, TABLES
+from kgtui.history.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS, POLLS, TABLES
 from kgtui.history.segment import Segment
 from kgtui.history.stored_text import stored
 from kgtui.model.past import Past
@@ -213,7 +220,10 @@ class Lake:
             for table, _ in wanted:
                 self._tables[table.name].open(renew=True)
             rows = [self._tables[table.name].read(columns, span=span, group=name) for table, columns in wanted]
-        return past_of_group(rows[0], rows[1], rows[2], moments, since, until)
+            self._tables[FAULTS.name].open(renew=True)
+            faults = self._tables[FAULTS.name].read(FAULT_COLUMNS, span=span)
+        groups, members, partitions = rows
+        return past_of_group(groups, members, partitions, faults_of(faults, name), moments, since, until)
 
     def compare(self, a: float | Moment, b: float | Moment) -> Comparison:
         """What joined, left, moved and grew from one moment to another."""

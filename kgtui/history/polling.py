@@ -134,9 +134,7 @@ class Poller:
         return answered or not any(fault.name in _SILENT for fault in read.faults)
 
     async def _read_logs(self, found: _Found, owned: Iterable[TopicPartition], deadline: Deadline) -> None:
-        wanted = set(owned)
-        wanted.update((row.topic, row.partition) for rows in found.committed.values() for row in rows)
-        wanted.update((row.topic, row.partition) for rows in found.share.values() for row in rows)
+        wanted = await asyncio.to_thread(_places, found, owned)
         if not wanted:
             return
         try:
@@ -144,5 +142,13 @@ class Poller:
         except KgtuiError as error:
             found.blame("logs", [fault_of(error)])
             return
-        found.bounds = answer.rows
+        found.bounds = dict(answer.rows)
         found.blame("logs", answer.faults)
+
+
+def _places(found: _Found, owned: Iterable[TopicPartition]) -> set[TopicPartition]:
+    """Every partition whose log is wanted."""
+    wanted = set(owned)
+    wanted.update((row.topic, row.partition) for rows in found.committed.values() for row in rows)
+    wanted.update((row.topic, row.partition) for rows in found.share.values() for row in rows)
+    return wanted

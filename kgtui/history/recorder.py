@@ -7,6 +7,7 @@ import logging
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -39,7 +40,6 @@ T = TypeVar("T")
 MOST_WAITING = 1_000_000
 """Rows that wait for a disk that takes none; about ten minutes of 10,000 groups of which a tenth moves."""
 
-_SLICE = 500  # groups compared before other work may run
 _FIRST_LISTS = 15.0  # seconds that brokers may take for their first list
 _LEAST_TIMEOUT = 5.0  # seconds that a poll may take where the interval is shorter
 _LATE = 3.0  # intervals without a poll that are a gap
@@ -69,6 +69,8 @@ class Recorder:
         elapsed: seconds of a clock that never goes back.
         wait: lets that many seconds pass between two polls; by default they pass by themselves. With clocks of its own
             a history is recorded faster than it happens.
+        alone: nobody draws a screen on this loop: the garbage collector waits until a poll is taken in, which costs
+            less in all and stops the loop once.
 
     Attributes:
         status: how it goes.
@@ -85,6 +87,7 @@ class Recorder:
         now: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
         wait: Callable[[float], Awaitable[None]] | None = None,
+        alone: bool = True,
     ) -> None:
         self._watch = watch
         self._options = options or RecorderOptions()
@@ -97,7 +100,7 @@ class Recorder:
         # One thread, so that writes keep their order, and no screen waits for a disk.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lake")
         self._changes = Changes()
-        self._collector = Collector()
+        self._collector = Collector() if alone else None
         self._run = uuid.uuid4().hex
         self._stopping = asyncio.Event()
         self._flushing: asyncio.Task[None] | None = None
@@ -196,7 +199,8 @@ class Recorder:
             return
         at = max(int(self._now() * 1000), self._last + 1)
         try:
-            with self._collector.held():  # until what was read is gone, so that nothing is left to visit
+            # Until what was read is gone, so that nothing is left to visit.
+            with self._collector.held() if self._collector is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: reported, and a full picture follows
             _log.exception("a poll failed")
@@ -215,19 +219,19 @@ class Recorder:
         self._writer.add(at, keyframe, rows, told)
         self._previous = self._last = at
         self._oldest = self._oldest or self._elapsed()
+        await asyncio.to_thread(seen.let_go)
 
     async def _compare(self, seen: Seen, at: int) -> tuple[Rows, int]:
-        """The rows of a poll and its keyframe; all rows that there are if the poll is a keyframe itself."""
-        rows = new_rows()
-        groups = list(seen.listings)
-        for start in range(0, len(groups), _SLICE):
-            self._changes.take(seen, groups[start : start + _SLICE], at, rows)
-            await asyncio.sleep(0)
-        self._changes.settle(seen, rows)
+        """The rows of a poll and its keyframe; all rows that there are if the poll is a keyframe itself.
+
+        In a thread: a screen may be drawn on this loop, and a hundred thousand partitions take half a second.
+        """
+        rows, changes = new_rows(), self._changes
+        await asyncio.to_thread(_compare, changes, seen, at, rows)
         old = self._keyframe
         if old is None or at - old >= self._options.keyframe * 1000 or day_of(at) != day_of(old):
             self._keyframe, self._cluster = at, ""
-            return self._changes.everything(), at
+            return await asyncio.to_thread(changes.everything), at
         return rows, old
 
     def _told(self, snapshot: Snapshot, seen: Seen, rows: Rows, at: int, took: int) -> Row:
@@ -313,6 +317,11 @@ class Recorder:
                 await self._stopping.wait()
         except TimeoutError:
             return
+
+
+def _compare(changes: Changes, seen: Seen, at: int, rows: Rows) -> None:
+    changes.take(seen, seen.listings, at, rows)
+    changes.settle(seen, rows)
 
 
 def _listed(snapshot: Snapshot) -> bool:

@@ -11,6 +11,7 @@ from kgtui.history.gold import Gold, about_groups
 from kgtui.history.lake import Lake
 from kgtui.history.schemas.gold import HEALTH, LAG
 from kgtui.model.course import Episode, Report
+from kgtui.model.finding import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,10 +42,11 @@ def report_of(path: Path | str, made_at: float, *, since: float | None = None, u
     end = until if until is not None else found.as_of
     if end is None:
         raise LakeError(f"{gold.path} has gold tables without rows: there is nothing to report")
-    episodes = _episodes(gold, since if since is not None else end - LONGEST, end)
+    begin = since if since is not None else end - LONGEST
+    unused = {group for one in found.findings if one.kind is Kind.UNUSED for group in one.groups}
+    episodes = tuple(one for one in _episodes(gold, begin, end) if one.group not in unused)
     wanted = [group for finding in found.findings for group in finding.groups[:1]]
     groups = list(dict.fromkeys([*wanted, *(episode.group for episode in episodes)]))[:MOST_DRAWN]
-    begin = since if since is not None else end - LONGEST
     courses = gold.courses(groups, since=instant(begin), until=instant(end))
     first = min((course.minutes[0] for course in courses.values()), default=begin)
     known = {row["group"] for row in gold.newest(LAG, "minute", ("group",), where=about_groups)}

@@ -15,7 +15,7 @@ from kgtui.history.moments import day_of
 from kgtui.history.schemas import POLLS, TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from kgtui.history.changes import Rows
     from kgtui.history.folder import LakeFolder
@@ -30,19 +30,23 @@ class Batch:
 
     Attributes:
         last: the newest poll; the batch's serial number.
-        rows: table → rows of all columns.
+        parts: table → of each poll what its rows begin with, and the rest of each; joined when they are written.
         done: tables that have them already.
     """
 
     keyframe: int
     last: int = 0
-    rows: dict[str, list[Row]] = field(default_factory=dict)
+    parts: dict[str, list[tuple[Row, Sequence[Row]]]] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
 
     @property
     def size(self) -> int:
         """Rows of all tables."""
-        return sum(map(len, self.rows.values()))
+        return sum(len(some) for parts in self.parts.values() for _, some in parts)
+
+    def rows(self, table: str) -> list[Row]:
+        """The rows of a table, of all columns."""
+        return [(*always, *row) for always, some in self.parts.get(table, ()) for row in some]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ class LakeWriter:
         batch, always = self._open, (day_of(poll), keyframe, poll)
         batch.last = poll
         for name, some in {**rows, POLLS.name: [told]}.items():
-            batch.rows.setdefault(name, []).extend((*always, *row) for row in some)
+            batch.parts.setdefault(name, []).append((always, some))
 
     def seal(self) -> None:
         """Let the next flush write what was added so far, and nothing that is added meanwhile."""
@@ -118,11 +122,11 @@ class LakeWriter:
         with owner_only():
             for batch in list(self._sealed):  # what is sealed meanwhile is for the next flush
                 for table in TABLES:
-                    some = batch.rows.get(table.name)
+                    some = batch.rows(table.name)
                     if some and table.name not in batch.done:
                         self._tables[table.name].append(some, batch.last)
                         batch.done.add(table.name)
-                polls, rows = polls + len(batch.rows[POLLS.name]), rows + batch.size
+                polls, rows = polls + len(batch.parts[POLLS.name]), rows + batch.size
                 self._sealed.remove(batch)
         return polls, rows
 

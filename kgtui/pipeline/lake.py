@@ -8,7 +8,6 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from kgtui.errors import LakeError
 from kgtui.history.folder import LakeFolder
 from kgtui.history.schemas import POLLS
 from kgtui.pipeline.spark_schema import conform, ddl
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from kgtui.history.schemas import Table
 
@@ -94,12 +93,14 @@ class SparkLake:
         Returns:
             How many rows; None when that is not known, as when an earlier try had already done it.
         """
-        before = self._last(table).version
-        writer = rows.transform(conform, table).write.format("delta").mode("append")
+        attempt = uuid.uuid4().hex
+        writer = rows.transform(conform, table).write.format("delta").mode("append").option("userMetadata", attempt)
         writer.option("txnAppId", app).option("txnVersion", serial).save(str(self.path(table)))
-        last = self._last(table)
+        last = self.spark.sql(f"DESCRIBE HISTORY {self.name(table)} LIMIT 1").first()
+        if last is None or last.userMetadata != attempt:
+            return None
         done = (last.operationMetrics or {}).get("numOutputRows")
-        return int(done) if done is not None and last.version == before + 1 else None
+        return None if done is None else int(done)
 
     def merge(self, table: Table, rows: DataFrame, *, update: bool = False, days: Iterable[str] | None = None) -> None:
         """Add rows whose key the table does not have yet.
@@ -162,12 +163,6 @@ class SparkLake:
         name = f"{source}{uuid.uuid4().hex}" + ("" if self.read(table).isEmpty() else ANEW)
         (folder / name).mkdir()
         return name
-
-    def _last(self, table: Table) -> Row:
-        row = self.spark.sql(f"DESCRIBE HISTORY {self.name(table)} LIMIT 1").first()
-        if row is None:
-            raise LakeError(f"{self.path(table)} has no history")
-        return row
 
 
 def _listed(days: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -177,7 +178,9 @@ def _remote(url: str, options: Mapping[str, str]) -> SparkSession:
     for name, value in options.items():
         builder = builder.config(name, value)
     try:
-        with _owner_only():
+        with _owner_only(), warnings.catch_warnings():
+            # A server of our own gets all of it as it starts; PySpark then tries to set it on the session as well.
+            warnings.filterwarnings("ignore", message="Failed to set")
             return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         raise SparkError(f"no session from the Spark Connect server at {_bare(url)}: {first_line(error)}") from error

@@ -84,7 +84,9 @@ class Recording:
         session = self._session
         if session.monitor is None or session.admin is None:
             return
-        self._recorder = Recorder(session.monitor, session.admin, self.path, say=lambda words: self._say(words, True))
+        self._recorder = Recorder(
+            session.monitor, session.admin, self.path, say=lambda words: self._say(words, True), alone=False
+        )
         self._task = asyncio.create_task(self._recorder.run(), name="record")
         session.recording = self
         self._task.add_done_callback(self._ended)

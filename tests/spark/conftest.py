@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.pipeline.lake import SparkLake
-from kgtui.pipeline.session import start
+from kgtui.pipeline.session import local_options, start
 from tests import jars
 from tests.brokers.fixtures import asked_by
 
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HERE = Path(__file__).parent
+
+QUICK = {
+    "spark.sql.shuffle.partitions": "2",
+    # Half of the time would go into compiling for a speed that a few rows never need.
+    "spark.driver.extraJavaOptions": f"{local_options()['spark.driver.extraJavaOptions']} -XX:TieredStopAtLevel=1",
+}
+"""What makes many small jobs quick."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,7 +47,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1g")
         spill = tmp_path_factory.mktemp("spark")
-        session = start("local[2]", options={"spark.local.dir": str(spill), "spark.sql.shuffle.partitions": "2"})
+        session = start("local[2]", options=QUICK | {"spark.local.dir": str(spill)})
         yield session
         session.stop()
 

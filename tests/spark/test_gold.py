@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING
 
+import pytest
 from pyspark.sql import functions as F
 
 from kgtui.history import Lake
@@ -80,6 +81,7 @@ def rows_of(rows: DataFrame) -> list[tuple[object, ...]]:
     return sorted(map(tuple, rows.collect()), key=repr)
 
 
+@pytest.mark.timeout(900)  # the whole job, twice; on a machine that is busy with other things it takes its time
 def test_lag_is_the_recorders_and_days_are_made_anew_without_a_trace(lake: SparkLake, tmp_path: Path) -> None:
     path = tmp_path / "lake"
     recording, cluster = Recording(path), Cluster(1)

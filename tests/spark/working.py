@@ -11,11 +11,12 @@ from pathlib import Path
 from kgtui.pipeline.jobs.run import Sources, once
 from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.session import start
+from tests.spark.conftest import QUICK
 
 
 def main(lake: str, records: str, remote: str | None = None) -> None:
     """Run it, one file at a time; each step is a line on standard output."""
-    spark = start(None if remote else "local[1]", remote, options={"spark.sql.shuffle.partitions": "2"})
+    spark = start(None if remote else "local[1]", remote, options=QUICK)
     say("started")
     once(SparkLake(spark, lake), Sources(records=Path(records), files_at_once=1), lambda _: None, say)
     say("done")

@@ -78,8 +78,18 @@ assert "kgtui" in out.getvalue()
 def test_the_first_frame_waits_for_no_pane_or_dialog_behind_it() -> None:
     loaded = loaded_by("import kgtui.tui.app")
     assert "kgtui.tui.screens.main" in loaded
-    behind = {f"kgtui.tui.panes.{name}" for name in ("members", "assignments", "offsets", "config")}
-    assert not loaded & (behind | {"kgtui.tui.dialogs.delete", "kgtui.tui.dialogs.explain", "importlib.metadata"})
+    behind = {f"kgtui.tui.panes.{name}" for name in ("members", "assignments", "offsets", "history", "config")}
+    assert not loaded & (
+        behind
+        | {
+            "kgtui.tui.dialogs.delete",
+            "kgtui.tui.dialogs.explain",
+            "kgtui.tui.plots",
+            "kgtui.model.past",
+            "kgtui.history",
+            "importlib.metadata",
+        }
+    )
 
 
 @pytest.mark.parametrize("room", [room for room in ROOMS if room not in ("tui", "commands")])

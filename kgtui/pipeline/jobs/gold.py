@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -80,40 +81,41 @@ def gold(
     days = _affected(lake, since)
     if not days:
         return ()
-    first = days[0]
-    times = timeline(_from(lake.recorded(POLLS), first, _BEFORE)).localCheckpoint()
+    first, write = days[0], partial(_write, lake, days, say)
+    times = timeline(_from(lake.read(POLLS), first, _BEFORE)).localCheckpoint()
+    # The timeline tells which of their polls came to be.
     groups, members, partitions, faults = (
-        _from(lake.recorded(table), first, _BEFORE) for table in (GROUPS, MEMBERS, PARTITIONS, FAULTS)
+        _from(lake.read(table), first, _BEFORE) for table in (GROUPS, MEMBERS, PARTITIONS, FAULTS)
     )
-
-    def make(table: Table, rows: DataFrame) -> None:
-        if say is not None:
-            say(f"making gold/{table.name} of {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else ""))
-        rows = rows.repartition("group") if "group" in table.names else rows
-        lake.overwrite(table, rows.sortWithinPartitions(*table.key), days=[day.isoformat() for day in days])
-
-    make(LAG, lag(times, groups, partitions, faults, since=first))
+    write(LAG, lag(times, groups, partitions, faults, since=first))
     minutes = _from(lake.read(LAG), first, _BEFORE)
-    commits = _from(lake.read(COMMITS), first, _BEFORE)
-    before = lake.read(HEALTH).filter(F.col("day") == F.lit(first - _BEFORE))
-    known = None if commits.isEmpty() else commits
-    make(
-        HEALTH,
-        health(times, groups, partitions, faults, commits=known, before=before, since=first, seconds=options.window),
-    )
+    commits, before = _from(lake.read(COMMITS), first, _BEFORE), _from(lake.read(HEALTH), first, _BEFORE)
+    known, before = None if commits.isEmpty() else commits, before.filter(F.col("day") < F.lit(first))
+    verdicts = partial(health, commits=known, before=before, since=first, seconds=options.window)
+    write(HEALTH, verdicts(times, groups, partitions, faults))
     seen = recorded_churn(times, groups, members, partitions)
-    make(CHURN, churn(times, seen, _from(lake.read(REBALANCES), first), minutes, since=first))
-    make(CLEANUP, _cleanup(lake, first, options))
-    make(FORECAST, forecast(minutes, since=first))
+    write(CHURN, churn(times, seen, _from(lake.read(REBALANCES), first), minutes, since=first))
+    write(CLEANUP, _cleanup(lake, first, options))
+    write(FORECAST, forecast(minutes, since=first))
     past = _from(lake.read(BASELINE), first, timedelta(weeks=WEEKS))
-    make(BASELINE, baseline(minutes, before=past, since=first))  # the last: it tells which days are done
+    write(BASELINE, baseline(minutes, before=past, since=first))  # the last: it tells which days are done
     return days
+
+
+def _write(
+    lake: SparkLake, days: tuple[date, ...], say: Callable[[str], None] | None, table: Table, rows: DataFrame
+) -> None:
+    """Put days in the place of what was there of them; rows of a group lie together, so that it is found fast."""
+    if say is not None:
+        say(f"making gold/{table.name} of {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else ""))
+    rows = rows.repartition("group") if "group" in table.names else rows
+    lake.overwrite(table, rows.sortWithinPartitions(*table.key), days=[day.isoformat() for day in days])
 
 
 def _cleanup(lake: SparkLake, first: date, options: GoldOptions) -> DataFrame:
     back = timedelta(days=options.look_back)
-    times = timeline(_from(lake.recorded(POLLS), first, back)).localCheckpoint()
-    groups, partitions = (_from(lake.recorded(table), first, back) for table in (GROUPS, PARTITIONS))
+    times = timeline(_from(lake.read(POLLS), first, back)).localCheckpoint()
+    groups, partitions = (_from(lake.read(table), first, back) for table in (GROUPS, PARTITIONS))
     seen = recorded_activity(times, groups, partitions, since=first)
     commits, events = lake.read(COMMITS), lake.read(GROUP_EVENTS)
     known = commits.select("day", "record_time").unionByName(events.select("day", "record_time"))

@@ -51,10 +51,10 @@ class Sources:
 def once(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None]) -> None:
     """Read all that is there, decode it, and compute what follows. Raises `SourceError`."""
     for name, query in _begin(lake, sources, None):
-        rows = finish(query, partial(_told, say, f"read from the {name}"))
+        rows = finish(query, partial(_told, say, f"reading the {name}"))
         if name == TOPIC:
             check(lake, sources, query, rows)
-    finish(silver.run(lake, every=None, files_at_once=sources.files_at_once), partial(_told, say, "decoded"))
+    finish(silver.run(lake, every=None, files_at_once=sources.files_at_once), partial(_told, say, "decoding"))
     try:
         gold(lake)
     except PySparkException as error:
@@ -114,5 +114,5 @@ def _begin(lake: SparkLake, sources: Sources, every: float | None) -> list[tuple
     return begun
 
 
-def _told(say: Callable[[str], None], what: str, rows: int) -> None:
-    say(f"{what}: {rows:,} records")
+def _told(say: Callable[[str], None], what: str, batches: int) -> None:
+    say(f"{what}: {batches} {'batch' if batches == 1 else 'batches'}")

@@ -13,11 +13,13 @@ from kgtui.pipeline.lake import ANEW, SparkLake
 from kgtui.pipeline.transforms.group_events import with_created
 from kgtui.pipeline.transforms.offset_commits import is_commit_key, not_plain, plain_commits
 from kgtui.pipeline.transforms.rebalances import rebalances
-from kgtui.pipeline.transforms.records import read_records, rows_of
+from kgtui.pipeline.transforms.records import PARTS, read_records, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from kgtui.history.schemas import Table
 
 _BATCH = "512m"
 """Bytes of the bronze table that are decoded at once."""
@@ -32,7 +34,8 @@ def run(lake: SparkLake, *, every: float | None, files_at_once: int | None = Non
     """
     lake.create(*SILVER)
     limit = {"maxBytesPerTrigger": _BATCH} if files_at_once is None else {"maxFilesPerTrigger": str(files_at_once)}
-    records = lake.stream(COORDINATOR_RECORDS, **limit)
+    # Days that were pruned are decoded already: that they go is no reason to fail.
+    records = lake.stream(COORDINATOR_RECORDS, ignoreDeletes="true", **limit)
     series = lake.series(COMMITS, "silver")
     writer = records.writeStream.foreachBatch(partial(write_batch, str(lake.folder.path), series))
     return started(writer, lake.checkpoint("silver", series), every)
@@ -62,18 +65,35 @@ def _write_rest(lake: SparkLake, records: DataFrame) -> None:
     """Write what only Python reads: few records, of which each is decoded once."""
     read = records.transform(read_records).persist()
     try:
+        days = _days(read)
         for table in (COMMITS, QUARANTINE):
-            rows = rows_of(read, table)
-            if days := days_of(rows):
-                lake.merge(table, rows, days=days)
-        events = rows_of(read, GROUP_EVENTS)
-        if days := days_of(events):
-            groups = events.select("record_partition", "group").distinct()
-            before = lake.read(GROUP_EVENTS).join(groups, ["record_partition", "group"], "left_semi")
-            every = before.join(events, list(GROUP_EVENTS.key), "left_anti").unionByName(events).transform(with_created)
-            every = every.persist()
-            lake.merge(GROUP_EVENTS, every.join(events, list(GROUP_EVENTS.key), "left_semi"), days=days)
-            lake.merge(REBALANCES, every.transform(rebalances), update=True)
-            every.unpersist()
+            if table in days:
+                lake.merge(table, rows_of(read, table), days=days[table])
+        if GROUP_EVENTS in days:
+            _write_events(lake, rows_of(read, GROUP_EVENTS), days[GROUP_EVENTS])
     finally:
         read.unpersist()
+
+
+def _write_events(lake: SparkLake, events: DataFrame, days: list[str]) -> None:
+    """Write events, and the rebalances of the groups that they are about, which take all events of these groups."""
+    groups = events.select("record_partition", "group").distinct()
+    before = lake.read(GROUP_EVENTS).join(groups, ["record_partition", "group"], "left_semi")
+    every = before.join(events, list(GROUP_EVENTS.key), "left_anti").unionByName(events).transform(with_created)
+    every = every.persist()
+    try:
+        lake.merge(GROUP_EVENTS, every.join(events, list(GROUP_EVENTS.key), "left_semi"), days=days)
+        lake.merge(REBALANCES, every.transform(rebalances), update=True)
+    finally:
+        every.unpersist()
+
+
+def _days(read: DataFrame) -> dict[Table, list[str]]:
+    """For each table that gets rows, their days."""
+    found: dict[Table, list[str]] = {}
+    told = [F.col(part).isNotNull().alias(part) for part in PARTS]
+    for row in read.select("day", *told).distinct().collect():
+        for part, table in PARTS.items():
+            if row[part]:
+                found.setdefault(table, []).append(str(row.day))
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
@@ -19,40 +19,52 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _LOOK = 1
+_ATTEMPTS = 4
+_SLOW = "Python worker failed to connect back"
+"""Through Spark Connect: Spark gives a worker ten seconds to start, which a busy machine may not keep."""
 
 
 def started(writer: DataStreamWriter, checkpoint: Path, every: float | None) -> StreamingQuery:
-    """Start a stream that keeps how far it has come in a folder of the lake."""
+    """Start a stream that keeps how far it has come in a folder of the lake. Raises `SourceError`."""
     writer = writer.queryName("kgtui-" + "-".join(checkpoint.parts[-2:])).option("checkpointLocation", str(checkpoint))
-    if every is None:
-        return writer.trigger(availableNow=True).start()
-    return writer.trigger(processingTime=f"{every:g} seconds").start()
+    trigger = {"availableNow": True} if every is None else {"processingTime": f"{every:g} seconds"}
+    writer = writer.trigger(**trigger)
+    for attempt in range(_ATTEMPTS):
+        try:
+            return writer.start()
+        except PySparkException as error:
+            if _SLOW not in str(error) or attempt == _ATTEMPTS - 1:
+                raise failed(error) from error
+    raise AssertionError("the last attempt returns or raises")
 
 
 def finish(query: StreamingQuery, say: Callable[[int], None]) -> int:
-    """Wait for the end of a stream; how many rows it has read.
+    """Wait for the end of a stream; how many rows its source gave, as far as Spark has counted them.
 
     Args:
-        say: told of the rows so far, again and again.
+        say: told how many batches are done, again and again.
 
     Raises:
         SourceError: it failed; says why, where that is known.
     """
-    rows, last = 0, -1
+    rows: dict[int, int] = {}  # by batch
     try:
         ended = False
         while not ended:
             ended = bool(query.awaitTermination(_LOOK))
-            for progress in query.recentProgress:
-                if progress["batchId"] > last and progress["numInputRows"]:
-                    last, rows = progress["batchId"], rows + progress["numInputRows"]
-                    say(rows)
+            rows |= {progress["batchId"]: _read_by(progress) for progress in query.recentProgress}
+            say(len(rows))
     except PySparkException as error:
         raise failed(error) from error
     finally:
         if query.isActive:
             query.stop()
-    return rows
+    return sum(rows.values())
+
+
+def _read_by(progress: Any) -> int:
+    """Rows that the sources gave in a batch; the sum that PySpark tells of all of them is null."""
+    return sum(source["numInputRows"] or 0 for source in progress["sources"])
 
 
 def failed(error: PySparkException) -> SourceError:

@@ -29,7 +29,9 @@ PLACE = ("day", "record_partition", "record_offset", "record_time")
 """Where and when a record was written: what the rows of all three tables begin with."""
 
 _COMMITS = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
-_PARTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
+PARTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
+"""The struct of each table's rows in what `read_records` returns."""
+
 _EARLIEST_MS, _LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
 """The years 1 to 9999, in milliseconds since 1970: what is beyond is no time."""
 
@@ -40,7 +42,7 @@ def _struct(table: Table) -> StructType:
 
 SCHEMA = StructType(
     [StructField(c.name, TYPES[c.type]) for c in COMMITS.columns if c.name in PLACE]
-    + [StructField(name, _struct(table)) for name, table in _PARTS.items()]
+    + [StructField(name, _struct(table)) for name, table in PARTS.items()]
 )
 """Of what `read_records` returns."""
 
@@ -60,7 +62,7 @@ def read_records(records: DataFrame) -> DataFrame:
 
 def rows_of(read: DataFrame, table: Table) -> DataFrame:
     """The rows of one table among what `read_records` returned."""
-    part = next(name for name, one in _PARTS.items() if one is table)
+    part = next(name for name, one in PARTS.items() if one is table)
     return read.where(F.col(part).isNotNull()).select(*PLACE, f"{part}.*").transform(conform, table)
 
 
@@ -109,7 +111,7 @@ def _read_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
     schema = to_arrow_schema(SCHEMA, timezone="UTC")
     for batch in batches:
-        parts: dict[str, list[dict[str, Any] | None]] = {name: [] for name in _PARTS}
+        parts: dict[str, list[dict[str, Any] | None]] = {name: [] for name in PARTS}
         for key, value in zip(batch["key"].to_pylist(), batch["value"].to_pylist(), strict=True):
             which, row = outcome(key, value)
             for name, rows in parts.items():

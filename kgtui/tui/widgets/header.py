@@ -138,7 +138,7 @@ class ClusterHeader(LineWidget):
         extra = self._extra()
         if extra is not None:
             left += [(" ", ""), extra]
-        if self._read_only:
+        if self._read_only and self._timeline is None:  # nobody expects to change the past
             left += [(f" {dot} ", "header--quiet"), ("read-only", "header--plain")]
         if snapshot.brokers:
             all_answer = snapshot.answering == len(snapshot.brokers)

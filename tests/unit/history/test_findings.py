@@ -116,6 +116,27 @@ def test_the_sooner_data_is_lost_the_worse(hours: int, severity: Severity) -> No
     assert finding.severity is severity
 
 
+def test_an_hour_that_has_just_begun_is_told_by_the_one_before(tmp_path: Path) -> None:
+    young = {"hour": NOW, "trend": None}
+    old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
+    rows = [
+        row(FORECAST, group="risk", lag=9, **young),
+        row(FORECAST, group="risk", lag=8, **old),
+        row(FORECAST, group="risk", topic="t", partition=0, lag=8, **old),
+        row(FORECAST, group="drained", lag=8, **old),
+        row(FORECAST, group="known", hour=NOW, trend=1.0, lag=9, lost=3),
+        row(FORECAST, group="known", lag=8, **old),
+        row(FORECAST, group="new", lag=9, lost=4, **young),
+    ]
+    found = insights(write(tmp_path, {FORECAST: rows})).findings
+    told = {finding.subject: finding.what for finding in found if finding.kind is Kind.AT_RISK}
+    assert told == {
+        "risk": "unread records expire in about 15 m, before they are read",
+        "known": "3 records expired before they were read",
+        "new": "4 records expired before they were read",
+    }
+
+
 def test_no_risk_no_finding() -> None:
     assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
 

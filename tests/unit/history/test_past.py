@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from kgtui.history.changes import Seen
 from kgtui.history.lake import Lake
+from kgtui.model.answer import Fault
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member
 from tests.unit.history import values
@@ -124,6 +125,17 @@ def test_a_rebalance_is_told_with_how_long_it_took(tmp_path: Path) -> None:
 
 
 MEMBER = Member("m-1", "client", "/10.0.0.1")
+
+
+def test_what_a_poll_could_not_read_has_no_rate(tmp_path: Path) -> None:
+    """While its coordinator is silent, and at the poll that catches up; the silence of another broker is nothing."""
+    silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
+    own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
+    faults = [(), (silent,), (), (other,), (own,), ()]
+    write(tmp_path, *(seen(100 + 20 * n, end=500 + 20 * n, faults=told) for n, told in enumerate(faults)))
+    past = Lake(tmp_path).past("pay", at(0), at(5))
+    assert [known(rate) for rate in past.read] == [None, None, None, 2.0, None, None]
+    assert list(past.lag) == [400] * 6
 
 
 def test_an_interval_without_a_moment_is_empty(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import stat
+import threading
 import time
 from collections import Counter
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ import pytest
 
 from kgtui.errors import LakeError, RefusedError
 from kgtui.history import Lake, Recorder, RecorderOptions, recorder
+from kgtui.history.changes import Changes, Seen
 from kgtui.history.delta import DeltaFolder
 from kgtui.history.folder import LakeFolder
 from kgtui.history.schemas import POLLS, TABLES
@@ -265,3 +267,25 @@ async def test_a_folder_that_cannot_be_made_is_an_error_with_its_name(tmp_path: 
     made = Recorder(Watched(scripted()), scripted(), tmp_path / "file" / "lake")
     with pytest.raises(LakeError, match=r"file/lake cannot be written: .*Not a directory"):
         await made.run()
+
+
+async def test_polls_are_compared_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen may be drawn on the loop: what takes long with many groups runs in other threads."""
+    here = threading.get_ident()
+    threads: dict[str, int] = {}
+    for name in ("take", "settle", "everything"):
+        monkeypatch.setattr(Changes, name, _noting(getattr(Changes, name), name, threads))
+    monkeypatch.setattr(Seen, "let_go", _noting(Seen.let_go, "let_go", threads))
+    async with recording(tmp_path, alone=False) as (made, _):
+        await until(lambda: made.status.polls > 2)
+    assert threads.keys() == {"take", "settle", "everything", "let_go"}
+    assert here not in threads.values()
+    assert list(Lake(tmp_path).at().listings) == ["pay", "ship"]
+
+
+def _noting(done: Callable[..., object], name: str, threads: dict[str, int]) -> Callable[..., object]:
+    def noted(*arguments: object) -> object:
+        threads[name] = threading.get_ident()
+        return done(*arguments)
+
+    return noted

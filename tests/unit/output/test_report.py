@@ -183,7 +183,9 @@ def test_times_when_groups_were_not_well(tmp_path: Path) -> None:
             bad_since=began, covered_to=NOW - back * HOUR)
         for back, worst in ((9, "WARN"), (8, "STOP"), (7, "WARN"))
     ]  # fmt: skip
+    rows[HEALTH].append(row(HEALTH, group="tmp", window_start=NOW, status="ERR", worst="STOP", affected=1, lag=1))
     made = report_of(write(tmp_path, rows), MADE)
+    assert "tmp" not in {one.group for one in made.episodes}, "that nobody uses it is told already"
     pay = next(one for one in made.episodes if one.group == "pay")
     assert (pay.going_on, pay.worst, pay.since, pay.most_lag) == (True, "STOP", (NOW - 4 * HOUR).timestamp(), 1_000)
     longest = max((one for one in made.episodes if one.group == "was-ill"), key=lambda one: one.until - one.since)

@@ -1,0 +1,121 @@
+"""`kgtui pipeline`: what is wrong is told before Spark is started."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui import cli
+from kgtui.client.leaders import Leaders
+from kgtui.commands.offsets_topic import bounds_of
+from kgtui.errors import SourceError
+from kgtui.history.folder import MARKER
+from kgtui.model.answer import Answer, Coverage, Fault
+from kgtui.model.offsets import PartitionBounds
+from kgtui.pipeline import session
+from kgtui.pipeline.sources.kafka import TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _no_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def start(*_: object, **__: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(session, "start", start)
+    monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
+
+
+def told(capsys: pytest.CaptureFixture[str], code: int, *words: object) -> str:
+    assert cli.main(["pipeline", *map(str, words)]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    return err
+
+
+@pytest.mark.parametrize("what", ["run", "watch"])
+def test_a_folder_that_is_no_lake(capsys: pytest.CaptureFixture[str], tmp_path: Path, what: str) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").touch()
+    assert "is not empty and no lake" in told(capsys, 2, what, "--lake", tmp_path / "photos")
+
+
+def test_a_lake_of_a_newer_version(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / MARKER).write_text('{"format": "kgtui lake", "version": 99}')
+    assert "newer kgtui: its tables have version 99" in told(capsys, 2, "run", "--lake", tmp_path)
+
+
+def test_a_broker_that_does_not_answer(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ("run", "--lake", tmp_path / "lake", "--bootstrap-server", "127.0.0.1:1", "--timeout", "5")
+    assert "127.0.0.1:1" in told(capsys, 3, *words)
+    assert not (tmp_path / "lake").exists()
+
+
+def test_options_that_do_not_fit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "--lake" in told(capsys, 2, "run")
+    lake = ("--lake", tmp_path / "lake")
+    assert "not allowed with" in told(capsys, 2, "run", *lake, "--master", "local", "--remote", "sc://a")
+    assert "--since takes" in told(capsys, 2, "run", *lake, "--since", "soon")
+    assert "--every takes" in told(capsys, 2, "watch", *lake, "--every", "0")
+
+
+class Admin:
+    """An admin client that knows one topic.
+
+    Args:
+        leaders: of its partitions.
+        bounds: of its logs.
+    """
+
+    def __init__(self, leaders: Leaders, bounds: Mapping[int, PartitionBounds], *faults: Fault) -> None:
+        self._leaders = leaders
+        self._bounds = bounds
+        self._faults = faults
+        self.pool = SimpleNamespace(find_leaders=self._find)
+
+    async def _find(self, topics: list[str], *, timeout: float) -> Leaders:
+        assert topics == [TOPIC]
+        assert timeout > 0
+        return self._leaders
+
+    async def partition_bounds(self, partitions: list[tuple[str, int]], *, timeout: float) -> Answer[Any]:
+        assert timeout > 0
+        rows = {(topic, number): self._bounds[number] for topic, number in partitions if number in self._bounds}
+        return Answer(rows, self._faults, Coverage())
+
+
+async def test_partitions_are_counted_and_bounded() -> None:
+    leaders = Leaders({(TOPIC, 1): 5, (TOPIC, 0): 6})
+    admin: Any = Admin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(2, 2)})
+    assert await bounds_of(admin, 5) == {0: (0, 7), 1: (2, 2)}
+
+
+@pytest.mark.parametrize(
+    ("leaders", "message"),
+    [
+        (Leaders(), "has no topic __consumer_offsets yet"),
+        (Leaders(errors={TOPIC: 3}), "has no topic __consumer_offsets yet"),
+        (Leaders(errors={TOPIC: 29}), "not permitted to read __consumer_offsets: the user needs Read and Describe"),
+        (Leaders({(TOPIC, 0): 1}, {(TOPIC, 4): 5}), "partition 4 cannot be read: LEADER_NOT_AVAILABLE"),
+    ],
+)
+async def test_a_topic_that_cannot_be_read_as_a_whole_is_not_read(leaders: Leaders, message: str) -> None:
+    admin: Any = Admin(leaders, {0: PartitionBounds(0, 7)})
+    with pytest.raises(SourceError, match=message):
+        await bounds_of(admin, 5)
+
+
+async def test_a_partition_without_bounds_says_why() -> None:
+    leaders = Leaders({(TOPIC, 0): 1, (TOPIC, 1): 2})
+    silent: Any = Admin(leaders, {0: PartitionBounds(0, 7)}, Fault("NO_ANSWER", "broker 2 gave no answer"))
+    with pytest.raises(SourceError, match="partition 1 cannot be read: broker 2 gave no answer"):
+        await bounds_of(silent, 5)
+    refused: Any = Admin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(None, None, 29)})
+    with pytest.raises(SourceError, match="not permitted"):
+        await bounds_of(refused, 5)
