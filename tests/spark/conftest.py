@@ -22,6 +22,10 @@ HERE = Path(__file__).parent
 
 QUICK = {
     "spark.sql.shuffle.partitions": "2",
+    # Plans are long and rows are few: planning anew after each stage, and compiling each, takes longest of all.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # Half of the time would go into compiling for a speed that a few rows never need.
     "spark.driver.extraJavaOptions": f"{local_options()['spark.driver.extraJavaOptions']} -XX:TieredStopAtLevel=1",
 }
