@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.pipeline.lake import SparkLake
-from kgtui.pipeline.session import local_options, start
+from kgtui.pipeline.session import start
 from tests import jars
 from tests.brokers.fixtures import asked_by
 
@@ -26,8 +26,6 @@ QUICK = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Half of the time would go into compiling for a speed that a few rows never need.
-    "spark.driver.extraJavaOptions": f"{local_options()['spark.driver.extraJavaOptions']} -XX:TieredStopAtLevel=1",
 }
 """What makes many small jobs quick."""
 

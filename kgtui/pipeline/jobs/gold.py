@@ -84,9 +84,11 @@ def gold(
     first, write = days[0], partial(_write, lake, days, say)
     times = timeline(_from(lake.read(POLLS), first, _BEFORE)).localCheckpoint()
     # The timeline tells which of their polls came to be.
-    groups, members, partitions, faults = (
-        _from(lake.read(table), first, _BEFORE) for table in (GROUPS, MEMBERS, PARTITIONS, FAULTS)
-    )
+    partitions = _from(lake.read(PARTITIONS), first, _BEFORE)
+    # Small beside those, and looked into again and again: each time Delta would first search for the files.
+    small = groups, members, faults = [
+        _from(lake.read(table), first, _BEFORE).persist() for table in (GROUPS, MEMBERS, FAULTS)
+    ]
     write(LAG, lag(times, groups, partitions, faults, since=first))
     minutes = _from(lake.read(LAG), first, _BEFORE)
     commits, before = _from(lake.read(COMMITS), first, _BEFORE), _from(lake.read(HEALTH), first, _BEFORE)
@@ -99,6 +101,8 @@ def gold(
     write(FORECAST, forecast(minutes, since=first))
     past = _from(lake.read(BASELINE), first, timedelta(weeks=WEEKS))
     write(BASELINE, baseline(minutes, before=past, since=first))  # the last: it tells which days are done
+    for rows in small:
+        rows.unpersist()
     return days
 
 
@@ -116,13 +120,14 @@ def _cleanup(lake: SparkLake, first: date, options: GoldOptions) -> DataFrame:
     back = timedelta(days=options.look_back)
     times = timeline(_from(lake.read(POLLS), first, back)).localCheckpoint()
     groups, partitions = (_from(lake.read(table), first, back) for table in (GROUPS, PARTITIONS))
-    seen = recorded_activity(times, groups, partitions, since=first)
+    # A row a group and day, used several times.
+    seen = recorded_activity(times, groups, partitions, since=first).localCheckpoint()
     commits, events = lake.read(COMMITS), lake.read(GROUP_EVENTS)
     known = commits.select("day", "record_time").unionByName(events.select("day", "record_time"))
     known = known.groupBy("day").agg(F.max(F.unix_millis("record_time")).alias("at"))
     polled = times.groupBy(F.to_date(F.timestamp_millis("poll")).alias("day")).agg(F.max("poll").alias("at"))
     ends = known.unionByName(polled).filter(F.col("day") >= F.lit(first)).groupBy("day").agg(F.max("at").alias("at"))
-    read = read_activity(commits, events, ends)
+    read = read_activity(commits, events, ends.localCheckpoint()).localCheckpoint()
     return cleanup(seen, read, since=first, offsets_retention=options.offsets_retention)
 
 
