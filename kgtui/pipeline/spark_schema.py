@@ -52,5 +52,8 @@ def conform(frame: DataFrame, table: Table) -> DataFrame:
     """The columns of a table, in order and of its types: the contract at both ends of a transform."""
     # As text: an expression built in Python takes several calls of the JVM for each column.
     return frame.selectExpr(
-        *(f"CAST(`{column.name}` AS {TYPES[column.type].simpleString()}) AS `{column.name}`" for column in table.columns)
+        *(
+            f"CAST(`{column.name}` AS {TYPES[column.type].simpleString()}) AS `{column.name}`"
+            for column in table.columns
+        )
     )

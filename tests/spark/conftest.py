@@ -31,11 +31,11 @@ QUICK = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spark tests run in one worker, so that one JVM serves them."""
+    """Spark tests run in one worker, so that one JVM serves them: where the brokers are, which some of them need."""
     for item in items:
         if HERE in item.path.parents:
-            if not asked_by(item):  # those with real brokers run where the brokers are, with a session of their own
-                item.add_marker(pytest.mark.xdist_group("spark"))
+            if not asked_by(item):
+                item.add_marker(pytest.mark.xdist_group("broker"))
             # PySpark leaves sockets to the collector and uses what pandas calls deprecated.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
