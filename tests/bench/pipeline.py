@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _PARTITIONS = 16
+_WARM = 100_000
+"""Records from which a run is long enough to be measured, and warmed up for."""
 _GROUPS, _EACH = 2_000, 10
 _START_MS, _STEP_MS = 1_790_000_000_000, 50
 _COMMIT = np.dtype(
@@ -44,7 +46,7 @@ class Size:
     Attributes:
         decode: records that are decoded.
         runs: records of whole runs, the smallest first.
-        one_core: the run that is also measured on one core.
+        one_core: the run that is also measured on one core; 0 for none.
     """
 
     decode: int = 4_000_000
@@ -53,7 +55,7 @@ class Size:
 
 
 QUICK = Size(1_000_000, (250_000, 1_000_000), 1_000_000)
-TINY = Size(2_000, (1_000,), 1_000)
+TINY = Size(2_000, (1_000,), 0)
 
 
 def figures(size: Size) -> Iterator[Figure]:
@@ -67,9 +69,10 @@ def figures(size: Size) -> Iterator[Figure]:
         first = two["runs"][str(smallest)] / smallest * 1e6
         what = f"pipeline over {records:,} records, 2 cores: a million"
         yield Figure(what, share, "s", f"of {smallest:,}", first, 1.1, of_ratio=True)
-    one = _measured(1, 0, (size.one_core,))["runs"][str(size.one_core)]
-    both = two["runs"].get(str(size.one_core), one)
-    yield Figure(f"pipeline over {size.one_core:,} records, 1 core", one, "s", "2 cores", both)
+    if size.one_core:
+        one = _measured(1, 0, (size.one_core,))["runs"][str(size.one_core)]
+        both = two["runs"].get(str(size.one_core), one)
+        yield Figure(f"pipeline over {size.one_core:,} records, 1 core", one, "s", "2 cores", both)
 
 
 def _measured(cores: int, decode: int, runs: tuple[int, ...]) -> Any:
@@ -123,7 +126,8 @@ def main(cores: int, decode: int, *runs: int) -> None:
     with tempfile.TemporaryDirectory(prefix="kgtui-bench-") as place:
         if decode:
             found |= _decode(spark, write_records(Path(place) / "decode", decode))
-        for records in (runs[0], *runs):  # the first one warms everything up
+        warming = runs[:1] if runs[0] >= _WARM else ()
+        for records in (*warming, *runs):
             folder = Path(place) / f"{len(os.listdir(place))}"
             found["runs"][str(records)] = _run(spark, folder, write_records(folder / "records", records))
     spark.stop()

@@ -22,6 +22,7 @@ EXPECTED = {
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.broker) if name == "command_line" else name for name in BENCHES]
 )
+@pytest.mark.timeout(900)  # the pipeline's starts Spark
 def test_a_benchmark_runs_at_a_tiny_size(name: str) -> None:
     figures = list(BENCHES[name]("tiny"))
     assert any(EXPECTED[name] in figure.name for figure in figures)
