@@ -19,9 +19,11 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.broker) if name == "command_line" else name for name in BENCHES]
-)
+MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.xdist_group("broker")]}
+"""A broker is shared; and one Spark at a time is enough."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])
 @pytest.mark.timeout(900)  # the pipeline's starts Spark
 def test_a_benchmark_runs_at_a_tiny_size(name: str) -> None:
     figures = list(BENCHES[name]("tiny"))

@@ -82,7 +82,7 @@ async def settled(pilot: Pilot[Any]) -> None:
     await pilot.pause()
 
 
-async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 10) -> None:
+async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 60) -> None:
     """Let the app run until something is so; fails after so many seconds."""
     async with asyncio.timeout(seconds):
         while not true():

@@ -89,8 +89,8 @@ async def opened(
 
 
 async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
-    """Wait for what the app does in workers and threads; fails after 10 s."""
-    async with asyncio.timeout(10):
+    """Wait for what the app does in workers and threads; fails after a minute."""
+    async with asyncio.timeout(60):
         while not true():
             await pilot.pause(0.01)
 

@@ -38,8 +38,8 @@ def admin() -> ScriptedAdmin:
 
 
 async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
-    """Wait for what the app does on its own; fails after 15 s."""
-    async with asyncio.timeout(15):
+    """Wait for what the app does on its own; fails after a minute."""
+    async with asyncio.timeout(60):
         while not true():
             await pilot.pause(0.02)
 

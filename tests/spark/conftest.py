@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE in item.path.parents:
             if not asked_by(item):
                 item.add_marker(pytest.mark.xdist_group("broker"))
+            if not item.get_closest_marker("timeout"):
+                item.add_marker(pytest.mark.timeout(900))  # where little is left to it, Spark takes its time
             # PySpark leaves sockets to the collector and uses what pandas calls deprecated.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
@@ -49,6 +52,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1g")
         spill = tmp_path_factory.mktemp("spark")
+        # It takes all cores that it gets; tests of the screen, beside it in another worker, wait for frames.
+        os.nice(10)
         session = start("local[2]", options=QUICK | {"spark.local.dir": str(spill)})
         yield session
         session.stop()

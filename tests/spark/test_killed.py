@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FILES = 4
-PATIENCE = 240.0
+PATIENCE = 800.0
 
 
 @pytest.fixture(scope="module")
