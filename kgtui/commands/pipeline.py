@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +14,7 @@ from kgtui.commands.parser import add_cluster_options
 from kgtui.commands.printing import say
 from kgtui.commands.progress import Progress
 from kgtui.commands.times import instant_of, seconds_of
+from kgtui.errors import LakeError
 
 if TYPE_CHECKING:
     import argparse
@@ -53,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_pyspark()
     sources = _sources(args, since)
+    _prepare(args.lake, sources, every)
     with Progress() as progress:
         progress.tell("starting Spark")
         spark = start(args.master, args.remote, say=say)
@@ -60,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
             from kgtui.pipeline.lake import SparkLake
 
             _work(SparkLake(spark, args.lake), sources, progress, every)
+        except OSError as error:
+            raise LakeError(f"{args.lake} cannot be written: {error.strerror or error}") from error
         finally:
             spark.stop()
     return 0
@@ -79,6 +85,26 @@ def _check_lake(path: str) -> None:
     from kgtui.history.folder import LakeFolder
 
     LakeFolder.of(path).check_usable()
+
+
+def _prepare(path: str, sources: Sources, every: float | None) -> None:
+    """Make the lake, and make sure that there is, or for `watch` can be, something to work on. Raises `LakeError`."""
+    from kgtui.history.folder import LakeFolder
+    from kgtui.history.schemas import COORDINATOR_RECORDS, POLLS
+
+    lake = LakeFolder.of(path)
+    known = any((lake.table(table.name, table.layer) / "_delta_log").is_dir() for table in (POLLS, COORDINATOR_RECORDS))
+    if every is None and not known and sources.topic is None and sources.records is None:
+        raise LakeError(
+            f"nothing to work on: {lake.path} holds no recording and no records; name a cluster with "
+            "--bootstrap-server or --cluster, files with --records, or record one first: kgtui record LAKE"
+        )
+    try:
+        lake.prepare()
+        if not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise LakeError(f"{lake.path} cannot be written: {error.strerror or error}") from error
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:

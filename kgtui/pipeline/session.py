@@ -5,11 +5,13 @@ What a session needs is checked first, since a JVM's own words for it help nobod
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import warnings
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -35,6 +37,8 @@ SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|keyst
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _JAVA_PATIENCE = 30.0
+_SERVER_PATIENCE = 15.0
+_CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
 
 
 def local_options(folder: str | None = None) -> dict[str, str]:
@@ -102,12 +106,17 @@ def start(
     """
     check_pyspark()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    elsewhere = remote is not None and remote.startswith("sc://")
+    elsewhere = remote is not None and not remote.startswith("local")
     place = remote or master or "local[*]"
     configured = session_options(_cores(place))
-    if not elsewhere:
+    if elsewhere:
+        check_server(place)
+    else:
         check_java()
+        check_home()
         configured |= local_options() | {"spark.jars": ",".join(map(str, jars.find(say)))}
+        # Spark makes this folder though nothing is ever put there, by default where the program was started.
+        configured["spark.sql.warehouse.dir"] = _passing_folder()
     configured |= options or {}
     spark = _remote(remote, configured) if remote is not None else _classic(place, configured)
     if not place.startswith("local"):
@@ -156,6 +165,45 @@ def check_java() -> None:
         raise SparkError(f"{need}, {java} is Java {found[1]}: name a newer one in JAVA_HOME")
 
 
+def check_home() -> None:
+    """Make sure that `SPARK_HOME`, where a JVM is started from, holds no other Spark. Raises `SparkError`."""
+    home = os.environ.get("SPARK_HOME")
+    if not home:
+        return
+    found = [name[1] for path in Path(home, "jars").glob("spark-core_*.jar") if (name := _CORE.fullmatch(path.name))]
+    if found != [PYSPARK]:
+        held = f"holds Spark {found[0]}" if found else "holds no Spark"
+        raise SparkError(f"the pipeline needs Spark {PYSPARK}, and SPARK_HOME, {home}, {held}: unset SPARK_HOME")
+
+
+def check_server(url: str) -> None:
+    """Make sure that a Spark Connect server answers: its client would try for ten minutes. Raises `SparkError`."""
+    import grpc
+    from pyspark.errors import PySparkException
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    try:
+        channel = DefaultChannelBuilder(url).toChannel()
+    except (PySparkException, ValueError) as error:
+        raise SparkError(f"--remote takes an address such as sc://spark:15002, not {_bare(url)}") from error
+    try:
+        grpc.channel_ready_future(channel).result(timeout=_SERVER_PATIENCE)
+    except grpc.FutureTimeoutError:
+        raise SparkError(
+            f"no Spark Connect server answers at {_bare(url)} within {_SERVER_PATIENCE:g} s: check the address, and "
+            "use_ssl=true where it wants TLS"
+        ) from None
+    finally:
+        channel.close()
+
+
+def _passing_folder() -> str:
+    """A folder that is gone when the program ends."""
+    folder = tempfile.mkdtemp(prefix="kgtui-spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def _classic(master: str, options: Mapping[str, str]) -> SparkSession:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -181,14 +229,24 @@ def _remote(url: str, options: Mapping[str, str]) -> SparkSession:
         with _owner_only(), warnings.catch_warnings():
             # A server of our own gets all of it as it starts; PySpark then tries to set it on the session as well.
             warnings.filterwarnings("ignore", message="Failed to set")
-            return builder.getOrCreate()
+            spark = builder.getOrCreate()
+            found = spark.version
     except (PySparkException, OSError, RuntimeError) as error:
         raise SparkError(f"no session from the Spark Connect server at {_bare(url)}: {first_line(error)}") from error
+    if _release(found) < _release(PYSPARK):
+        spark.stop()
+        raise SparkError(f"the pipeline needs Spark {PYSPARK} or newer, the server at {_bare(url)} is Spark {found}")
+    return spark
 
 
 def first_line(error: BaseException) -> str:
     """What an error of Spark says, without the stack of the JVM."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """What comes before the patch level."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
 def _bare(url: str) -> str:

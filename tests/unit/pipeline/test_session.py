@@ -79,6 +79,45 @@ def test_no_pyspark() -> None:
     assert (done.returncode, done.stderr) == (2, "kgtui: the pipeline needs PySpark: pip install 'kgtui[spark]'\n")
 
 
+def spark_home(folder: Path, *jars: str) -> Path:
+    """What another installation of Spark looks like."""
+    (folder / "jars").mkdir(parents=True)
+    for jar in jars:
+        (folder / "jars" / jar).touch()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("jars", "held"), [(["spark-core_2.12-3.5.1.jar", "x.jar"], "Spark 3.5.1"), (["x.jar"], "no Spark")]
+)
+def test_another_spark_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, jars: list[str], held: str
+) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(spark_home(tmp_path, *jars)))
+    with pytest.raises(SparkError, match=rf"needs Spark 4\.2\.0.*holds {held}: unset SPARK_HOME"):
+        session.check_home()
+
+
+def test_the_same_spark_in_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(spark_home(tmp_path, "spark-core_2.13-4.2.0.jar")))
+    session.check_home()
+    monkeypatch.delenv("SPARK_HOME")
+    session.check_home()
+
+
+def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark's own client would try again for ten minutes."""
+    monkeypatch.setattr(session, "_SERVER_PATIENCE", 0.2)
+    with pytest.raises(SparkError, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1/ within 0\.2 s"):
+        session.start(remote="sc://127.0.0.1:1/;token=S3cret")
+
+
+@pytest.mark.parametrize("url", ["spark:15002", "http://spark", "sc://", "sc://spark/path"])
+def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(SparkError, match="--remote takes an address such as sc://spark:15002"):
+        session.start(remote=url)
+
+
 @pytest.fixture
 def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A machine without any jar, and a repository in a folder."""
@@ -142,11 +181,12 @@ def test_a_repository_that_is_no_address(nowhere: Path, monkeypatch: pytest.Monk
 
 
 def test_what_is_shipped_is_enough_to_read_records(tmp_path: Path) -> None:
-    """An executor has PySpark and Arrow, and of kgtui what is in the archive."""
+    """An executor has PySpark and Arrow, and of kgtui what is in the archive; a Connect server runs batches there."""
     pack(tmp_path / "kgtui.zip")
     code = (
         f"import sys; sys.path = [p for p in sys.path if p]; sys.path.insert(0, {str(tmp_path / 'kgtui.zip')!r})\n"
         "for name in ('textual', 'aiokafka', 'deltalake', 'msgspec', 'rich', 're2'): sys.modules[name] = None\n"
+        "import kgtui.pipeline.jobs.bronze, kgtui.pipeline.jobs.silver\n"
         "import kgtui.pipeline.transforms.records as r\n"
         "assert 'kgtui.zip' in r.__file__, r.__file__\n"
         "print(r.outcome(b'\\x00\\x09', None)[1]['reason'])"
