@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.commands.printing import put_bytes, put_text, say, terminal_width
 from kgtui.errors import LakeError, UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         put_bytes(output.as_json(found, findings, str(lake)))
     else:
-        put_text(output.as_text(found, findings, time.time(), evidence=args.evidence))
+        put_text(output.as_text(found, findings, time.time(), evidence=args.evidence, width=terminal_width()))
     return complain(found)
 
 
