@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.printing import put_bytes, put_text, say, terminal_width
 from kgtui.errors import LakeError, UsageError
+from kgtui.history.folder import LAKE_VARIABLE
 
 if TYPE_CHECKING:
     import argparse
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
     from kgtui.model.finding import Finding, Insights
     from kgtui.model.query import Query
-
-LAKE_VARIABLE = "KGTUI_LAKE"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
