@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from kgtui.errors import KgtuiError
 from kgtui.tui import text
-from kgtui.tui.lakes import is_lake, lake_of, span_of
+from kgtui.tui.lakes import Which, is_lake, lake_of, span_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +64,7 @@ class RecordingDialog(ModalScreen["Session | None"]):
         """Open a recording for the screen of `session`; `lake` and `at` are what the fields begin with."""
         super().__init__()
         self._session = session
-        self._lake = lake
+        self._which = lake_of(session) if lake is None else Which(lake, "opened last")
         self._at = at
 
     def compose(self) -> ComposeResult:
@@ -74,7 +74,7 @@ class RecordingDialog(ModalScreen["Session | None"]):
             box.border_title = "Open a recording"
             yield Static(ABOUT, id="about", markup=False)
             yield Static("recording", classes="label", markup=False)
-            yield Input("" if self._lake is None else str(self._lake), placeholder="a folder", compact=True, id="lake")
+            yield Input(str(self._which.path), placeholder="a folder", compact=True, id="lake")
             yield Static(id="span", markup=False)
             yield Static("moment", classes="label", markup=False)
             hint = "10:04, 2026-11-21T10:04:23Z, 15m before the end; empty: the end"
@@ -94,22 +94,19 @@ class RecordingDialog(ModalScreen["Session | None"]):
         return self.query_one("#moment", Input)
 
     def on_mount(self) -> None:
-        """Take the lake that is meant; ask for one where there is none."""
-        if self._lake is None:
-            self.lake.focus()
-            self._find()
-        else:
-            self.moment.focus()
+        """What is typed at once is the moment; where no lake is meant, the folder is asked for."""
+        self.moment.focus()
+        if not self._which.named:
+            self._ask_where_none()
 
     @work(group="find", exit_on_error=False, description="lake")
-    async def _find(self) -> None:
-        which = lake_of(self._session)
-        if which.named or await asyncio.to_thread(is_lake, which.path):
-            if not self.lake.value:
-                self.lake.value = str(which.path)
-                self.moment.focus()
-        else:
+    async def _ask_where_none(self) -> None:
+        there = await asyncio.to_thread(is_lake, self._which.path)
+        if not there and self.lake.value == str(self._which.path):
+            self.lake.value = ""
             self.query_one("#span", Static).update(Content(NO_LAKE))
+            if not self.moment.value:
+                self.lake.focus()
 
     @on(Input.Changed, "#lake")
     @work(exclusive=True, group="span", exit_on_error=False, description="span")

@@ -302,9 +302,8 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.dismiss(group)
         else:
             name = text.plain(group, 80, cut="middle")
-            self._say(
-                f"{name} is not among the groups on the screen: it is gone, or the findings are of another cluster"
-            )
+            when = "at this moment" if self._main.session.timeline is not None else "any more"
+            self._say(f"{name} is not on this cluster {when}")
 
     def action_mark(self) -> None:
         """Mark the groups of a finding in the tree, for the delete that asks first; or unmark them."""
