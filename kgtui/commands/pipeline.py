@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     every = seconds_of("--every", args.every) if args.what == "watch" else None
     since = None if args.since is None else instant_of("--since", args.since, time.time())
     _check_lake(args.lake)
-    from kgtui.pipeline.session import check_pyspark, start
+    from kgtui.pipeline.requirements import check_pyspark
+    from kgtui.pipeline.session import end, start
 
     check_pyspark()
     sources = _sources(args, since)
@@ -60,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
     with Progress() as progress:
         progress.tell("starting Spark")
         spark = start(args.master, args.remote, say=say)
+        # Spark's own handler talks to the JVM in the middle of another call, and so waits for its end.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             from kgtui.pipeline.lake import SparkLake
 
@@ -67,7 +71,8 @@ def run(args: argparse.Namespace) -> int:
         except OSError as error:
             raise LakeError(f"{args.lake} cannot be written: {error.strerror or error}") from error
         finally:
-            spark.stop()
+            progress.tell("stopping Spark")
+            end(spark)
     return 0
 
 

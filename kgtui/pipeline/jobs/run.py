@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kgtui.pipeline.jobs import bronze, silver
-from kgtui.pipeline.jobs.streams import finish
+from kgtui.pipeline.jobs.streams import finish, stop
 from kgtui.pipeline.sources import files, kafka
 from kgtui.pipeline.trouble import in_words
 
@@ -80,9 +80,7 @@ def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], No
                     unchecked = False
                 time.sleep(max(0.0, every - (time.monotonic() - begun)))
         finally:
-            for query in running.values():
-                if query.isActive:
-                    query.stop()
+            stop(*running.values())
 
 
 def check(sources: Sources, progress: Any, rows: int | None) -> None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
+from kgtui.pipeline.session import apart
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -48,9 +50,19 @@ def finish(query: StreamingQuery, say: Callable[[int], None]) -> int:
             rows |= {progress["batchId"]: _read_by(progress) for progress in query.recentProgress}
             say(len(rows))
     finally:
-        if query.isActive:
-            query.stop()
+        stop(query)
     return sum(rows.values())
+
+
+def stop(*queries: StreamingQuery) -> None:
+    """End streams that have not ended by themselves."""
+
+    def work() -> None:
+        for query in queries:
+            if query.isActive:
+                query.stop()
+
+    apart(work)
 
 
 def _read_by(progress: Any) -> int:

@@ -69,7 +69,7 @@ def stream(
     if since is None:
         reader = reader.option("startingOffsets", "earliest")
     else:
-        reader = reader.option("startingTimestamp", int(since * 1000))
+        reader = reader.option("startingTimestamp", round(since * 1000))
         reader = reader.option("startingOffsetsByTimestampStrategy", "latest")
     return reader.load().select(*COLUMNS)
 

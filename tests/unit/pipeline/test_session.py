@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.errors import SparkError
-from kgtui.pipeline import jars, session
+from kgtui.pipeline import jars, requirements, session
 from kgtui.pipeline.jars import Jar
 from kgtui.pipeline.shipping import pack
 
@@ -32,38 +32,38 @@ def test_no_java_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SparkError, match=r"Java 17 or newer.*no java on PATH.*--remote"):
-        session.check_java()
+        requirements.check_java()
 
 
 def test_a_java_home_that_holds_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
     with pytest.raises(SparkError, match=r"JAVA_HOME is .*gone, but .* does not run"):
-        session.check_java()
+        requirements.check_java()
 
 
 @pytest.mark.parametrize("says", ['java version "1.8.0_402"', 'openjdk version "11.0.22" 2024-01-16'])
 def test_a_java_that_is_too_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, says)))
     with pytest.raises(SparkError, match=r"is Java (8|11): name a newer one in JAVA_HOME"):
-        session.check_java()
+        requirements.check_java()
 
 
 @pytest.mark.parametrize("says", ['openjdk version "17.0.15" 2025-04-15', 'openjdk version "21" 2023-09-19'])
 def test_a_java_that_fits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, says)))
-    session.check_java()
+    requirements.check_java()
 
 
 def test_a_java_that_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, "no shared library", 127)))
     with pytest.raises(SparkError, match="does not tell one"):
-        session.check_java()
+        requirements.check_java()
 
 
 def test_another_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "version", lambda _: "4.3.0")
+    monkeypatch.setattr(requirements, "version", lambda _: "4.3.0")
     with pytest.raises(SparkError, match=re.escape("needs PySpark 4.2.0, this is 4.3.0: pip install 'kgtui[spark]'")):
-        session.check_pyspark()
+        requirements.check_pyspark()
 
 
 def test_no_pyspark() -> None:
@@ -95,21 +95,28 @@ def test_another_spark_in_the_environment(
 ) -> None:
     monkeypatch.setenv("SPARK_HOME", str(spark_home(tmp_path, *jars)))
     with pytest.raises(SparkError, match=rf"needs Spark 4\.2\.0.*holds {held}: unset SPARK_HOME"):
-        session.check_home()
+        requirements.check_home()
 
 
 def test_the_same_spark_in_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SPARK_HOME", str(spark_home(tmp_path, "spark-core_2.13-4.2.0.jar")))
-    session.check_home()
+    requirements.check_home()
     monkeypatch.delenv("SPARK_HOME")
-    session.check_home()
+    requirements.check_home()
 
 
 def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark's own client would try again for ten minutes."""
-    monkeypatch.setattr(session, "_SERVER_PATIENCE", 0.2)
+    monkeypatch.setattr(requirements, "_SERVER_PATIENCE", 0.2)
     with pytest.raises(SparkError, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1/ within 0\.2 s"):
         session.start(remote="sc://127.0.0.1:1/;token=S3cret")
+
+
+def test_a_server_of_an_older_spark() -> None:
+    requirements.check_release("4.2.3", "sc://spark")
+    requirements.check_release("5.0.0-preview1", "sc://spark")
+    with pytest.raises(SparkError, match=r"needs Spark 4\.2\.0 or newer, the server at sc://spark is Spark 3\.5\.1"):
+        requirements.check_release("3.5.1", "sc://spark;token=S3cret")
 
 
 @pytest.mark.parametrize("url", ["spark:15002", "http://spark", "sc://", "sc://spark/path"])
