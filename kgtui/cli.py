@@ -6,7 +6,6 @@ guard, 130 interrupted, 141 the reader of our output went away. Nothing heavy is
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _drop_stdout()
+        from kgtui.commands.printing import forget_stdout
+
+        forget_stdout()
         return PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the edge of the program: reported, with a redacted file
         from kgtui.commands.crash import report
@@ -75,13 +76,3 @@ def _sentence(error: KgtuiError) -> str:
         )
         return "; ".join([message, *tried, "try --bootstrap-server HOST:PORT, or kgtui demo"])
     return f"{message} ({error.advice})" if error.advice else message
-
-
-def _drop_stdout() -> None:
-    """Whatever is still buffered goes nowhere, so that the interpreter's last flush does not complain."""
-    try:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-        os.close(null)
-    except (OSError, ValueError):
-        return

@@ -1,4 +1,4 @@
-"""`kgtui check`: watch groups for a while, and say how they do."""
+"""`kgtui check`: watch groups for a while, or look at a while that was recorded, and say how they do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgtui.commands.connecting import connected, run_async, timeout_of
+from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.gather import gather
 from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.errors import UsageError
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.commands.check_lake import RecordedWatch
     from kgtui.commands.gather import Gathered
     from kgtui.commands.watching import Pace, Watch
+    from kgtui.history.replay import ReplayAdmin
     from kgtui.model.answer import Fault
     from kgtui.model.health import GroupHealth, Undecided, Watching
     from kgtui.model.query import Query
@@ -38,6 +40,7 @@ Reads the groups for a while and judges each by Burrow's rules, from what the re
 OK? is an OK beside which a worse verdict could not be ruled out in so short a time: the line says what it takes.
 --for 2m decides all of them for groups that commit every 5 s or faster (--commit-interval).
 A group that everyone has left is in error too while records wait for it: not:state:Empty leaves such groups out.
+With --lake nothing is waited for: --for says how much of the recording is judged, and that ends at --at.
 
 Exit code: 0 fine; 1 a verdict is as bad as --fail-on says, a part could not be read, or no group matches; 2 usage;
 3 nothing could be reached. --timeout is for the first look and bounds each read; the watch itself comes on top."""
@@ -45,9 +48,12 @@ Exit code: 0 fine; 1 a verdict is as bad as --fail-on says, a part could not be 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
+    from kgtui.commands.parser import add_lake_options
+
+    add_lake_options(parser)
     parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND")
     parser.add_argument("--for", dest="seconds", default="2m", metavar="TIME", help="how long to watch (2m)")
-    parser.add_argument("--interval", default="5s", metavar="TIME", help="from one read to the next (5s)")
+    parser.add_argument("--interval", metavar="TIME", help="from one read to the next (5s)")
     parser.add_argument("--fail-on", choices=tuple(FAIL_ON), default="error", help="exit with 1 from here on (error)")
     parser.add_argument("--all", action="store_true", help="print groups that are OK too")
     parser.add_argument("--format", choices=FORMATS, default="table", help="table, json or csv")
@@ -71,7 +77,9 @@ def run(args: argparse.Namespace) -> int:
     from kgtui.model.verdict import Options
 
     query = parse(" ".join([args.filter, *args.expr]).strip())
-    args.seconds, args.interval = _seconds("--for", args.seconds), _seconds("--interval", args.interval)
+    if args.lake is not None and args.interval is not None:
+        raise UsageError("--interval is for a cluster: a recording has the moments that it has")
+    args.seconds, args.interval = _seconds("--for", args.seconds), _seconds("--interval", args.interval or "5s")
     if args.interval < _SHORTEST:
         raise UsageError(f"--interval is at least {_SHORTEST} s")
     if args.allowed_lag < 0:
@@ -98,6 +106,10 @@ def _seconds(option: str, text: str) -> float:
 
 
 async def _run(args: argparse.Namespace, query: Query, watching: Watching) -> int:
+    recording = recorded(args)
+    if recording is not None:
+        async with recording as admin:
+            return await check_recorded(args, admin, query, watching)
     async with connected(args) as admin:
         return await check(args, admin, query, watching)
 
@@ -107,23 +119,46 @@ async def check(
 ) -> int:
     """Choose the groups by all that one look tells, watch them, choose again by what that told, and print."""
     from kgtui.commands.watching import LEAST_TIMEOUT, Plan, Watch
-    from kgtui.model.health import Lack
 
     timeout = timeout_of(args)
-    # Terms about verdicts choose at the end.
-    first = replace(query.limited((Need.DESCRIPTION, Need.OFFSETS)), order=query.order)
-    found = await gather(admin, first, timeout=timeout)
+    found = await gather(admin, _at_first(query), timeout=timeout)
     if found.ids and sys.stderr.isatty():
         say(f"watching {len(found.ids)} groups for {args.seconds:g} s")
     plan = Plan(args.seconds, args.interval, min(timeout, max(2 * args.interval, LEAST_TIMEOUT)))
     watch = Watch(admin, {group: found.snapshot.groups[group] for group in found.ids}, plan, watching, pace)
     if found.ids:
         await watch.run()
+    return _tell(args, query, found, watch)
+
+
+async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:
+    """The same of the time before a recorded moment."""
+    from kgtui.commands.check_lake import RecordedWatch
+
+    found = await gather(admin, _at_first(query), timeout=timeout_of(args))
+    found = replace(found, snapshot=as_of(found.snapshot, admin))
+    watch = RecordedWatch(admin, {group: found.snapshot.groups[group] for group in found.ids}, args.seconds, watching)
+    if found.ids:
+        await watch.run()
+    for note in watch.notes(args.seconds):
+        say(note)
+    return _tell(args, query, found, watch)
+
+
+def _at_first(query: Query) -> Query:
+    """The part of a filter that chooses what is watched: terms about verdicts choose at the end."""
+    return replace(query.limited((Need.DESCRIPTION, Need.OFFSETS)), order=query.order)
+
+
+def _tell(args: argparse.Namespace, query: Query, found: Gathered, watch: Watch | RecordedWatch) -> int:
+    """Print the verdicts; the exit code."""
+    from kgtui.model.health import Lack
+
     checked, chosen = _judge(args, query, found, watch)
     _print(args.format, checked)
     _notes(checked, chosen)
     # A check of what is not there is not passed, were it only for a misspelled name.
-    nothing = not found.ids and bool(first.terms)
+    nothing = not found.ids and bool(_at_first(query).terms)
     if nothing:
         say("no group matches the filter")
     unknown = any(one.lack is Lack.LAG for health in chosen for one in health.undecided)
@@ -131,7 +166,9 @@ async def check(
     return 0 if whole and not checked.failed and not nothing else 1
 
 
-def _judge(args: argparse.Namespace, query: Query, found: Gathered, watch: Watch) -> tuple[Checked, list[GroupHealth]]:
+def _judge(
+    args: argparse.Namespace, query: Query, found: Gathered, watch: Watch | RecordedWatch
+) -> tuple[Checked, list[GroupHealth]]:
     """What to print, and the health of all groups that are chosen."""
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of
@@ -150,15 +187,15 @@ def _judge(args: argparse.Namespace, query: Query, found: Gathered, watch: Watch
         _counts(chosen),
         any(one.status >= fail_on for one in chosen),
         fail_on,
-        args.seconds,
-        args.interval,
+        watch.seconds,
+        watch.interval,
         Coverage(found.coverage.brokers, (known, len(health))),
         tuple(dict.fromkeys((*found.faults, *watch.faults, *watch.group_faults.values()))),
     )
     return checked, chosen
 
 
-def _as_of_the_end(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -> Snapshot:
+def _as_of_the_end(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch | RecordedWatch) -> Snapshot:
     """The first look, brought up to what the newest reads say."""
     from kgtui.model.snapshot import Summary
 

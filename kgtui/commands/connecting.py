@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.kafka import KafkaGroupAdmin
     from kgtui.history.moments import Moment
+    from kgtui.history.replay import ReplayAdmin
     from kgtui.model.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -57,7 +58,7 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
             raise UnreachableError(f"{ASSUMED}, and {error}", error.attempts) from error
 
 
-def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[GroupAdmin] | None:
+def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[ReplayAdmin] | None:
     """The recorded moment that `--lake` and `--at` mean; None where a cluster is meant. Raises `UsageError`."""
     if args.lake is not None:
         return _recorded(args)
@@ -67,7 +68,7 @@ def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[GroupAdmin
 
 
 @asynccontextmanager
-async def _recorded(args: argparse.Namespace) -> AsyncIterator[GroupAdmin]:
+async def _recorded(args: argparse.Namespace) -> AsyncIterator[ReplayAdmin]:
     from kgtui.commands.replay import opened
 
     yield await opened(args.lake, args.at)

@@ -7,8 +7,9 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.commands.printing import put_bytes, put_text, say, terminal_width
 from kgtui.errors import LakeError, UsageError
+from kgtui.history.folder import LAKE_VARIABLE
 
 if TYPE_CHECKING:
     import argparse
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
     from kgtui.model.finding import Finding, Insights
     from kgtui.model.query import Query
-
-LAKE_VARIABLE = "KGTUI_LAKE"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         put_bytes(output.as_json(found, findings, str(lake)))
     else:
-        put_text(output.as_text(found, findings, time.time(), evidence=args.evidence))
+        put_text(output.as_text(found, findings, time.time(), evidence=args.evidence, width=terminal_width()))
     return complain(found)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +15,7 @@ from kgtui.commands.parser import add_cluster_options
 from kgtui.commands.printing import say
 from kgtui.commands.progress import Progress
 from kgtui.commands.times import instant_of, seconds_of
+from kgtui.errors import LakeError
 
 if TYPE_CHECKING:
     import argparse
@@ -49,19 +53,26 @@ def run(args: argparse.Namespace) -> int:
     every = seconds_of("--every", args.every) if args.what == "watch" else None
     since = None if args.since is None else instant_of("--since", args.since, time.time())
     _check_lake(args.lake)
-    from kgtui.pipeline.session import check_pyspark, start
+    from kgtui.pipeline.requirements import check_pyspark
+    from kgtui.pipeline.session import end, start
 
     check_pyspark()
     sources = _sources(args, since)
+    _prepare(args.lake, sources, every)
     with Progress() as progress:
         progress.tell("starting Spark")
         spark = start(args.master, args.remote, say=say)
+        # Spark's own handler talks to the JVM in the middle of another call, and so waits for its end.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             from kgtui.pipeline.lake import SparkLake
 
             _work(SparkLake(spark, args.lake), sources, progress, every)
+        except OSError as error:
+            raise LakeError(f"{args.lake} cannot be written: {error.strerror or error}") from error
         finally:
-            spark.stop()
+            progress.tell("stopping Spark")
+            end(spark)
     return 0
 
 
@@ -79,6 +90,26 @@ def _check_lake(path: str) -> None:
     from kgtui.history.folder import LakeFolder
 
     LakeFolder.of(path).check_usable()
+
+
+def _prepare(path: str, sources: Sources, every: float | None) -> None:
+    """Make the lake, and make sure that there is, or for `watch` can be, something to work on. Raises `LakeError`."""
+    from kgtui.history.folder import LakeFolder
+    from kgtui.history.schemas import COORDINATOR_RECORDS, POLLS
+
+    lake = LakeFolder.of(path)
+    known = any((lake.table(table.name, table.layer) / "_delta_log").is_dir() for table in (POLLS, COORDINATOR_RECORDS))
+    if every is None and not known and sources.topic is None and sources.records is None:
+        raise LakeError(
+            f"nothing to work on: {lake.path} holds no recording and no records; name a cluster with "
+            "--bootstrap-server or --cluster, files with --records, or record one first: kgtui record LAKE"
+        )
+    try:
+        lake.prepare()
+        if not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise LakeError(f"{lake.path} cannot be written: {error.strerror or error}") from error
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:

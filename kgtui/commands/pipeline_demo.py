@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 import time
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgtui.commands.printing import put_text, say
+from kgtui.commands.printing import put_text, say, terminal_width
 from kgtui.commands.progress import Progress
 from kgtui.commands.times import seconds_of
 from kgtui.errors import UsageError
@@ -42,7 +43,12 @@ def run(args: argparse.Namespace) -> int:
     days = _days(args)
     lake = _new_folder(args.lake)
     began = time.monotonic()
-    _record(lake, days)
+    try:
+        _record(lake, days)
+    except BaseException:
+        if args.lake is None:  # nobody has been told of the folder
+            shutil.rmtree(lake, ignore_errors=True)
+        raise
     say(f"{days.days:g} days with {days.polls} polls are in {lake}, made in {time.monotonic() - began:.0f} s")
     if args.history_only:
         say(f"look at them with {join(('kgtui', 'replay', lake))}")
@@ -108,5 +114,5 @@ def _insights(lake: str) -> int:
     from kgtui.output.insights import as_text
 
     found = insights(lake)
-    put_text(as_text(found, found.findings, time.time()))
+    put_text(as_text(found, found.findings, time.time(), width=terminal_width()))
     return complain(found)

@@ -2,33 +2,73 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from kgtui.errors import KgtuiError
 from kgtui.model.text import visible
 from kgtui.output import marks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import TextIO
 
 
 def put_text(text: str) -> None:
-    """Print a table, in the terminal's encoding; marks that it does not have are written in ASCII."""
-    sys.stdout.write(_fitting(text, sys.stdout))
-    sys.stdout.flush()
+    """Print a table, in the terminal's encoding; marks that it does not have are written in ASCII.
+
+    Raises:
+        KgtuiError: it cannot be written there, as when the disk is full.
+    """
+    with _to_stdout():
+        sys.stdout.write(_fitting(text, sys.stdout))
+        sys.stdout.flush()
 
 
 def put_bytes(data: bytes) -> None:
-    """Print a machine format, in UTF-8 whatever the locale."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    """Print a machine format, in UTF-8 whatever the locale. Raises as `put_text`."""
+    with _to_stdout():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def terminal_width() -> int | None:
+    """Cells of a line of the terminal that is printed to; None where that is none."""
+    if not sys.stdout.isatty():
+        return None
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
 
 
 def say(message: str) -> None:
     """One line on stderr, with the program's name before it; what is not text in it is made harmless."""
     sys.stderr.write(_fitting(f"kgtui: {visible(message)}\n", sys.stderr))
     sys.stderr.flush()
+
+
+@contextmanager
+def _to_stdout() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        forget_stdout()
+        raise KgtuiError(f"the output cannot be written: {error.strerror or error}") from error
+
+
+def forget_stdout() -> None:
+    """Whatever is still buffered goes nowhere, so that the interpreter's last flush does not complain."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+    except (OSError, ValueError):
+        return
 
 
 def _fitting(text: str, stream: TextIO) -> str:

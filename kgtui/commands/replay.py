@@ -51,12 +51,12 @@ def run(args: argparse.Namespace) -> int:
     return asyncio.run(_run(args, admin))
 
 
-async def opened(lake: str, at: str | None) -> ReplayAdmin:
-    """The recorded moment that the options mean. Raises `LakeError`, `UsageError`."""
+async def opened(lake: str, at: str | None, *, option: str = "--at") -> ReplayAdmin:
+    """The recorded moment that is meant. Raises `LakeError`, `UsageError` that names the `option`."""
     from kgtui.history import Lake, ReplayAdmin
 
     found = await asyncio.to_thread(Lake, lake)
-    return await ReplayAdmin.open(found, None if at is None else instant_of("--at", at, found.last.at))
+    return await ReplayAdmin.open(found, None if at is None else instant_of(option, at, found.last.at))
 
 
 async def _run(args: argparse.Namespace, admin: ReplayAdmin) -> int:
@@ -67,26 +67,42 @@ async def _run(args: argparse.Namespace, admin: ReplayAdmin) -> int:
 
 
 class ReplayOpener(Opener):
-    """Opens a session on a recording, with the user's settings and nothing that could write."""
+    """Opens a session on a recording, with the user's settings."""
 
     def replay(self, admin: ReplayAdmin) -> Session:
-        """The session; its monitor shows the moment of `admin`, whichever that is."""
-        from kgtui.monitor import Monitor, MonitorOptions
-        from kgtui.tui.session import Target
+        """The session; see `replayed`."""
+        return replayed(self._empty(), admin)
 
-        path = Path(admin.lake.path)
-        return replace(
-            self._empty(),
-            target=Target(path.name or str(path), str(path)),
-            monitor=Monitor(admin, MonitorOptions(interval=_INTERVAL, cluster_every=_INTERVAL), now=admin.now),
-            admin=admin,
-            timeline=LakeTimeline(admin),
-            read_only=True,
-            connect=None,
-            demo=None,
-            clusters=(),
-            open=None,
-        )
+
+def replayed(empty: Session, admin: ReplayAdmin) -> Session:
+    """A session on a recording, with nothing that could write; its monitor shows the moment of `admin`, whichever.
+
+    Args:
+        empty: has the user's settings.
+    """
+    from kgtui.monitor import Monitor, MonitorOptions
+    from kgtui.tui.session import Target
+
+    path = Path(admin.lake.path)
+    return replace(
+        empty,
+        target=Target(path.name or str(path), str(path)),
+        monitor=Monitor(
+            admin,
+            MonitorOptions(interval=_INTERVAL, cluster_every=_INTERVAL),
+            now=admin.now,
+            moment=lambda: admin.moment.at,
+        ),
+        admin=admin,
+        timeline=LakeTimeline(admin),
+        lake=path,
+        read_only=True,
+        connect=None,
+        demo=None,
+        clusters=(),
+        open=None,
+        replay=None,
+    )
 
 
 class LakeTimeline:

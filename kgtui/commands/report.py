@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.commands.insights import complain
-from kgtui.commands.printing import say
+from kgtui.commands.printing import put_bytes, say
 from kgtui.commands.times import instant_of
 from kgtui.errors import UsageError
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("lake", metavar="LAKE", help="the folder, with the tables that kgtui pipeline has made")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the page; one that is there is replaced")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="the page, - for stdout; one that is there is replaced"
+    )
     parser.add_argument("--since", metavar="TIME", help="draw from here on, as 2026-11-21T10:04Z, or 6h before the end")
     parser.add_argument("--until", metavar="TIME", help="draw up to here")
 
@@ -47,10 +49,14 @@ def run(args: argparse.Namespace) -> int:
     if since is not None and since >= (end if until is None else until):
         raise UsageError("--since has to be before the end")
     found = report_of(args.lake, time.time(), since=since, until=until)
-    path = Path(args.output).expanduser()
-    _write(path, page(found, kgtui.__version__))
-    count = len(found.insights.findings)
-    say(f"{path} tells of {count} finding{'' if count == 1 else 's'}")
+    made = page(found, kgtui.__version__)
+    if args.output == "-":
+        put_bytes(made)
+    else:
+        path = Path(args.output).expanduser()
+        _write(path, made)
+        count = len(found.insights.findings)
+        say(f"{path} tells of {count} finding{'' if count == 1 else 's'}")
     return complain(found.insights)
 
 
@@ -58,6 +64,9 @@ def _write(path: Path, data: bytes) -> None:
     """Whole or not at all, for its owner alone. Raises `UsageError` that says why not."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        if path.exists() and not path.is_file():  # /dev/stdout is to be written to, not to be replaced by a file
+            path.write_bytes(data)
+            return
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(data)
         draft.replace(path)

@@ -131,6 +131,12 @@ class Opener:
             command_config = self._settings.clusters[name].command_config or None
         return replace(await self._open(target, command_config), filter="")
 
+    async def recording(self, lake: str, at: str) -> Session:
+        """A session on a recording at a moment, by default its end. Raises `LakeError`, `UsageError`."""
+        from kgtui.commands.replay import opened, replayed
+
+        return replayed(self._empty(), await opened(lake, at or None, option="the moment"))
+
     async def _open(self, target: Target, command_config: str | None) -> Session:
         from kgtui.admin.kafka import connect
         from kgtui.monitor import Monitor, MonitorOptions
@@ -211,6 +217,7 @@ class Opener:
             connect=self.connect,
             demo=self.demo,
             clusters=self._clusters(),
+            replay=self.recording,
             open=None if self._opened.keys() == {"demo"} and not settings.clusters else self.another,
         )
 

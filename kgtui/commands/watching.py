@@ -68,6 +68,7 @@ class Watch:
         observations: group id → what was read.
         group_faults: group id → why its newest read failed; no entry when it did not.
         faults: of the newest reads, what concerns no one group.
+        seconds, interval: of the plan.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Watch:
         self._admin = admin
         self._groups = groups
         self._plan = plan
+        self.seconds, self.interval = plan.seconds, plan.interval
         self._pace = pace or Pace()
         self._brokers: defaultdict[int, dict[str, Listing]] = defaultdict(dict)
         for group, listing in groups.items():

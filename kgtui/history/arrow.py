@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.history.stored_text import stored
+from kgtui.history.stored_text import restored, stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +32,11 @@ def arrow_schema(table: Table) -> pa.Schema:
     return pa.schema([pa.field(column.name, types[column.type], column.nullable) for column in table.columns])
 
 
+def coded(table: Table) -> list[str]:
+    """Columns that are read dictionary-encoded: few different values, many rows."""
+    return [column.name for column in table.columns if column.type == "string"]
+
+
 def dictionary_schema(table: Table) -> pa.Schema:
     """The Arrow schema of a table as it is read: text dictionary-encoded."""
     import pyarrow as pa
@@ -54,6 +59,34 @@ def arrow_table(table: Table, rows: Sequence[Row]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
+def unpacked(column: pa.ChunkedArray) -> list[object]:
+    """The values of a column, text as it was before it was stored."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        values: list[object] = column.to_pylist()
+        return values
+    found: list[object] = []
+    for chunk in column.chunks:
+        if len(chunk) < len(chunk.dictionary):
+            found += [None if text is None else restored(text) for text in chunk.dictionary_decode().to_pylist()]
+            continue
+        texts = [None if text is None else restored(text) for text in chunk.dictionary.to_pylist()]
+        found += [None if code is None else texts[code] for code in chunk.indices.to_pylist()]
+    return found
+
+
+def of_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
+    """The rows of these polls: where a flush was cut off there are others, which never came to be."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = pa.array(polls, pa.int64())
+    if pc.all(pc.is_in(pc.unique(rows["poll"]), known)).as_py() in (True, None):
+        return rows
+    return rows.filter(pc.is_in(rows["poll"], known))
+
+
 def in_order(rows: pa.Table, table: Table) -> pa.Table:
     """The rows sorted by key and poll."""
     import pyarrow as pa
@@ -62,6 +95,25 @@ def in_order(rows: pa.Table, table: Table) -> pa.Table:
     order = (*(name for name in table.key if name != "poll"), "poll")
     ranks = pa.table({name: _ranked(rows[name]) for name in order})
     return rows.take(pc.sort_indices(ranks, [(name, "ascending") for name in order]))
+
+
+def rows_of_group(rows: pa.Table, group: str) -> pa.Table:
+    """The rows of one group; of a table in one piece, text dictionary-encoded."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not rows.num_rows:
+        return rows
+    names = rows["group"].chunk(0)
+    code = pc.index(names.dictionary, pa.scalar(group, pa.string())).as_py()
+    return rows.slice(0, 0) if code < 0 else rows.filter(pc.equal(names.indices, code))
+
+
+def in_span(rows: pa.Table, span: tuple[int, int]) -> pa.ChunkedArray:
+    """Which rows are from a keyframe on, until a poll."""
+    import pyarrow.compute as pc
+
+    return pc.and_(pc.greater_equal(rows["keyframe"], span[0]), pc.less_equal(rows["poll"], span[1]))
 
 
 def one_chunk(rows: pa.Table) -> pa.Table:

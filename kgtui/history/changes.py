@@ -50,10 +50,7 @@ class Seen:
 
     def let_go(self) -> None:
         """Forget what was read, group by group: a hundred thousand values that go at once stop every thread."""
-        for part in (self.committed, self.share, self.descriptions, self.bounds):
-            if isinstance(part, dict):
-                while part:
-                    part.popitem()
+        _let_go(self.committed, self.share, self.descriptions, self.bounds)
 
 
 class Changes:
@@ -66,6 +63,10 @@ class Changes:
         self._owners: dict[str, dict[TopicPartition, str]] = {}
         self._partitions: dict[str, dict[TopicPartition, Row]] = {}
         self._faults: dict[FaultKey, Row] = {}
+
+    def let_go(self) -> None:
+        """Forget everything, group by group; see `Seen.let_go`."""
+        _let_go(self._partitions, self._members, self._owners, self._groups, self._described)
 
     @property
     def groups(self) -> int:
@@ -98,7 +99,7 @@ class Changes:
 
     def settle(self, seen: Seen, out: Rows) -> None:
         """Add what all groups together tell: those that are gone, and the faults."""
-        for group in self._groups.keys() - seen.listings.keys():
+        for group in [group for group in self._groups if group not in seen.listings]:
             self._forget(group, out)
         faults = {(scope, fault.broker, fault.group, fault.name): rows.fault_row(fault) for scope, fault in seen.faults}
         for key, row in faults.items():
@@ -186,6 +187,13 @@ _NO_PARTITION: tuple[Any, ...] = (None,) * 12
 def new_rows() -> Rows:
     """No rows yet, of any table."""
     return defaultdict(list)
+
+
+def _let_go(*parts: Mapping[Any, Any]) -> None:
+    for part in parts:
+        if isinstance(part, dict):
+            while part:
+                part.popitem()
 
 
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:

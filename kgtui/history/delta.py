@@ -10,17 +10,27 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
-from kgtui.history.arrow import arrow_schema, arrow_table, dictionary_schema, in_order, one_chunk
+from kgtui.history.arrow import (
+    arrow_schema,
+    arrow_table,
+    dictionary_schema,
+    in_order,
+    in_span,
+    one_chunk,
+    rows_of_group,
+)
+from kgtui.history.parquet import SortedFile, SortedRows, in_one, read_rows, write_rows
 from kgtui.history.schemas import PARTITION
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
     import pyarrow as pa
     from deltalake import DeltaTable
 
+    from kgtui.history.parquet import Sorted
     from kgtui.history.rows import Row
     from kgtui.history.schemas import Table
 
@@ -39,11 +49,7 @@ _SETTINGS = {
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": f"interval {SUPERSEDED_HOURS} hours",
 }
-_HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
-"""Columns that take less room without a dictionary: a tenth of a lake."""
 _DAY = f"partition.{PARTITION}"
-_READ_AS_CODES = ("string",)
-"""Types of columns that are read dictionary-encoded: few different values, many rows."""
 
 
 def library() -> Any:
@@ -157,25 +163,49 @@ class DeltaFolder:
         ]
         return self._read(files, columns, where)
 
-    def read_segment(self, day: date, keyframe: int) -> pa.Table:
-        """All rows of a keyframe and of the polls until the next, sorted by key and poll."""
+    def spanned(self, span: tuple[int, int]) -> list[dict[str, Any]]:
+        """The files that may have rows from a keyframe on, until a poll."""
+        return [file for file in self.files() if file["max.keyframe"] >= span[0] and file["min.poll"] <= span[1]]
+
+    def read_group(
+        self, files: Sequence[Mapping[str, Any]], columns: Sequence[str], group: str, span: tuple[int, int]
+    ) -> pa.Table:
+        """One group's rows from a keyframe on, until a poll; of what compaction wrote only its block is read.
+
+        Args:
+            files: of `spanned`.
+            columns: any but `day`.
+            group: as it is stored.
+        """
+        import pyarrow as pa
         import pyarrow.dataset as ds
 
-        names = [name for name in self.table.names if name not in (PARTITION, "keyframe")]
+        where = (ds.field("group") == group) & (ds.field("keyframe") >= span[0]) & (ds.field("poll") <= span[1])
+        parts = [self._read([file for file in files if not compacted(file)], columns, where)]
+        wanted = list(dict.fromkeys(("group", "keyframe", "poll", *columns)))
+        for file in files:
+            if compacted(file):
+                found = SortedFile(self.path / file["path"], self.table)
+                block = found.holding(group)
+                if block is not None:
+                    rows = rows_of_group(found.read([block], wanted), group)
+                    parts.append(rows.filter(in_span(rows, span)).select(list(columns)))
+        return one_chunk(pa.concat_tables(parts, promote_options="permissive"))
+
+    def read_segment(self, day: date, keyframe: int) -> Sorted:
+        """All rows of a keyframe and of the polls until the next."""
+        import pyarrow.dataset as ds
+
         files = [file for file in self.files(day) if file["min.keyframe"] <= keyframe <= file["max.keyframe"]]
-        rows = one_chunk(self._read(files, names, ds.field("keyframe") == keyframe))
-        return rows if len(files) == 1 and compacted(files[0]) else in_order(rows, self.table)
+        if len(files) == 1 and compacted(files[0]) and files[0]["min.keyframe"] == files[0]["max.keyframe"]:
+            return SortedFile(self.path / files[0]["path"], self.table)
+        names = [name for name in self.table.names if name not in (PARTITION, "keyframe")]
+        return SortedRows(in_order(one_chunk(self._read(files, names, ds.field("keyframe") == keyframe)), self.table))
 
     def _read(self, files: Sequence[Mapping[str, Any]], columns: Sequence[str], where: Any) -> pa.Table:
-        """Of these files; a dataset made by deltalake itself takes ten milliseconds a file to make."""
-        import pyarrow.dataset as ds
-
         if not files:
             return dictionary_schema(self.table).empty_table().select(list(columns))
-        names = {column.name for column in self.table.columns if column.type in _READ_AS_CODES}
-        form = ds.ParquetFileFormat(dictionary_columns=names)
-        found = ds.dataset([str(self.path / file["path"]) for file in files], format=form)
-        return found.to_table(columns=list(columns), filter=where)
+        return read_rows([str(self.path / file["path"]) for file in files], self.table, columns, where)
 
     # -- writing -------------------------------------------------------------------------------------------------
 
@@ -195,22 +225,24 @@ class DeltaFolder:
             self._delta = delta
         return delta
 
-    def append(self, rows: Sequence[Row], serial: int) -> int:
+    def append(self, rows: Iterable[Sequence[Row]], day: date, serial: int) -> int:
         """Append rows, once for each `serial`, however often it is tried; returns the version that they are in.
 
         The file is written here, in the one way that compaction writes too, and deltalake makes it part of the table.
 
         Args:
-            rows: of one day.
+            rows: of that day, some at a time; there are some.
             serial: grows with each batch.
         """
+        import pyarrow as pa
+
         deltalake = library()
         delta = self.create()
         delta.update_incremental()
         if (delta.transaction_version(_APP) or 0) < serial:
-            day: date = rows[0][0]
             done = deltalake.CommitProperties(app_transactions=[deltalake.Transaction(_APP, serial)])
-            self._commit([self._add(arrow_table(self.table, rows).drop_columns([PARTITION]), day)], done)
+            made = pa.concat_tables(arrow_table(self.table, some) for some in rows)
+            self._commit([self._add(made.drop_columns([PARTITION]), day)], done)
         return int(delta.version())
 
     def forget(self) -> None:
@@ -224,16 +256,8 @@ class DeltaFolder:
 
         The rows stay the same, which the commit says (`dataChange` false): streams that read the table see nothing.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-        import pyarrow.parquet as pq
-
-        names = [name for name in self.table.names if name != PARTITION]
-        codes = [column.name for column in self.table.columns if column.type in _READ_AS_CODES]
-        parts = [pq.ParquetFile(self.path / file["path"], read_dictionary=codes).read(names) for file in files]
-        rows = one_chunk(pa.concat_tables(parts, promote_options="permissive"))
-        rows = rows.filter(pc.is_in(rows["poll"], pa.array(sorted(polls), pa.int64())))
-        self._replace(files, in_order(rows, self.table), files[0][_DAY])
+        rows = in_one([self.path / file["path"] for file in files], self.table, polls)
+        self._replace(files, rows, files[0][_DAY])
 
     def _replace(self, files: Sequence[Mapping[str, Any]], rows: pa.Table, day: date) -> None:
         from deltalake.transaction import RemoveAction
@@ -257,32 +281,14 @@ class DeltaFolder:
         Args:
             compact: it only takes the place of others.
         """
-        import pyarrow.compute as pc
-        import pyarrow.parquet as pq
         from deltalake.transaction import AddAction
 
         name = f"{PARTITION}={day.isoformat()}/{COMPACTED if compact else WRITTEN}{uuid.uuid4()}.parquet"
         path = self.path / name
         path.parent.mkdir(exist_ok=True)
-        pq.write_table(
-            rows,
-            path,
-            compression="zstd",
-            compression_level=6 if compact else 1,
-            use_dictionary=[column for column in rows.column_names if column not in _HARDLY_REPEATED],
-            row_group_size=4_000_000,
-            store_schema=False,
-        )
-        ends = {column: pc.min_max(rows[column]).as_py() for column in ("keyframe", "poll")}
-        stats = {
-            "numRecords": rows.num_rows,
-            "minValues": {column: end["min"] for column, end in ends.items()},
-            "maxValues": {column: end["max"] for column, end in ends.items()},
-            "nullCount": dict.fromkeys(ends, 0),
-        }
+        told = json.dumps(write_rows(path, rows, compact=compact))
         values: dict[str, str | None] = {PARTITION: day.isoformat()}
-        modified = int(time.time() * 1000)
-        return AddAction(name, path.stat().st_size, values, modified, not compact, json.dumps(stats))
+        return AddAction(name, path.stat().st_size, values, int(time.time() * 1000), not compact, told)
 
     def _commit(self, actions: list[Any], properties: Any = None) -> None:
         delta = self.create()

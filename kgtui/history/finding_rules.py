@@ -1,12 +1,15 @@
-"""One rule for each kind of finding: rows of a gold table in, findings out. Pure; rows are as `Gold` reads them."""
+"""One rule for each kind of finding about how groups do: rows of a gold table in, findings out.
+
+Pure; rows are as `Gold` reads them.
+"""
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from kgtui.model.finding import Evidence, Finding, Kind, Severity
+from kgtui.history.finding_evidence import evidence_of, seconds_of
+from kgtui.model.finding import Finding, Kind, Severity
 from kgtui.model.group import EMPTY
 from kgtui.model.health.words import duration
 
@@ -15,17 +18,8 @@ if TYPE_CHECKING:
 
     from kgtui.history.gold import Row
 
-MOST_ROWS = 12
-"""Rows of evidence; of more, the count is told."""
-
 WORTH_TELLING = 60.0
 """Seconds: a backlog that is younger is the ordinary way between a log and its reader."""
-
-FAR_FROM_NORMAL = 3.5
-"""Robust z-score from which a value is an outlier (Iglewicz and Hoaglin 1993)."""
-
-_APART = 0.5
-"""How far from normal, as a share of it, a value has to be besides: little spread makes any step look large."""
 
 _LATELY = 2 * 3_600.0
 """Seconds since a restless hour began within which the group counts as restless now."""
@@ -79,9 +73,9 @@ def unhealthy(rows: Iterable[Row], groups: Mapping[str, Row]) -> list[Finding]:
                 group,
                 (group,),
                 f"{_STATUS.get(worst, f'is {worst}')}{many}{waiting}",
-                _seconds(row["bad_since"]),
+                seconds_of(row["bad_since"]),
                 _NOBODY if nobody else _ADVICE.get(worst, "look at the group"),
-                _evidence("gold/health", columns, parts or [row]),
+                evidence_of("gold/health", columns, parts or [row]),
                 ("kgtui", "show", group),
                 weight=float(row["lag"] or 0),
             )
@@ -110,7 +104,7 @@ def at_risk(rows: Iterable[Row]) -> list[Finding]:
                 _loss(row, lost),
                 None,
                 "make it read faster; until it has caught up let the topic keep more (retention.ms, retention.bytes)",
-                _evidence("gold/forecast", columns, parts or [row]),
+                evidence_of("gold/forecast", columns, parts or [row]),
                 ("kgtui", "show", group),
                 weight=1e12 + lost if lost else 1e9 / (1.0 + (row["loss_seconds"] or 0.0)),
             )
@@ -161,7 +155,7 @@ def drain(rows: Iterable[Row], groups: Mapping[str, Row], others: Collection[str
 
 def _drain(row: Row, severity: Severity, what: str, advice: str, weight: float) -> Finding:
     columns = ("hour", "lag", "trend", "trend_error", "drain_seconds", "drained_at")
-    group, evidence = row["group"], _evidence("gold/forecast", columns, [row])
+    group, evidence = row["group"], evidence_of("gold/forecast", columns, [row])
     command = ("kgtui", "show", group)
     return Finding(Kind.DRAIN, severity, group, (group,), what, None, advice, evidence, command, weight=weight)
 
@@ -190,7 +184,7 @@ def flapping(rows: Iterable[Row], now: float) -> list[Finding]:
                 f"rebalanced up to {rate:.0f} times an hour{span}{cost}",
                 hours[0]["hour"].timestamp(),
                 "see which members come and go, and why: restarts, scaling, max.poll.interval.ms, session.timeout.ms",
-                _evidence("gold/churn", columns, hours[::-1]),
+                evidence_of("gold/churn", columns, hours[::-1]),
                 ("kgtui", "show", group),
                 weight=rate,
             )
@@ -208,99 +202,6 @@ def _last_stretch(hours: Sequence[Row]) -> list[Row]:
     return stretch
 
 
-_SERIES = (
-    ("rate_in", "as much comes in as usual", "comes in", "/s"),
-    ("lag", "as many records wait as usual", "wait", ""),
-    ("rate_out", "as much is read as usual", "is read", "/s"),
-)
-
-
-def unusual(rows: Iterable[Row], others: Collection[str]) -> list[Finding]:
-    """Groups that are far from how they are at this hour, from the newest hour of `baseline`.
-
-    Args:
-        others: groups of which worse is told already: of those only what comes in is told.
-    """
-    found = []
-    for row in rows:
-        group = row["group"]
-        sentences, most = [], 0.0
-        for name, times, verb, unit in _SERIES:
-            value, normal, deviation = row[name], row[f"{name}_normal"], row[f"{name}_deviation"]
-            if deviation is None or value is None or normal is None or (group in others and name != "rate_in"):
-                continue
-            far = abs(deviation) >= FAR_FROM_NORMAL and abs(value - normal) > _APART * max(normal, 1.0)
-            if not far or (name == "lag" and value < normal):
-                continue
-            ratio = f"{value / normal:.1f} times {times}" if normal > 0 else f"more {verb} than usual"
-            sentences.append(f"{ratio}: {_amount(value)}{unit} instead of {_amount(normal)}{unit}")
-            most = max(most, abs(deviation))
-        if sentences:
-            columns = tuple(
-                f"{name}{suffix}" for name, *_ in _SERIES for suffix in ("", "_normal", "_spread", "_deviation")
-            )
-            found.append(
-                Finding(
-                    Kind.UNUSUAL,
-                    Severity.WARN,
-                    group,
-                    (group,),
-                    "; ".join(sentences) + f" (compared with the same {row['basis'] or 'hour'} before)",
-                    row["hour"].timestamp(),
-                    "find out whether somebody meant this: a campaign, a replay, a release of who writes or reads",
-                    _evidence("gold/baseline", ("hour", *columns, "hours"), [row]),
-                    ("kgtui", "show", group),
-                    weight=most,
-                )
-            )
-    return found
-
-
-def unused(rows: Iterable[Row]) -> list[Finding]:
-    """Groups and whole families that nobody uses, from the newest day of `cleanup`."""
-    rows = list(rows)
-    columns = ("name", "state", "type", "lag", "last_commit", "empty_since", "expires_at")
-    found = []
-    families: dict[str, list[Row]] = {row["name"]: [] for row in rows if row["kind"] == "family"}
-    for row in rows:
-        if row["kind"] == "group" and row["family"] in families:
-            families[row["family"]].append(row)
-    for row in rows:
-        family = row["kind"] == "family"
-        if not family and row["family"] in families:
-            continue
-        parts = families[row["name"]] if family else [row]
-        parts.sort(key=lambda part: part["name"])
-        groups = tuple(part["name"] for part in parts)
-        unread = "" if row["lag"] is None else f"; {row['lag']:,} unread records are nobody's"
-        expires = "" if row["expires_at"] is None else f"; expires at the latest {row['expires_at']:%Y-%m-%d %H:%M} UTC"
-        what = f"{row['groups']} groups, none of them used" if family else "nobody uses it"
-        found.append(
-            Finding(
-                Kind.UNUSED,
-                Severity.NOTE,
-                row["name"],
-                groups,
-                f"{what}{unread}{expires}",
-                _seconds(row["quiet_since"]),
-                "ask whose it is; if it is not needed any more, delete it (its offsets are backed up first)",
-                _evidence("gold/cleanup", columns, parts),
-                _delete(row["name"], groups),
-                since_at_least=True,
-                family=family,
-                weight=float(row["groups"]),
-            )
-        )
-    return found
-
-
-def _delete(name: str, groups: Sequence[str]) -> tuple[str, ...]:
-    """By their names, or where that would be long by what their names begin with."""
-    if len(groups) <= MOST_ROWS:
-        return ("kgtui", "delete", *(f"--group={group}" for group in groups))
-    return ("kgtui", "delete", f"/^{re.escape(name.removesuffix('*'))}/", "state:Empty")
-
-
 def _parted(rows: Iterable[Row]) -> tuple[list[Row], dict[str, list[Row]]]:
     """Rows about whole groups, and those about their partitions by group."""
     whole: list[Row] = []
@@ -311,16 +212,3 @@ def _parted(rows: Iterable[Row]) -> tuple[list[Row], dict[str, list[Row]]]:
         else:
             partitions.setdefault(row["group"], []).append(row)
     return whole, partitions
-
-
-def _evidence(table: str, columns: tuple[str, ...], rows: Sequence[Row]) -> Evidence:
-    told = tuple(tuple(row[name] for name in columns) for row in rows[:MOST_ROWS])
-    return Evidence(table, columns, told, max(0, len(rows) - MOST_ROWS))
-
-
-def _seconds(moment: datetime | None) -> float | None:
-    return None if moment is None else moment.timestamp()
-
-
-def _amount(value: float) -> str:
-    return f"{value:,.1f}" if abs(value) < 100 else f"{value:,.0f}"

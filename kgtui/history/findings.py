@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
+from kgtui.history import finding_habits as habits
 from kgtui.history import finding_rules as rules
 from kgtui.history.gold import NEVER_MADE, Gold, about_groups
 from kgtui.history.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG
@@ -61,7 +62,7 @@ def _findings(gold: Gold, there: set[str], now: float) -> list[Finding]:
     def newest(table: Table, time: str, where: Where | None = None, groups: Collection[str] | None = None) -> list[Row]:
         return gold.newest(table, time, where=where, groups=groups) if Gold.title(table) in there else []
 
-    unused = rules.unused(newest(CLEANUP, "day"))
+    unused = habits.unused(newest(CLEANUP, "day"))
     left = {group for finding in unused for group in finding.groups}
     health = [row for row in newest(HEALTH, "window_start", _not_well) if row["group"] not in left]
     forecast = [row for row in _forecast(gold) if row["group"] not in left] if Gold.title(FORECAST) in there else []
@@ -74,7 +75,7 @@ def _findings(gold: Gold, there: set[str], now: float) -> list[Finding]:
     lately = rules.instant(now - _CHURN_HOURS * 3_600)
     churn = gold.rows(CHURN, since=lately, time="hour", where=_flaps) if Gold.title(CHURN) in there else []
     unusual = [row for row in newest(BASELINE, "hour", _far) if row["group"] not in left]
-    return [*unhealthy, *at_risk, *drain, *rules.flapping(churn, now), *rules.unusual(unusual, ill), *unused]
+    return [*unhealthy, *at_risk, *drain, *rules.flapping(churn, now), *habits.unusual(unusual, ill), *unused]
 
 
 def _forecast(gold: Gold) -> list[Row]:
@@ -110,6 +111,6 @@ def _flaps(column: Callable[[str], Any]) -> Any:
 
 
 def _far(column: Callable[[str], Any]) -> Any:
-    far = rules.FAR_FROM_NORMAL
+    far = habits.FAR_FROM_NORMAL
     some = [(column(f"{name}_deviation") >= far) | (column(f"{name}_deviation") <= -far) for name in SERIES]
     return some[0] | some[1] | some[2]

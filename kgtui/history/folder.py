@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MARKER = "lake.json"
 LOCK = "recorder.lock"
 
+LAKE_VARIABLE = "KGTUI_LAKE"
+"""Environment variable that names the lake where nothing else does."""
+
 _FORMAT = "kgtui lake"
 _LONGEST = 65_536
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kgtui.history import rows
-from kgtui.model.offsets import GroupOffsets, lag_of_group
+from kgtui.model.offsets import lag_of_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.members import Member
-    from kgtui.model.offsets import CommittedOffset, LagTotal, PartitionBounds, ShareOffset, TopicPartition
+    from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionBounds, TopicPartition
 
 
 class Frame:
@@ -28,12 +28,14 @@ class Frame:
         moment: when.
         cluster: brokers as they were.
         answered: of how many brokers the list was fresh.
+        interval: seconds from poll to poll, as the recorder was set.
     """
 
-    def __init__(self, moment: Moment, segment: Segment, cluster: ClusterInfo, answered: int) -> None:
+    def __init__(self, moment: Moment, segment: Segment, cluster: ClusterInfo, answered: int, interval: float) -> None:
         self.moment = moment
         self.cluster = cluster
         self.answered = answered
+        self.interval = interval
         self._segment = segment
         self._logs: dict[TopicPartition, PartitionBounds] = {}
 
@@ -103,19 +105,9 @@ class Frame:
 
     def offsets(self, group: str) -> GroupOffsets:
         """All that the group had committed, or its share offsets, with the logs."""
-        committed: list[CommittedOffset] = []
-        share: list[ShareOffset] = []
-        bounds: dict[TopicPartition, PartitionBounds] = {}
-        for tp, row in sorted(self.positions(group).items()):
-            if row[0] == rows.COMMIT:
-                committed.append(rows.commit_of_row(*tp, row))
-            elif row[0] == rows.SHARE:
-                share.append(rows.share_of_row(*tp, row))
-            log = rows.bounds_of_row(row)
-            if log is not None:
-                bounds[tp] = log
-        self._logs.update(bounds)
-        return GroupOffsets(tuple(committed), tuple(share), bounds)
+        found = rows.offsets_of_rows(self.positions(group))
+        self._logs.update(found.bounds or {})
+        return found
 
     def lag(self, group: str) -> LagTotal:
         """Summed over its partitions."""

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
+from kgtui.history.arrow import of_polls
 from kgtui.history.comparison import compare
 from kgtui.history.delta import DeltaFolder, disk_errors, library
 from kgtui.history.folder import LakeFolder
@@ -31,7 +32,7 @@ from kgtui.model.past import Past
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -40,10 +41,15 @@ if TYPE_CHECKING:
     from kgtui.history.comparison import Comparison
     from kgtui.history.moments import Moment
     from kgtui.history.one_group import DayOfGroup, Shape
+    from kgtui.history.parquet import Sorted
     from kgtui.history.rows import Row
+    from kgtui.history.schemas import Table
 
 _KEPT = 3
 """Segments that stay in memory: stepping over a keyframe and back reads nothing again."""
+
+_DAYS_KEPT = 64
+"""Days of single groups that stay in memory, for who goes from change to change."""
 
 
 class Lake:
@@ -64,7 +70,7 @@ class Lake:
         self._tables = {table.name: DeltaFolder(folder.table(table.name), table) for table in TABLES}
         self._segments: OrderedDict[int, Segment] = OrderedDict()
         self._clusters: dict[int, list[Row]] = {}
-        self._days: dict[tuple[str, date], tuple[int, DayOfGroup]] = {}
+        self._days: OrderedDict[tuple[str, date], tuple[int, DayOfGroup]] = OrderedDict()
         self._moments = Moments()
         self._lock = threading.RLock()
         with self._reading():
@@ -125,16 +131,24 @@ class Lake:
             segment = self._segment(moment.keyframe)
             told = [row for row in self._clusters[moment.keyframe] if row[0] <= moment.poll]
         text = next((row[3] for row in reversed(told) if row[3] is not None), None)
-        return Frame(moment, segment, cluster_of_text(told[-1][2], text), told[-1][1])
+        _, answered, cluster_id, _, interval = told[-1]
+        return Frame(moment, segment, cluster_of_text(cluster_id, text), answered, interval / 1000)
+
+    def rows_of(self, table: Table, columns: Sequence[str], keyframe: int, until: int) -> pa.Table:
+        """Columns of all rows from a keyframe on, until a poll before the next. Raises `LakeError`."""
+        with self._lock, self._reading():
+            self._tables[table.name].open(renew=True)
+            rows = self._tables[table.name].read(columns, day=day_of(keyframe), keyframe=keyframe)
+        return of_polls(rows, [poll for poll in self._moments.of_keyframe(keyframe) if poll <= until])
 
     def _segment(self, keyframe: int) -> Segment:
         found = self._segments.get(keyframe)
         if found is None:
             day = day_of(keyframe)
             found = self._segments[keyframe] = Segment(
-                lambda name: self._read_segment(name, keyframe), self._moments.of_keyframe(keyframe)
+                lambda name: self._read_segment(name, keyframe), self._moments.of_keyframe(keyframe), self._reading
             )
-            columns = ["poll", "brokers_answered", "cluster_id", "cluster"]
+            columns = ["poll", "brokers_answered", "cluster_id", "cluster", "interval_ms"]
             rows = self._tables[POLLS.name].read(columns, day=day, keyframe=keyframe)
             self._clusters[keyframe] = sorted(
                 zip(*(rows[name].to_pylist() for name in columns), strict=True), key=lambda row: row[0]
@@ -145,7 +159,7 @@ class Lake:
         self._segments.move_to_end(keyframe)
         return found
 
-    def _read_segment(self, name: str, keyframe: int) -> pa.Table:
+    def _read_segment(self, name: str, keyframe: int) -> Sorted:
         table, day = self._tables[name], day_of(keyframe)
         with self._lock, self._reading():
             try:
@@ -190,17 +204,23 @@ class Lake:
         return None
 
     def _day_of_group(self, group: str, day: date, polls: list[tuple[int, int]]) -> DayOfGroup:
-        with self._lock, self._reading():
-            known = self._days.get((group, day))
-            if known is None or known[0] != len(polls):
-                for table in (GROUPS, MEMBERS):
-                    self._tables[table.name].open(renew=True)
-                groups, members = (
-                    self._tables[table.name].read(table.names[1:], day=day, group=stored(group))
-                    for table in (GROUPS, MEMBERS)
-                )
-                known = self._days[group, day] = len(polls), day_of_group(groups, members, polls)
-            return known[1]
+        known = self._days.pop((group, day), None)
+        if known is None or known[0] != len(polls):
+            span = (polls[0][0], polls[-1][0])  # a day begins with a keyframe
+            groups, members = (self._read_group(table, table.names[1:], group, span) for table in (GROUPS, MEMBERS))
+            known = len(polls), day_of_group(groups, members, polls)
+        self._days[group, day] = known
+        while len(self._days) > _DAYS_KEPT:
+            self._days.popitem(last=False)
+        return known[1]
+
+    def _read_group(self, table: Table, columns: Sequence[str], group: str, span: tuple[int, int]) -> pa.Table:
+        """What was recorded of a group; nobody has to wait meanwhile."""
+        with self._reading():
+            with self._lock:
+                self._tables[table.name].open(renew=True)
+                files = self._tables[table.name].spanned(span)
+            return self._tables[table.name].read_group(files, columns, stored(group), span)
 
     def _moment(self, poll: int) -> Moment:
         return self.find(poll / 1000)
@@ -214,16 +234,13 @@ class Lake:
         moments = self._moments.between(begin.keyframe / 1000, until)
         if not moments:
             return Past(since, until)
-        span, name = (begin.keyframe, moments[-1].poll), stored(group)
+        span = (begin.keyframe, moments[-1].poll)
         wanted = ((GROUPS, GROUP_COLUMNS), (MEMBERS, MEMBER_COLUMNS), (PARTITIONS, PARTITION_COLUMNS))
+        groups, members, partitions = (self._read_group(table, columns, group, span) for table, columns in wanted)
         with self._lock, self._reading():
-            for table, _ in wanted:
-                self._tables[table.name].open(renew=True)
-            rows = [self._tables[table.name].read(columns, span=span, group=name) for table, columns in wanted]
             self._tables[FAULTS.name].open(renew=True)
             faults = self._tables[FAULTS.name].read(FAULT_COLUMNS, span=span)
-        groups, members, partitions = rows
-        return past_of_group(groups, members, partitions, faults_of(faults, name), moments, since, until)
+        return past_of_group(groups, members, partitions, faults_of(faults, stored(group)), moments, since, until)
 
     def compare(self, a: float | Moment, b: float | Moment) -> Comparison:
         """What joined, left, moved and grew from one moment to another."""

@@ -2,6 +2,8 @@
 
 Each coordinator is asked for itself, a batch at a time, so that one that hangs costs only its own groups. The monitor
 keeps the lists; its sweep is made for screens and drops what it has summed up, so the recorder reads for itself.
+
+A screen may be drawn on the loop: what goes over all groups does so in a thread, and logs are asked for some at a time.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 BATCH = 400
 """Groups that are read from one coordinator at once."""
 
+LOGS = 4_000
+"""Partitions whose logs are asked for at once."""
+
 _SETTLED = frozenset({STABLE, EMPTY, None})  # None: brokers before 2.6 do not list states
 _SILENT = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
 
@@ -40,7 +45,7 @@ class _Found:
         self.descriptions: dict[str, GroupDescription] = {}
         self.committed: dict[str, tuple[CommittedOffset, ...]] = {}
         self.share: dict[str, tuple[ShareOffset, ...]] = {}
-        self.bounds: Mapping[TopicPartition, PartitionBounds] = {}
+        self.bounds: dict[TopicPartition, PartitionBounds] = {}
         self.faults: list[tuple[str, Fault]] = []
 
     def blame(self, scope: str, faults: Iterable[Fault]) -> None:
@@ -72,23 +77,30 @@ class Poller:
         deadline, found = Deadline(timeout), _Found()
         found.blame("cluster", snapshot.faults)
         found.blame("broker", (status.fault for status in snapshot.brokers.values() if status.fault is not None))
-        due = self._due(snapshot.groups, now)
-        brokers: dict[int, list[str]] = defaultdict(list)
-        for group, listing in snapshot.groups.items():
-            brokers[listing.coordinator].append(group)
+        due, brokers = await asyncio.to_thread(self._plan, snapshot.groups, now)
         async with asyncio.TaskGroup() as tasks:
             for groups in brokers.values():
                 tasks.create_task(self._read_broker(snapshot.groups, groups, due, deadline, found))
-        for group in found.descriptions:
-            self._described[group] = (snapshot.groups[group], now)
         await self._read_logs(found, owned, deadline)
+        await asyncio.to_thread(self._remember, snapshot.groups, found.descriptions, now)
         return Seen(
             snapshot.groups, found.descriptions, found.committed, found.share, found.bounds, tuple(found.faults)
         )
 
+    def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
+        """Groups to describe, and all groups by coordinator."""
+        brokers: dict[int, list[str]] = defaultdict(list)
+        for group, listing in listings.items():
+            brokers[listing.coordinator].append(group)
+        return self._due(listings, now), brokers
+
+    def _remember(self, listings: Mapping[str, Listing], described: Iterable[str], now: float) -> None:
+        for group in described:
+            self._described[group] = (listings[group], now)
+
     def _due(self, listings: Mapping[str, Listing], now: float) -> set[str]:
         """Groups whose description may be another than the last, and the ones that were described longest ago."""
-        for group in self._described.keys() - listings.keys():
+        for group in [group for group in self._described if group not in listings]:
             del self._described[group]
         due: set[str] = set()
         for group, listing in listings.items():
@@ -134,21 +146,34 @@ class Poller:
         return answered or not any(fault.name in _SILENT for fault in read.faults)
 
     async def _read_logs(self, found: _Found, owned: Iterable[TopicPartition], deadline: Deadline) -> None:
-        wanted = await asyncio.to_thread(_places, found, owned)
-        if not wanted:
-            return
+        # Side by side: a leader that does not answer takes all the time there is of each call.
+        async with asyncio.TaskGroup() as tasks:
+            for some in await asyncio.to_thread(_places, found, owned):
+                tasks.create_task(self._read_some_logs(found, some, deadline))
+
+    async def _read_some_logs(self, found: _Found, some: Sequence[TopicPartition], deadline: Deadline) -> None:
         try:
-            answer = await self._admin.partition_bounds(wanted, timeout=max(deadline.left(), 1.0))
+            answer = await self._admin.partition_bounds(some, timeout=max(deadline.left(), 1.0))
         except KgtuiError as error:
             found.blame("logs", [fault_of(error)])
             return
-        found.bounds = dict(answer.rows)
+        found.bounds.update(answer.rows)
         found.blame("logs", answer.faults)
 
 
-def _places(found: _Found, owned: Iterable[TopicPartition]) -> set[TopicPartition]:
-    """Every partition whose log is wanted."""
-    wanted = set(owned)
-    wanted.update((row.topic, row.partition) for rows in found.committed.values() for row in rows)
-    wanted.update((row.topic, row.partition) for rows in found.share.values() for row in rows)
-    return wanted
+def _places(found: _Found, owned: Iterable[TopicPartition]) -> list[list[TopicPartition]]:
+    """Every partition whose log is wanted, by topic and some at a time."""
+    topics: dict[str, dict[TopicPartition, None]] = {}
+    for tp in owned:
+        topics.setdefault(tp[0], {})[tp] = None
+    for rows in (found.committed, found.share):
+        for positions in rows.values():
+            for row in positions:
+                topics.setdefault(row.topic, {})[row.topic, row.partition] = None
+    parts: list[list[TopicPartition]] = [[]]
+    for places in topics.values():
+        for tp in places:
+            if len(parts[-1]) >= LOGS:
+                parts.append([])
+            parts[-1].append(tp)
+    return parts if parts[0] else []

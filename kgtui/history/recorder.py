@@ -6,22 +6,18 @@ import asyncio
 import logging
 import time
 import uuid
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from kgtui.errors import LakeError
 from kgtui.history.changes import Changes, new_rows
-from kgtui.history.delta import disk_errors, library
+from kgtui.history.flushing import Flusher
 from kgtui.history.folder import LakeFolder
-from kgtui.history.lock import RecorderLock
 from kgtui.history.moments import day_of
-from kgtui.history.options import RecorderOptions, RecorderStatus
+from kgtui.history.options import RecorderOptions
 from kgtui.history.polling import Poller
 from kgtui.history.rows import cluster_text
-from kgtui.history.writer import LakeWriter
 from kgtui.model.text import visible
 from kgtui.monitor.collector import Collector
 
@@ -31,14 +27,10 @@ if TYPE_CHECKING:
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.changes import Rows, Seen
+    from kgtui.history.options import RecorderStatus
     from kgtui.history.rows import Row
     from kgtui.history.writer import Before
     from kgtui.model.snapshot import Snapshot
-
-T = TypeVar("T")
-
-MOST_WAITING = 1_000_000
-"""Rows that wait for a disk that takes none; about ten minutes of 10,000 groups of which a tenth moves."""
 
 _FIRST_LISTS = 15.0  # seconds that brokers may take for their first list
 _LEAST_TIMEOUT = 5.0  # seconds that a poll may take where the interval is shorter
@@ -71,9 +63,6 @@ class Recorder:
             a history is recorded faster than it happens.
         alone: nobody draws a screen on this loop: the garbage collector waits until a poll is taken in, which costs
             less in all and stops the loop once.
-
-    Attributes:
-        status: how it goes.
     """
 
     def __init__(
@@ -95,24 +84,22 @@ class Recorder:
         self._poller = Poller(admin, describe_every=self._options.describe)
         self._say = say or (lambda sentence: None)
         self._now, self._elapsed, self._wait = now, elapsed, wait
-        self._lock = RecorderLock(self._folder.lock)
-        self._writer = LakeWriter(self._folder)
-        # One thread, so that writes keep their order, and no screen waits for a disk.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="lake")
+        self._lake = Flusher(self._folder, self._options, self._say, now=now, elapsed=elapsed)
         self._changes = Changes()
         self._collector = Collector() if alone else None
         self._run = uuid.uuid4().hex
         self._stopping = asyncio.Event()
-        self._flushing: asyncio.Task[None] | None = None
         self._previous: int | None = None
         self._last = 0
         self._keyframe: int | None = None
-        self._maintained: int | None = None
-        self._oldest: float | None = None
         self._gap = self._lost = ""
         self._cluster = ""
         self._cluster_id: str | None = None
-        self.status = RecorderStatus()
+
+    @property
+    def status(self) -> RecorderStatus:
+        """How it goes."""
+        return self._lake.status
 
     def stop(self) -> None:
         """Let `run` write what waits, and end."""
@@ -126,27 +113,18 @@ class Recorder:
             RefusedError: another process records into it.
         """
         try:
-            before = await self._off_loop(self._begin)
+            before = await self._lake.begin()
             await self._first_lists(before)
             while not self._stopping.is_set():
                 began = self._elapsed()
                 await self._poll_once()
-                self._flush_if_due()
+                self._lake.write_if_due()
                 left = max(self._options.interval - (self._elapsed() - began), 0.0)
                 await (self._pause(left) if self._wait is None else self._wait(left))
         finally:
-            await self._end()
+            await self._lake.end()
 
-    # -- beginning and end -------------------------------------------------------------------------------------------
-
-    def _begin(self) -> Before:
-        library()
-        try:
-            self._folder.prepare()
-            self._lock.take()
-            return self._writer.begin()
-        except disk_errors() as error:
-            raise LakeError(f"{self._folder.path} cannot be written: {visible(str(error))}") from error
+    # -- the beginning -----------------------------------------------------------------------------------------------
 
     async def _first_lists(self, before: Before) -> None:
         """Wait until every broker has told its list, or does not answer; then check whose lake it is."""
@@ -166,7 +144,7 @@ class Recorder:
         if before.poll is None:
             return "the recording begins"
         self._last = before.poll
-        holder = self._lock.left_by
+        holder = self._lake.left_by
         if holder is None:
             return "recorder stopped"
         seen = datetime.fromtimestamp(before.poll / 1000, UTC).isoformat(timespec="seconds")
@@ -176,26 +154,14 @@ class Recorder:
         )
         return "recorder killed"
 
-    async def _end(self) -> None:
-        try:
-            if self._flushing is not None:
-                await asyncio.gather(self._flushing, return_exceptions=True)
-            if self._writer.waiting:
-                await self._flush(last=True)
-        finally:
-            # What could not be written is said at the next start, as after a kill.
-            await self._off_loop(self._lock.release, not self._writer.waiting)
-            self._thread.shutdown(wait=False)
-
     # -- polls -------------------------------------------------------------------------------------------------------
 
     async def _poll_once(self) -> None:
         snapshot = self._watch.snapshot
-        if self._lost:  # what would be compared with is not in the lake: a full picture follows
-            self._changes, self._keyframe = Changes(), None
-            self._gap, self._lost = self._lost, ""
+        if self._lost or self._lake.lost:
+            await self._begin_anew(self._lost or "could not be written")
         if not snapshot.cluster.brokers:
-            self._trouble("the cluster cannot be reached")
+            self._lake.trouble("the cluster cannot be reached")
             return
         at = max(int(self._now() * 1000), self._last + 1)
         try:
@@ -204,8 +170,15 @@ class Recorder:
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: reported, and a full picture follows
             _log.exception("a poll failed")
-            self._trouble(f"a poll failed: {visible(str(error))}")
+            self._lake.trouble(f"a poll failed: {visible(str(error))}")
             self._lost = "a poll failed"
+
+    async def _begin_anew(self, gap: str) -> None:
+        """What would be compared with is not in the lake: a full picture follows."""
+        old, self._changes = self._changes, Changes()
+        self._keyframe = None
+        self._gap, self._lost, self._lake.lost = gap, "", False
+        await asyncio.to_thread(old.let_go)
 
     async def _record(self, snapshot: Snapshot, at: int) -> None:
         """Read, compare, and add the poll to what waits."""
@@ -213,12 +186,10 @@ class Recorder:
         timeout = max(self._options.interval, _LEAST_TIMEOUT)
         seen = await self._poller.look(snapshot, self._changes.owned(), now=self._elapsed(), timeout=timeout)
         rows, keyframe = await self._compare(seen, at)
-        if self._lost:  # while it was made, what it builds upon was given up
-            return
-        told = self._told(snapshot, seen, rows, at, int((time.monotonic() - began) * 1000))
-        self._writer.add(at, keyframe, rows, told)
-        self._previous = self._last = at
-        self._oldest = self._oldest or self._elapsed()
+        if not self._lake.lost:  # while it was made, what it builds upon may have been given up
+            told = self._told(snapshot, seen, rows, at, int((time.monotonic() - began) * 1000))
+            self._lake.add(at, keyframe, rows, told)
+            self._previous = self._last = at
         await asyncio.to_thread(seen.let_go)
 
     async def _compare(self, seen: Seen, at: int) -> tuple[Rows, int]:
@@ -258,57 +229,6 @@ class Recorder:
             snapshot.cluster.cluster_id,
             cluster,
         )
-
-    # -- writing -----------------------------------------------------------------------------------------------------
-
-    def _flush_if_due(self) -> None:
-        due = self._oldest is not None and (
-            self._elapsed() - self._oldest + self._options.interval >= self._options.flush
-        )
-        if due and (self._flushing is None or self._flushing.done()):
-            self._flushing = asyncio.create_task(self._flush(), name="write polls into the lake")
-
-    async def _flush(self, *, last: bool = False) -> None:
-        oldest, self._oldest = self._oldest, None
-        newest, keyframe = self._last, self._keyframe
-        self._writer.seal()
-        try:
-            polls, rows = await self._off_loop(self._writer.flush)
-            self._lock.renew()
-            self.status = RecorderStatus(
-                self.status.polls + polls,
-                self.status.rows + rows,
-                newest / 1000,
-                self._writer.waiting,
-                self.status.trouble,
-            )
-            self._well()
-            if keyframe is not None and keyframe != self._maintained and not last:
-                self._maintained = keyframe
-                await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
-        except Exception as error:  # noqa: BLE001 - the poll loop's other half: reported, and tried again
-            if not isinstance(error, disk_errors()):
-                _log.exception("a flush failed")
-            self._oldest = oldest
-            self.status = replace(self.status, waiting=self._writer.waiting)
-            self._trouble(f"the lake {self._folder.path} cannot be written: {visible(str(error))}")
-            if self._writer.waiting > MOST_WAITING:
-                self._writer.give_up()
-                self._lost = "could not be written"
-                self._say("what waited to be written is given up; the recording goes on when the lake can be written")
-
-    def _trouble(self, sentence: str) -> None:
-        if not self.status.trouble:
-            self._say(sentence)
-        self.status = replace(self.status, trouble=sentence)
-
-    def _well(self) -> None:
-        if self.status.trouble:
-            self._say("recording again")
-            self.status = replace(self.status, trouble="")
-
-    async def _off_loop(self, work: Callable[..., T], *arguments: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
 
     async def _pause(self, seconds: float) -> None:
         """Until it is time, or `stop`."""

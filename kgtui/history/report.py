@@ -51,7 +51,7 @@ def report_of(path: Path | str, made_at: float, *, since: float | None = None, u
     first = min((course.minutes[0] for course in courses.values()), default=begin)
     known = {row["group"] for row in gold.newest(LAG, "minute", ("group",), where=about_groups)}
     return Report(
-        str(gold.path), _cluster(gold.path), max(begin, first), end, made_at, found, courses, episodes, len(known)
+        str(gold.path), cluster_of(gold.path), max(begin, first), end, made_at, found, courses, episodes, len(known)
     )
 
 
@@ -90,8 +90,8 @@ def _episode(rows: Iterable[Row], going_on: bool) -> Episode:
     )
 
 
-def _cluster(path: Path) -> str | None:
-    """The id of the cluster; None where nothing was recorded."""
+def cluster_of(path: Path | str) -> str | None:
+    """The id of the cluster that a lake is about; None where nothing was recorded. Reads from disk."""
     try:
         return Lake(path).at().cluster.cluster_id
     except LakeError:

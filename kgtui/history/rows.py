@@ -14,10 +14,12 @@ from kgtui.model.answer import Fault
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member, Topology
-from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, ShareOffset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from kgtui.model.offsets import TopicPartition
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -176,6 +178,22 @@ def share_of_row(topic: str, partition: int, row: Row) -> ShareOffset:
 def bounds_of_row(row: Row) -> PartitionBounds | None:
     """Of a row of `partitions`; None when the log was not read."""
     return None if row[10] is None else PartitionBounds(row[8], row[9], row[10])
+
+
+def offsets_of_rows(positions: Mapping[TopicPartition, Row]) -> GroupOffsets:
+    """Of all rows of `partitions` of a group, from `kind` on."""
+    committed: list[CommittedOffset] = []
+    share: list[ShareOffset] = []
+    bounds: dict[TopicPartition, PartitionBounds] = {}
+    for tp, row in sorted(positions.items()):
+        if row[0] == COMMIT:
+            committed.append(commit_of_row(*tp, row))
+        elif row[0] == SHARE:
+            share.append(share_of_row(*tp, row))
+        log = bounds_of_row(row)
+        if log is not None:
+            bounds[tp] = log
+    return GroupOffsets(tuple(committed), tuple(share), bounds)
 
 
 # -- faults and the cluster ------------------------------------------------------------------------------------------

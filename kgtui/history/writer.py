@@ -15,13 +15,14 @@ from kgtui.history.moments import day_of
 from kgtui.history.schemas import POLLS, TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from kgtui.history.changes import Rows
     from kgtui.history.folder import LakeFolder
     from kgtui.history.rows import Row
 
 _SWEEP_EVERY = 3_600.0
+_AT_ONCE = 4_096  # rows that are joined, made columns of or forgotten at once
 
 
 @dataclass(slots=True)
@@ -31,12 +32,13 @@ class Batch:
     Attributes:
         last: the newest poll; the batch's serial number.
         parts: table → of each poll what its rows begin with, and the rest of each; joined when they are written.
+            Rows come and go some at a time: a hundred thousand at once would stop every thread.
         done: tables that have them already.
     """
 
     keyframe: int
     last: int = 0
-    parts: dict[str, list[tuple[Row, Sequence[Row]]]] = field(default_factory=dict)
+    parts: dict[str, list[tuple[Row, list[Row]]]] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
 
     @property
@@ -44,9 +46,22 @@ class Batch:
         """Rows of all tables."""
         return sum(len(some) for parts in self.parts.values() for _, some in parts)
 
-    def rows(self, table: str) -> list[Row]:
+    def has(self, table: str) -> bool:
+        """Whether it has rows of a table."""
+        return any(some for _, some in self.parts.get(table, ()))
+
+    def rows(self, table: str) -> Iterator[list[Row]]:
         """The rows of a table, of all columns."""
-        return [(*always, *row) for always, some in self.parts.get(table, ()) for row in some]
+        for always, some in self.parts.get(table, ()):
+            for start in range(0, len(some), _AT_ONCE):
+                yield [(*always, *row) for row in some[start : start + _AT_ONCE]]
+
+    def let_go(self) -> None:
+        """Forget the rows."""
+        for parts in self.parts.values():
+            for _, some in parts:
+                while some:
+                    del some[-_AT_ONCE:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +137,21 @@ class LakeWriter:
         with owner_only():
             for batch in list(self._sealed):  # what is sealed meanwhile is for the next flush
                 for table in TABLES:
-                    some = batch.rows(table.name)
-                    if some and table.name not in batch.done:
-                        self._tables[table.name].append(some, batch.last)
+                    if batch.has(table.name) and table.name not in batch.done:
+                        self._tables[table.name].append(batch.rows(table.name), day_of(batch.keyframe), batch.last)
                         batch.done.add(table.name)
                 polls, rows = polls + len(batch.parts[POLLS.name]), rows + batch.size
                 self._sealed.remove(batch)
+                batch.let_go()
         return polls, rows
 
-    def give_up(self) -> None:
-        """Forget what waits, while nothing is being written. Rows of it that are in a table count for nothing."""
-        self._sealed.clear()
-        self._open = None
+    def give_up(self) -> list[Batch]:
+        """Take away what waits, while nothing is being written. Rows of it that are in a table count for nothing."""
+        self.seal()
+        dropped, self._sealed = self._sealed, []
         for table in self._tables.values():
             table.forget()
+        return dropped
 
     # -- maintenance -------------------------------------------------------------------------------------------------
 
@@ -189,6 +205,12 @@ class LakeWriter:
             if len(files) > 1:
                 rows = table.read(["poll", "keyframe"], day=day)
                 table.compact(files, _before(rows.to_pylist(), keyframe))
+
+
+def let_go(batches: Iterable[Batch]) -> None:
+    """Forget the rows of batches, some at a time."""
+    for batch in batches:
+        batch.let_go()
 
 
 def _before(rows: list[Mapping[str, Any]], keyframe: int) -> Collection[int]:

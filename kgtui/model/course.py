@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
+from math import nan
 from typing import TYPE_CHECKING
 
+from kgtui.model.past import Past
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kgtui.model.finding import Insights
 
@@ -30,6 +34,18 @@ class Course:
     time_lag: tuple[float | None, ...]
     members: tuple[int | None, ...]
     breaks: frozenset[float] = frozenset()
+
+    def past(self, since: float, until: float) -> Past:
+        """The same for plots over an interval; states and epochs are not among it."""
+        gaps = tuple((old, new, "nothing recorded") for old, new in pairwise(self.minutes) if new in self.breaks)
+        return Past(
+            since, until, self.minutes, _known(self.lag), _known(self.members), _known(self.rate_in),
+            _known(self.rate_out), gaps=gaps,
+        )  # fmt: skip
+
+
+def _known(values: Sequence[float | None]) -> tuple[float, ...]:
+    return tuple(nan if value is None else float(value) for value in values)
 
 
 @dataclass(frozen=True, slots=True)

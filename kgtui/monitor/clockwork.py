@@ -18,10 +18,14 @@ class Clockwork:
     Args:
         interval: seconds between polls.
         now: seconds since the epoch.
+        moment: the time at which what is read now was so, in a recording; None where that is now.
     """
 
-    def __init__(self, interval: float, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, interval: float, now: Callable[[], float] = time.time, moment: Callable[[], float] | None = None
+    ) -> None:
         self.now = now
+        self.moment = moment
         self.interval = interval
         self._running = asyncio.Event()
         self._running.set()

@@ -146,15 +146,16 @@ class FocusTier:
 
     async def _read(self, groups: Sequence[str]) -> None:
         listed = {group: row for group in groups if (row := self._store.groups.get(group)) is not None}
+        moment = self._moment()
         try:
             read = await read_groups(self._admin, listed, timeout=self._options.timeout, tell=self._take_descriptions)
         except KgtuiError as error:
             for group in listed:
                 self._store.put_fault(group, fault_of(error), ("details", "offsets"))
-                self._observe(Read(group, self._clock.now(), None, None, fault=True))
+                self._notice(Read(group, self._clock.now(), None, None, fault=True), moment)
         else:
             for group, listing in listed.items():
-                self._take(group, listing, read)
+                self._take(group, listing, read, moment)
         self._changed()
 
     def _take_descriptions(self, answer: Answer[Mapping[str, GroupDescription]]) -> None:
@@ -165,7 +166,15 @@ class FocusTier:
                 self._store.put_fault(fault.group, fault, ("details",))
         self._changed()
 
-    def _take(self, group: str, listing: Listing, read: GroupsRead) -> None:
+    def _moment(self) -> float | None:
+        return None if self._clock.moment is None else self._clock.moment()
+
+    def _notice(self, read: Read, moment: float | None) -> None:
+        """Have a read judged, as of the moment that it is of; none that goes over from one moment to another."""
+        if moment == self._moment():
+            self._observe(read if moment is None else read._replace(at=moment))
+
+    def _take(self, group: str, listing: Listing, read: GroupsRead, moment: float | None) -> None:
         store, now = self._store, self._clock.now()
         description, offsets = read.descriptions.get(group), read.offsets.get(group)
         if offsets is not None:
@@ -180,7 +189,7 @@ class FocusTier:
             if summary is not None:
                 self._series.add(group, now, summary.lag, summary.members, description=description, offsets=offsets)
         untold = description is None or (offsets is None and has_offsets(listing))
-        self._observe(Read(group, now, description, offsets, fault=fault is not None or untold))
+        self._notice(Read(group, now, description, offsets, fault=fault is not None or untold), moment)
 
     async def _read_configs(self, group: str) -> None:
         try:

@@ -119,6 +119,9 @@ class HealthTier:
             self._forget(group)
             return
         seen = self._observations.get(group) or Observation()
+        if seen.read_at is not None and read.at < seen.read_at:  # a recording was gone back in
+            self._forget(group)
+            seen = Observation()
         self._observations[group] = seen
         self._observations.move_to_end(group)
         patience = max(_PATIENCE, _MISSED * self._clock.interval)

@@ -39,6 +39,7 @@ class Monitor:
         admin: what to ask. The monitor does not close it.
         options: intervals and budgets.
         now: seconds since the epoch.
+        moment: of a recording, the time of what is read: what is read again at the same moment tells nothing new.
 
     Attributes:
         snapshot: the newest snapshot; an empty one at first.
@@ -46,10 +47,15 @@ class Monitor:
     """
 
     def __init__(
-        self, admin: GroupAdmin, options: MonitorOptions | None = None, *, now: Callable[[], float] = time.time
+        self,
+        admin: GroupAdmin,
+        options: MonitorOptions | None = None,
+        *,
+        now: Callable[[], float] = time.time,
+        moment: Callable[[], float] | None = None,
     ) -> None:
         self._options = options = options or MonitorOptions()
-        self._clock = Clockwork(options.interval, now)
+        self._clock = Clockwork(options.interval, now, moment)
         self._collector = Collector()
         self._store = Store(options.keep, now)
         self.series = SeriesStore()

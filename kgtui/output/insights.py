@@ -21,13 +21,21 @@ if TYPE_CHECKING:
 _INDENT = "    "
 
 
-def as_text(found: Insights, findings: Sequence[Finding], now: float, *, evidence: bool = False) -> str:
+def as_text(
+    found: Insights,
+    findings: Sequence[Finding],
+    now: float,
+    *,
+    evidence: bool = False,
+    width: int | None = None,
+) -> str:
     """Findings by urgency, each with what to do next; what they rest on, and how old that is.
 
     Args:
         findings: those to show.
         now: seconds since the epoch.
         evidence: add the rows that each rests on.
+        width: cells of a line, behind which sentences go on below; commands are never broken.
     """
     if not findings:
         unknown = [kind.value for kind in Kind if not found.known(kind)]
@@ -38,7 +46,7 @@ def as_text(found: Insights, findings: Sequence[Finding], now: float, *, evidenc
         some = [finding for finding in findings if finding.kind is kind]
         if some:
             blocks.append(
-                f"{kind.value} ({len(some)})\n" + "".join(_block(finding, found, evidence) for finding in some)
+                f"{kind.value} ({len(some)})\n" + "".join(_block(finding, found, evidence, width) for finding in some)
             )
     return "\n".join(blocks) + f"\n{age(found, now)}\n"
 
@@ -116,12 +124,32 @@ def finding_object(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _block(finding: Finding, found: Insights, evidence: bool) -> str:
+def _block(finding: Finding, found: Insights, evidence: bool, width: int | None) -> str:
     when = since(finding, found.as_of)
     lines = [f"  {finding.severity.value.upper():<5}  {visible(finding.subject)}" + (f"  {when}" if when else "")]
-    lines.append(f"{_INDENT}{visible(finding.what)}")
-    lines.append(f"{_INDENT}next: {visible(finding.advice)}: {join(finding.command)}")
+    lines += _lines(visible(finding.what), width)
+    advice, command = f"next: {visible(finding.advice)}:", join(finding.command)
+    if width is None or len(_INDENT) + len(advice) + 1 + len(command) <= width:
+        lines.append(f"{_INDENT}{advice} {command}")
+    else:
+        lines += [*_lines(advice, width), f"{2 * _INDENT}{command}"]
     return "\n".join(lines) + "\n" + (_evidence(finding.evidence) if evidence else "")
+
+
+def _lines(sentence: str, width: int | None) -> list[str]:
+    """A sentence, in lines that fit."""
+    if width is None:
+        return [_INDENT + sentence]
+    import textwrap
+
+    return textwrap.wrap(
+        sentence,
+        max(width, 40),
+        initial_indent=_INDENT,
+        subsequent_indent=f"{_INDENT}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _evidence(evidence: Evidence) -> str:

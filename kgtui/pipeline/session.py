@@ -1,40 +1,34 @@
-"""Spark, started in this process or reached through Spark Connect, with all of its configuration.
-
-What a session needs is checked first, since a JVM's own words for it help nobody.
-"""
+"""Spark, started in this process or reached through Spark Connect, with all of its configuration."""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
-import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import warnings
-from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.errors import SparkError
 from kgtui.pipeline import jars
+from kgtui.pipeline.requirements import bare, check_home, check_java, check_pyspark, check_release, check_server
+from kgtui.pipeline.stderr import without_noise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-PYSPARK = "4.2.0"
-"""The one version that Delta Lake's and Kafka's jars fit."""
-
-OLDEST_JAVA = 17
-
 SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|keystore[.]key|private"
 """Options whose names or values match are shown as redacted: in plans, in the web UI and in logs."""
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
-_JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
-_JAVA_PATIENCE = 30.0
+_STOP_PATIENCE = 10.0
 
 
 def local_options(folder: str | None = None) -> dict[str, str]:
@@ -102,12 +96,19 @@ def start(
     """
     check_pyspark()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    elsewhere = remote is not None and remote.startswith("sc://")
+    # What it logs about a JVM that is gone is raised as well.
+    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    elsewhere = remote is not None and not remote.startswith("local")
     place = remote or master or "local[*]"
     configured = session_options(_cores(place))
-    if not elsewhere:
+    if elsewhere:
+        check_server(place)
+    else:
         check_java()
+        check_home()
         configured |= local_options() | {"spark.jars": ",".join(map(str, jars.find(say)))}
+        # Spark makes this folder though nothing is ever put there, by default where the program was started.
+        configured["spark.sql.warehouse.dir"] = str(Path(tempfile.gettempdir(), f"kgtui-spark-{os.getuid()}"))
     configured |= options or {}
     spark = _remote(remote, configured) if remote is not None else _classic(place, configured)
     if not place.startswith("local"):
@@ -117,43 +118,37 @@ def start(
     return spark
 
 
-def check_pyspark() -> None:
-    """Make sure that the PySpark is the one that fits. Raises `SparkError`."""
-    try:
-        found = version("pyspark")
-    except PackageNotFoundError:
-        raise SparkError("the pipeline needs PySpark: pip install 'kgtui[spark]'") from None
-    if found != PYSPARK:
-        raise SparkError(
-            f"the pipeline needs PySpark {PYSPARK}, this is {found}: pip install 'kgtui[spark]' brings the one that "
-            "Delta Lake and the Kafka source fit"
-        )
-    try:
-        import grpc  # noqa: F401 - Spark Connect's client, part of the extra as pandas and pyarrow are
-        import pandas  # noqa: F401
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise SparkError(f"the pipeline needs {error.name}: pip install 'kgtui[spark]'") from error
+def apart(work: Callable[[], object]) -> None:
+    """Do the last calls of some work in a thread of their own, and wait a while for them; whether they fail or not.
+
+    An interrupt may have cut a call to the JVM short, whose answer this thread would take for that of the next one.
+    """
+
+    def quietly() -> None:
+        with suppress(Exception):  # it may be the JVM's end that ended the work
+            work()
+
+    thread = threading.Thread(target=quietly, daemon=True)
+    thread.start()
+    thread.join(_STOP_PATIENCE)
 
 
-def check_java() -> None:
-    """Make sure that there is a Java that Spark runs on. Raises `SparkError`."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    need = f"Spark needs Java {OLDEST_JAVA} or newer"
-    if java is None:
-        raise SparkError(f"{need}, and there is no java on PATH and no JAVA_HOME; or name a server with --remote")
+def end(spark: SparkSession) -> None:
+    """Stop a session, and the JVM if one was started for it: nothing of it is left when this returns."""
+    from pyspark import SparkContext
+
+    apart(spark.stop)
+    gateway = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if process is None:
+        return
+    SparkContext._gateway = SparkContext._jvm = None
+    process.stdin.close()  # which it takes for the end of this program
     try:
-        # Its version goes to standard error.
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_JAVA_PATIENCE, check=False)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired) as error:
-        where = f"JAVA_HOME is {home}, but " if home else ""
-        raise SparkError(f"{need}: {where}{java} does not run: {error}") from error
-    found = _JAVA_VERSION.search(said.stderr)
-    if said.returncode or found is None:
-        raise SparkError(f"{need}: {java} -version does not tell one")
-    if int(found[1]) < OLDEST_JAVA:
-        raise SparkError(f"{need}, {java} is Java {found[1]}: name a newer one in JAVA_HOME")
+        process.wait(_STOP_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _classic(master: str, options: Mapping[str, str]) -> SparkSession:
@@ -164,7 +159,7 @@ def _classic(master: str, options: Mapping[str, str]) -> SparkSession:
     for name, value in options.items():
         builder = builder.config(name, value)
     try:
-        with _owner_only():
+        with _owner_only(), without_noise():
             return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         raise SparkError(f"Spark did not start on {master}: {first_line(error)}") from error
@@ -178,22 +173,24 @@ def _remote(url: str, options: Mapping[str, str]) -> SparkSession:
     for name, value in options.items():
         builder = builder.config(name, value)
     try:
-        with _owner_only(), warnings.catch_warnings():
+        with _owner_only(), without_noise(), warnings.catch_warnings():
             # A server of our own gets all of it as it starts; PySpark then tries to set it on the session as well.
             warnings.filterwarnings("ignore", message="Failed to set")
-            return builder.getOrCreate()
+            spark = builder.getOrCreate()
+            found = spark.version
     except (PySparkException, OSError, RuntimeError) as error:
-        raise SparkError(f"no session from the Spark Connect server at {_bare(url)}: {first_line(error)}") from error
+        raise SparkError(f"no session from the Spark Connect server at {bare(url)}: {first_line(error)}") from error
+    try:
+        check_release(found, url)
+    except SparkError:
+        spark.stop()
+        raise
+    return spark
 
 
 def first_line(error: BaseException) -> str:
     """What an error of Spark says, without the stack of the JVM."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-def _bare(url: str) -> str:
-    """The address without parameters: one of them is a token."""
-    return url.split(";", 1)[0]
 
 
 def _cores(place: str) -> int | None:

@@ -12,7 +12,16 @@ import kgtui
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_PARTS = ("__init__.py", "errors.py", "model", "protocol", "history/__init__.py", "history/schemas", "pipeline")
+_PARTS = (
+    "__init__.py",
+    "errors.py",
+    "model",
+    "protocol",
+    "history/__init__.py",
+    "history/folder.py",
+    "history/schemas",
+    "pipeline",
+)
 """What the pipeline imports, and nothing else: an executor has none of kgtui's other libraries."""
 
 

@@ -17,12 +17,19 @@ from textual.worker import WorkerError, WorkerFailed
 from kgtui.tui import crash, keys, text, themes
 from kgtui.tui.frugal import frugal_driver
 from kgtui.tui.key_order import KeyOrder
-from kgtui.tui.messages import ClustersRequested, DeleteRequested, ExplainRequested, SnapshotArrived
+from kgtui.tui.messages import (
+    ClustersRequested,
+    DeleteRequested,
+    ExplainRequested,
+    LiveRequested,
+    RecordingOpened,
+)
 from kgtui.tui.palette import ActionCommands, ChoiceCommands, GroupCommands
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.screens.start import StartScreen
 from kgtui.tui.settings import tell_mistaken_presets, tell_warnings
 from kgtui.tui.unfinished import look_into_unfinished
+from kgtui.tui.visit import Visit, subscribed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +40,6 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from kgtui.actions.results import Results
-    from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Session, Watch
 
 _log = logging.getLogger(__name__)
@@ -69,6 +75,7 @@ class KgtuiApp(App[int]):
         self._asked_to_leave = False
         self._ending = False
         self._unsubscribe: Callable[[], None] | None = None
+        self._visit: Visit | None = None
         self._key_order = KeyOrder(self, super().on_event)
         self._load_themes()
         self.set_keymap({action: ",".join(_keys(words)) for action, words in session.keymap.items()})
@@ -121,10 +128,7 @@ class KgtuiApp(App[int]):
         if self._unsubscribe is not None:
             self._unsubscribe()
 
-        def arrived(snapshot: Snapshot) -> None:
-            screen.post_message(SnapshotArrived(snapshot))
-
-        self._unsubscribe = monitor.subscribe(arrived)
+        self._unsubscribe = subscribed(monitor, screen)
         # The worker is the app's: one of a screen would die with it.
         self.run_worker(self.session.watching or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
@@ -153,8 +157,9 @@ class KgtuiApp(App[int]):
 
     async def on_unmount(self) -> None:
         """Write what a recording has seen: the connections that it uses are closed next."""
-        if self.session.recording is not None:
-            await self.session.recording.end()
+        recording = (self.session.beneath or self.session).recording
+        if recording is not None:
+            await recording.end()
 
     def _ended_by(self, number: int) -> None:
         self.exit(return_code=128 + number)
@@ -259,6 +264,22 @@ class KgtuiApp(App[int]):
         self.enter(session)
         if old.close is not None:
             await old.close()
+
+    # A recording over the live screen
+
+    @on(RecordingOpened)
+    def _recording_opened(self, message: RecordingOpened) -> None:
+        if isinstance(self.screen, MainScreen) and self.screen.session is message.session.beneath:
+            self.session = message.session
+            self._visit = Visit(self, message.session, self.screen)
+            self._visit.begin()
+
+    @on(LiveRequested)
+    def _live_requested(self) -> None:
+        visit, self._visit = self._visit, None
+        if visit is not None and visit.session.beneath is not None:
+            self.session = visit.session.beneath
+            visit.end()
 
     @on(ExplainRequested)
     def _explain_requested(self, message: ExplainRequested) -> None:

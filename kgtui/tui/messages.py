@@ -8,6 +8,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.session import Session
 
 
 class SnapshotArrived(Message):
@@ -60,6 +61,18 @@ class ExplainRequested(Message):
     def __init__(self, group: str | None) -> None:
         super().__init__()
         self.group = group
+
+
+class RecordingOpened(Message):
+    """A recording was opened from a live screen, which it is to be shown over."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+
+
+class LiveRequested(Message):
+    """A person wants to go back from a recording to the live screen below it."""
 
 
 class MomentRequested(Message):

@@ -53,6 +53,7 @@ class ActionCommands(Provider):
         main = self._main
         read_only = main.session.read_only if main is not None else True
         gone = {"cluster"} if main is None or main.session.open is None else set()
+        gone |= {"live"} if main is None or main.session.beneath is None else set()
         return [action for action in keys.offered(read_only) if action.palette and action.id not in gone]
 
 

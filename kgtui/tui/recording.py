@@ -46,6 +46,13 @@ def cannot_record(session: Session) -> str | None:
     return f"recording needs {missing()}: pip install 'kgtui[history]'" if missing() else None
 
 
+def cannot_look_back(session: Session) -> str | None:
+    """Why no recording can be opened from here; None when one can."""
+    if session.replay is None:
+        return "there is nothing to open a recording with; kgtui replay LAKE does"
+    return f"recordings are read with {missing()}: pip install 'kgtui[history]'" if missing() else None
+
+
 def default_folder(session: Session) -> Path:
     """Where a cluster is recorded to, unless somebody says otherwise."""
     name = _UNUSUAL.sub("-", session.target.name).strip("-.")[:60]
@@ -119,8 +126,8 @@ class Recording:
 
 
 def mark(session: Session) -> tuple[str, str] | None:
-    """What the header says of a recording, and its class; None when there is none."""
-    recording = session.recording
+    """What the header says of a recording under way, and its class; None when there is none."""
+    recording = (session.beneath or session).recording
     if recording is None:
         return None
     dot = text.marks().record

@@ -168,6 +168,10 @@ class Session:
             is no other cluster to go to.
         close: closes what the session holds of its cluster; the app calls it when another takes its place.
         timeline: where the cluster is a recording, the way through it; None where it is live.
+        lake: where the cluster is a recording, its folder.
+        replay: opens a session on a recording, by its folder and a time as a user writes it (`` for the end), or raises
+            `KgtuiError`; None where there is nothing to open one with.
+        beneath: where a recording was opened from a live screen, the session of that, which goes on meanwhile.
         warnings: what the user should know of how the cluster is configured, a sentence each.
         watching: the monitor's `run`, if it is under way already; it is the app's to end then.
         recording: the recording of the cluster that is under way; None when there is none.
@@ -193,6 +197,9 @@ class Session:
     open: Callable[[str], Awaitable[Session]] | None = None
     close: Callable[[], Awaitable[None]] | None = None
     timeline: Timeline | None = None
+    lake: Path | None = None
+    replay: Callable[[str, str], Awaitable[Session]] | None = None
+    beneath: Session | None = None
     warnings: tuple[str, ...] = ()
     watching: asyncio.Task[None] | None = None
     recording: Recording | None = None

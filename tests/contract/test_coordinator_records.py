@@ -10,42 +10,18 @@ import pytest
 
 from kgtui.protocol import connect, consumer, registry
 from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, classic_members, decode, encode
-from tests.brokers import happenings, wire
+from tests.brokers import happenings, past, wire
 from tests.brokers.cluster import Cluster
 from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
-from tests.brokers.process import Java
+from tests.brokers.past import ABORTED, COMMITTED, DELETED, EXPRESSION, TYPES
 from tests.unit.protocol.records import kafka
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.brokers.live import Live
 
 TIMEOUT = 90.0
-COMMITTED, ABORTED = 61, 62
-"""Offsets that transactions committed and aborted."""
-EXPRESSION = "^o[rR]ders$"
-OWN = {"classic": "deleted-classic", "consumer": "deleted-consumer", "share": "deleted-share"}
-OWN |= {"streams": "deleted-streams", "simple": "deleted-simple"}
-"""Groups that are made to be deleted."""
-
-CLASSIC_TYPES = {RecordType.OFFSET_COMMIT, RecordType.GROUP_METADATA}
-CONSUMER_TYPES = {
-    RecordType.CONSUMER_GROUP_METADATA,
-    RecordType.CONSUMER_GROUP_MEMBER_METADATA,
-    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA,
-    RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER,
-    RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
-}
-SHARE_AND_STREAMS_TYPES = {
-    record_type for record_type in RecordType if record_type.name.startswith(("SHARE", "STREAMS"))
-}
-TYPES = {
-    "4.3.1": CLASSIC_TYPES | CONSUMER_TYPES | SHARE_AND_STREAMS_TYPES | {RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION},
-    "3.9.2": CLASSIC_TYPES | CONSUMER_TYPES | {RecordType.CONSUMER_GROUP_PARTITION_METADATA},
-}
-"""What a broker of each version writes for the groups of these tests."""
 
 
 @dataclass(frozen=True)
@@ -64,43 +40,14 @@ class Written:
 
 
 @pytest.fixture(scope="module")
-def written(live: Live) -> Iterator[Written]:
+def written(live: Live) -> Written:
     """Live groups of every type, and then everything else that leaves records, on each broker in turn."""
-    cluster = live.cluster
-    happenings.commit_in_transactions(cluster, "transactional", "orders", COMMITTED, ABORTED)
-    happenings.commit_until(cluster, "expires-itself", "orders", 5, timedelta(days=30))
-    cluster.commit(OWN["simple"], {("orders", 0): 1, ("orders", 1): 2}, metadata="é漢字 [/red]")
-    happenings.delete_offset(cluster, OWN["simple"], "orders", 1)
-    gone = make_groups_to_delete(live)
-    if live.newest:
-        with happenings.subscribed_by_expression(cluster, "by-expression", EXPRESSION):
-            pass
-        wire.wait_for_states(live.bootstrap, {"by-expression": "Empty"}, TIMEOUT)
-    happenings.delete_groups(cluster, *gone)
-    raw = read_offsets_topic(cluster)
+    past.leave(live)
+    raw = read_offsets_topic(live.cluster)
     records = [
         record for record in (decode(one.key, one.value) for one in raw) if isinstance(record, CoordinatorRecord)
     ]
-    yield Written(live, raw, records, kafka.read((one.key or b"", one.value) for one in raw))
-    happenings.delete_groups(cluster, "transactional", "expires-itself", *(["by-expression"] if live.newest else []))
-
-
-def make_groups_to_delete(live: Live) -> list[str]:
-    run(live, "EmptyConsumerGroups.java", "orders", "7", f"{OWN['classic']}=classic", f"{OWN['consumer']}=consumer")
-    groups = [OWN["simple"], OWN["classic"], OWN["consumer"]]
-    if live.newest:
-        run(live, "EmptyNewerGroups.java", OWN["share"], OWN["streams"], "orders")
-        groups += [OWN["share"], OWN["streams"]]
-    wire.wait_for_states(live.bootstrap, dict.fromkeys(groups, "Empty"), TIMEOUT)
-    return groups
-
-
-def run(live: Live, program: str, *arguments: str) -> None:
-    java = Java(live.version, program, [live.bootstrap, *arguments], live.cluster.folder / f"records-{program}.log")
-    try:
-        java.wait_for("READY", TIMEOUT)
-    finally:
-        java.stop()
+    return Written(live, raw, records, kafka.read((one.key or b"", one.value) for one in raw))
 
 
 def test_every_record_is_read_as_kafka_reads_it(written: Written) -> None:
@@ -174,9 +121,10 @@ def test_what_a_transaction_aborted_is_not_there(written: Written) -> None:
 
 
 def test_a_commit_that_says_when_it_expires(written: Written) -> None:
-    (commit,) = (r for r in written.of_group("expires-itself") if r.type is RecordType.OFFSET_COMMIT)
+    commit, tombstone = (r for r in written.of_group("expires-itself") if r.type is RecordType.OFFSET_COMMIT)
     assert commit.version == 1
     assert commit.value is not None
+    assert tombstone.value is None
     assert commit.value["expireTimestamp"] - commit.value["commitTimestamp"] == 30 * 86_400_000
 
 
@@ -185,7 +133,9 @@ def test_what_was_deleted_ends_in_tombstones(written: Written) -> None:
     newest: dict[str, dict[bytes | None, CoordinatorRecord]] = {}
     for raw, record in zip(written.raw, written.records, strict=True):
         newest.setdefault(record.group, {})[raw.key] = record
-    expected = OWN.values() if written.live.newest else [OWN["classic"], OWN["consumer"], OWN["simple"]]
+    expected = (
+        DELETED.values() if written.live.newest else [DELETED[name] for name in ("classic", "consumer", "simple")]
+    )
     for group in expected:
         left = [record for record in newest[group].values() if record.value is not None]
         assert left == [], group

@@ -80,5 +80,7 @@ async def test_a_live_cluster_has_no_other_moment(tmp_path: Path) -> None:
     app = KgtuiApp(session)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await until(pilot, lambda: "payment" in screen_text(app))
-        await pilot.press("t")
+        await pilot.press("[")
         await until(pilot, lambda: "kgtui record LAKE" in screen_text(app))
+        await pilot.press("t")
+        await until(pilot, lambda: "kgtui replay LAKE does" in screen_text(app))

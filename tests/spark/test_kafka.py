@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,22 +15,24 @@ from kgtui.commands.offsets_topic import offsets_topic
 from kgtui.commands.parser import parse_args
 from kgtui.errors import SourceError
 from kgtui.history.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
-from kgtui.pipeline.jobs.run import Sources, once
+from kgtui.pipeline.jobs.run import Sources, once, watch
+from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.sources import kafka
-from tests.brokers import happenings
+from kgtui.protocol.records import CoordinatorRecord, decode
+from tests.brokers import past
 from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
+from tests.brokers.past import TYPES
 from tests.brokers.secure import PASSWORDS
 from tests.spark.test_records import check
 from tests.spark.test_streams import nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kgtui.pipeline.lake import SparkLake
     from kgtui.pipeline.sources.kafka import OffsetsTopic
+    from kgtui.protocol.records import RecordType
     from tests.brokers.cluster import Cluster
     from tests.brokers.live import Live
     from tests.brokers.secure import Secure
@@ -68,7 +73,7 @@ def _visible(spark: SparkSession) -> Iterator[None]:
 
 def test_batch_and_stream_equal_a_plain_consumer_and_join_no_group(live: Live, lake: SparkLake) -> None:
     cluster = live.cluster
-    happenings.commit_in_transactions(cluster, "spark-transactional", "orders", 61, 62)
+    past.leave(live)
     before = groups_of(cluster)
     topic = topic_of(lake.folder.path, cluster.bootstrap)
     raw = {(one.partition, one.offset): one for one in read_offsets_topic(cluster)}
@@ -84,11 +89,14 @@ def test_batch_and_stream_equal_a_plain_consumer_and_join_no_group(live: Live, l
     assert batch.items() <= bronze.items()
     assert lake.read(COORDINATOR_RECORDS).count() == len(bronze)
     assert groups_of(cluster) == before
-    equal_to_the_decoder(lake, bronze)
+    assert equal_to_the_decoder(lake, bronze) == TYPES[live.version]
 
 
-def equal_to_the_decoder(lake: SparkLake, bronze: dict[tuple[int, int], TopicRecord]) -> None:
-    """Each record is in one silver table, as `kgtui.protocol.records` reads it; none is in quarantine."""
+def equal_to_the_decoder(lake: SparkLake, bronze: dict[tuple[int, int], TopicRecord]) -> set[RecordType]:
+    """Each record is in one silver table, as `kgtui.protocol.records` reads it; none is in quarantine.
+
+    Returns the types of those that are no tombstones.
+    """
     tables = {
         table.name: {(row.record_partition, row.record_offset): row for row in lake.read(table).collect()}
         for table in (COMMITS, GROUP_EVENTS, QUARANTINE)
@@ -98,15 +106,59 @@ def equal_to_the_decoder(lake: SparkLake, bronze: dict[tuple[int, int], TopicRec
     for place, record in bronze.items():
         check(place, record.key, record.value, tables)
     assert lake.read(REBALANCES).count() > 0
+    read = [decode(record.key, record.value) for record in bronze.values()]
+    return {one.type for one in read if isinstance(one, CoordinatorRecord) and one.value is not None}
 
 
-def test_an_empty_read_of_a_topic_that_is_not_empty_fails(broker_431: Cluster, lake: SparkLake) -> None:
+@pytest.fixture(scope="module")
+def quiet(broker_431: Cluster) -> Cluster:
+    """A broker with a topic of that name, of which nobody reads."""
     broker_431.create_topic("quiet")
-    broker_431.commit("somebody", {("quiet", 0): 0})
-    topic = topic_of(lake.folder.path, broker_431.bootstrap)
+    return broker_431
+
+
+def test_an_empty_read_of_a_topic_that_is_not_empty_fails(quiet: Cluster, lake: SparkLake) -> None:
+    quiet.commit("somebody", {("quiet", 0): 0})
+    topic = topic_of(lake.folder.path, quiet.bootstrap)
     lake.spark.conf.set(VISIBLE, "false")
+    for _ in range(2):  # the second time it is no excuse that nothing is new
+        with pytest.raises(SourceError, match="did not see"):
+            once(lake, Sources(topic=topic), nothing, nothing)
     with pytest.raises(SourceError, match="did not see"):
-        once(lake, Sources(topic=topic), nothing, nothing)
+        watch(lake, Sources(topic=topic), nothing, nothing, every=0.5)
+
+
+def test_a_watch_reads_what_is_committed_meanwhile(quiet: Cluster, lake: SparkLake) -> None:
+    quiet.commit("watched", {("quiet", 0): 1})
+    topic = topic_of(lake.folder.path, quiet.bootstrap)
+
+    class EnoughError(Exception):
+        pass
+
+    def gold(lake: SparkLake) -> None:
+        seen = {row.offset for row in lake.read(COMMITS).where("`group` = 'watched'").collect()}
+        if seen == {1}:
+            quiet.commit("watched", {("quiet", 0): 2})
+        elif seen:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        watch(lake, Sources(topic=topic), gold, nothing, every=0.5)
+    assert not lake.spark.streams.active
+
+
+@pytest.mark.full
+def test_a_topic_may_be_read_from_a_moment_on(quiet: Cluster, lake: SparkLake) -> None:
+    quiet.commit("early", {("quiet", 0): 1})
+    newest = max(one.timestamp for one in read_offsets_topic(quiet))
+    quiet.commit("late", {("quiet", 0): 1})
+    topic = topic_of(lake.folder.path, quiet.bootstrap)
+    once(lake, Sources(topic=topic, since=(newest + 1) / 1000), nothing, nothing)
+    groups = {row.group for row in lake.read(COMMITS).select("group").collect()}
+    assert "late" in groups
+    assert "early" not in groups
+    later = lake.folder.path.with_name("later")
+    once(SparkLake(lake.spark, later), Sources(topic=topic, since=time.time() + 3_600), nothing, nothing)
 
 
 def test_who_may_not_read_the_topic_is_told_so(secure_broker: Secure, lake: SparkLake) -> None:
@@ -133,6 +185,10 @@ def test_a_login_reaches_the_source_and_is_seen_nowhere(
     told = capfd.readouterr()
     assert "kafka" in told.out.lower()
     assert PASSWORDS["admin"] not in told.out + told.err
-    written = [path for path in lake.checkpoint().rglob("*") if path.is_file()]
-    assert written
+    written = [path for path in lake.folder.path.rglob("*") if path.is_file()]
+    assert any("_checkpoints" in path.parts for path in written)
     assert not any(PASSWORDS["admin"].encode() in path.read_bytes() for path in written)
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")]
+    jvms = [command for command in commands if b"org.apache.spark" in command]
+    assert jvms or sys.platform != "linux"
+    assert not any(PASSWORDS["admin"].encode() in command for command in jvms)

@@ -95,6 +95,10 @@ class Observation:
         self.first_at = at if self.first_at is None else self.first_at
         self.read_at = at
 
+    def interrupt(self) -> None:
+        """Nothing is known of the time until the next read: no rate is taken across it."""
+        self.steady_since = self.lag_since = self._told_at = None
+
     def vanish(self) -> None:
         """The group does not exist any more."""
         self.gone = True

@@ -36,6 +36,11 @@ def from_kafka(lake: SparkLake, records: DataFrame, *, every: float | None) -> S
     return started(writer, lake.checkpoint("bronze", series), every)
 
 
+def has_read_kafka(lake: SparkLake) -> bool:
+    """Whether the stream of `from_kafka` has done a batch before."""
+    return any(lake.checkpoint("bronze").glob(f"{KAFKA}*/commits/[0-9]*"))
+
+
 def from_files(lake: SparkLake, records: DataFrame, folder: str, *, every: float | None) -> StreamingQuery:
     """Add records of files that the table does not have: they may overlap with each other and with the topic.
 

@@ -9,12 +9,10 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import PySparkException
-
-from kgtui.history.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.jobs import bronze, silver
-from kgtui.pipeline.jobs.streams import failed, finish
+from kgtui.pipeline.jobs.streams import finish, stop
 from kgtui.pipeline.sources import files, kafka
+from kgtui.pipeline.trouble import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,15 +48,14 @@ class Sources:
 
 def once(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None]) -> None:
     """Read all that is there, decode it, and compute what follows. Raises `SourceError`."""
-    for name, query in _begin(lake, sources, None):
-        rows = finish(query, partial(_told, say, f"reading the {name}"))
-        if name == TOPIC:
-            check(lake, sources, query, rows)
-    finish(silver.run(lake, every=None, files_at_once=sources.files_at_once), partial(_told, say, "decoding"))
-    try:
+    with in_words():
+        begun_before = bronze.has_read_kafka(lake)
+        for name, query in _begin(lake, sources, None).items():
+            rows = finish(query, partial(_told, say, f"reading the {name}"))
+            if name == TOPIC and not (begun_before and rows == 0):
+                check(sources, query.lastProgress, rows)
+        finish(silver.run(lake, every=None, files_at_once=sources.files_at_once), partial(_told, say, "decoding"))
         gold(lake)
-    except PySparkException as error:
-        raise failed(error) from error
 
 
 def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None], *, every: float) -> None:
@@ -66,31 +63,40 @@ def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], No
 
     Raises `SourceError`.
     """
-    running = [query for _, query in _begin(lake, sources, every)] + [silver.run(lake, every=every)]
-    try:
-        while True:
-            begun = time.monotonic()
-            gold(lake)
-            say(f"up to date at {datetime.now().astimezone().isoformat(timespec='seconds')}")
-            for query in running:  # one that has failed raises here
-                query.awaitTermination(_LOOK)
-            time.sleep(max(0.0, every - (time.monotonic() - begun)))
-    except PySparkException as error:
-        raise failed(error) from error
-    finally:
-        for query in running:
-            if query.isActive:
-                query.stop()
+    running: dict[str, StreamingQuery] = {}
+    with in_words():
+        unchecked = sources.topic is not None and not bronze.has_read_kafka(lake)
+        try:
+            running |= _begin(lake, sources, every)
+            running["silver"] = silver.run(lake, every=every)
+            while True:
+                begun = time.monotonic()
+                gold(lake)
+                say(f"up to date at {datetime.now().astimezone().isoformat(timespec='seconds')}")
+                for query in running.values():  # one that has failed raises here
+                    query.awaitTermination(_LOOK)
+                if unchecked and (progress := running[TOPIC].lastProgress):
+                    check(sources, progress, None)
+                    unchecked = False
+                time.sleep(max(0.0, every - (time.monotonic() - begun)))
+        finally:
+            stop(*running.values())
 
 
-def check(lake: SparkLake, sources: Sources, query: StreamingQuery, rows: int) -> None:
-    """Make sure that the topic was seen as it is, unless only its newest part was wanted. Raises `SourceError`."""
-    if sources.topic is None or sources.since is not None:
+def check(sources: Sources, progress: Any, rows: int | None) -> None:
+    """Make sure that the topic was seen as it is, when it was read for the first time. Raises `SourceError`.
+
+    Args:
+        progress: of the stream's newest batch; None when it had none.
+        rows: records that it gave; None when that is not known.
+    """
+    if sources.topic is None:
         return
-    seen = ends_of(query.lastProgress)
-    if rows == 0 and seen is None and not lake.read(COORDINATOR_RECORDS).isEmpty():
-        return  # nothing is new
-    kafka.check_seen(sources.topic, seen or {}, rows or lake.read(COORDINATOR_RECORDS).count())
+    seen = ends_of(progress)
+    if sources.since is None:
+        kafka.check_seen(sources.topic, seen or {}, rows)
+    elif seen is not None:  # there may be no records since then
+        kafka.check_seen(sources.topic, seen, None)
 
 
 def ends_of(progress: Any) -> dict[int, int] | None:
@@ -102,15 +108,15 @@ def ends_of(progress: Any) -> dict[int, int] | None:
     return {int(partition): end for partition, end in offsets.get(kafka.TOPIC, {}).items()}
 
 
-def _begin(lake: SparkLake, sources: Sources, every: float | None) -> list[tuple[str, StreamingQuery]]:
-    begun = []
+def _begin(lake: SparkLake, sources: Sources, every: float | None) -> dict[str, StreamingQuery]:
+    begun = {}
     if sources.records is not None:
         folder = str(sources.records.expanduser().absolute())
         records = files.stream(lake.spark, folder, at_once=sources.files_at_once)
-        begun.append((FILES, bronze.from_files(lake, records, folder, every=every)))
+        begun[FILES] = bronze.from_files(lake, records, folder, every=every)
     if sources.topic is not None:
         records = kafka.stream(lake.spark, sources.topic, since=sources.since)
-        begun.append((TOPIC, bronze.from_kafka(lake, records, every=every)))
+        begun[TOPIC] = bronze.from_kafka(lake, records, every=every)
     return begun
 
 

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
-from kgtui.errors import SourceError
-from kgtui.pipeline.session import first_line
-from kgtui.pipeline.sources.kafka import explained
+from kgtui.pipeline.session import apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +23,7 @@ _SLOW = "Python worker failed to connect back"
 
 
 def started(writer: DataStreamWriter, checkpoint: Path, every: float | None) -> StreamingQuery:
-    """Start a stream that keeps how far it has come in a folder of the lake. Raises `SourceError`."""
+    """Start a stream that keeps how far it has come in a folder of the lake."""
     writer = writer.queryName("kgtui-" + "-".join(checkpoint.parts[-2:])).option("checkpointLocation", str(checkpoint))
     trigger = {"availableNow": True} if every is None else {"processingTime": f"{every:g} seconds"}
     writer = writer.trigger(**trigger)
@@ -34,7 +32,7 @@ def started(writer: DataStreamWriter, checkpoint: Path, every: float | None) -> 
             return writer.start()
         except PySparkException as error:
             if _SLOW not in str(error) or attempt == _ATTEMPTS - 1:
-                raise failed(error) from error
+                raise
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -43,9 +41,6 @@ def finish(query: StreamingQuery, say: Callable[[int], None]) -> int:
 
     Args:
         say: told how many batches are done, again and again.
-
-    Raises:
-        SourceError: it failed; says why, where that is known.
     """
     rows: dict[int, int] = {}  # by batch
     try:
@@ -54,23 +49,25 @@ def finish(query: StreamingQuery, say: Callable[[int], None]) -> int:
             ended = bool(query.awaitTermination(_LOOK))
             rows |= {progress["batchId"]: _read_by(progress) for progress in query.recentProgress}
             say(len(rows))
-    except PySparkException as error:
-        raise failed(error) from error
     finally:
-        if query.isActive:
-            query.stop()
+        stop(query)
     return sum(rows.values())
+
+
+def stop(*queries: StreamingQuery) -> None:
+    """End streams that have not ended by themselves."""
+
+    def work() -> None:
+        for query in queries:
+            if query.isActive:
+                query.stop()
+
+    apart(work)
 
 
 def _read_by(progress: Any) -> int:
     """Rows that the sources gave in a batch; the sum that PySpark tells of all of them is null."""
     return sum(source["numInputRows"] or 0 for source in progress["sources"])
-
-
-def failed(error: PySparkException) -> SourceError:
-    """An error of a stream in words for people."""
-    text = str(error)
-    return SourceError(explained(text) or f"the stream ended: {first_line(error)}")
 
 
 def days_of(rows: DataFrame) -> list[str]:

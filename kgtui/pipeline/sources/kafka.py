@@ -69,7 +69,7 @@ def stream(
     if since is None:
         reader = reader.option("startingOffsets", "earliest")
     else:
-        reader = reader.option("startingTimestamp", int(since * 1000))
+        reader = reader.option("startingTimestamp", round(since * 1000))
         reader = reader.option("startingOffsetsByTimestampStrategy", "latest")
     return reader.load().select(*COLUMNS)
 
@@ -86,18 +86,18 @@ def security_options(properties: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def check_seen(topic: OffsetsTopic, seen: Mapping[int, int], rows: int) -> None:
+def check_seen(topic: OffsetsTopic, seen: Mapping[int, int], rows: int | None) -> None:
     """Make sure that a read that ended saw what the admin client saw before it.
 
     Args:
         seen: partition → offset up to which the source has read.
-        rows: records of the topic that the lake has.
+        rows: records that it gave; None when that is not known, or may be none.
 
     Raises:
         SourceError: it did not.
     """
     unseen = sorted(partition for partition, (_, end) in topic.bounds.items() if end > 0 and partition not in seen)
-    if unseen or (topic.size and not rows):
+    if unseen or (topic.size and rows == 0):
         what = f"its partitions {_few(unseen)}" if unseen else "any record"
         raise SourceError(
             f"{TOPIC} holds up to {topic.size} records, and Spark's Kafka source did not see {what}: internal topics "
@@ -122,7 +122,7 @@ _ERRORS = {
     "SslAuthenticationException": "no TLS connection to the brokers: its certificate or ours was refused",
     "No resolvable bootstrap urls": "none of the bootstrap addresses can be resolved from where Spark runs",
     "Failed to construct kafka consumer": "Spark's Kafka consumer could not be made with these client properties",
-    "TimeoutException": f"the brokers did not answer Spark in time when it read {TOPIC}",
+    "org.apache.kafka.common.errors.TimeoutException": f"the brokers did not answer Spark in time when it read {TOPIC}",
 }
 
 

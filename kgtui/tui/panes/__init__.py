@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PANES", "AssignmentsPane", "ConfigPane", "HistoryPane", "MembersPane", "OffsetsPane", "OverviewPane", "Pane",
-    "PaneEntry",
+    "PaneEntry", "titles",
 ]  # fmt: skip
 
 _MODULES = {
@@ -36,11 +36,18 @@ _MODULES = {
 
 
 class PaneEntry(NamedTuple):
-    """One pane: its id, the key that opens it, its title, the name of its widget."""
+    """One pane.
+
+    Attributes:
+        key: what opens it.
+        short: its title where there is little room.
+        name: of its widget.
+    """
 
     id: str
     key: str
     title: str
+    short: str
     name: str
 
     @property
@@ -51,13 +58,27 @@ class PaneEntry(NamedTuple):
 
 
 PANES: tuple[PaneEntry, ...] = (
-    PaneEntry("overview", "1", "Overview", "OverviewPane"),
-    PaneEntry("members", "2", "Members", "MembersPane"),
-    PaneEntry("assignments", "3", "Assignments", "AssignmentsPane"),
-    PaneEntry("offsets", "4", "Offsets", "OffsetsPane"),
-    PaneEntry("history", "5", "History", "HistoryPane"),
-    PaneEntry("config", "6", "Config", "ConfigPane"),
+    PaneEntry("overview", "1", "Overview", "Over", "OverviewPane"),
+    PaneEntry("members", "2", "Members", "Memb", "MembersPane"),
+    PaneEntry("assignments", "3", "Assignments", "Assign", "AssignmentsPane"),
+    PaneEntry("offsets", "4", "Offsets", "Offs", "OffsetsPane"),
+    PaneEntry("history", "5", "History", "Hist", "HistoryPane"),
+    PaneEntry("config", "6", "Config", "Conf", "ConfigPane"),
 )
+
+_GIVE_WAY = ("assignments", "config", "offsets", "history", "members", "overview")
+"""The order in which titles are shortened."""
+
+
+def titles(width: int, gap: int = 1) -> dict[str, str]:
+    """Pane id → key and title, as many of them in full as fit into so many cells with a `gap` after each."""
+    shown = {entry.id: f"{entry.key} {entry.title}" for entry in PANES}
+    by_id = {entry.id: entry for entry in PANES}
+    for name in _GIVE_WAY:
+        if sum(len(title) + gap for title in shown.values()) <= width:
+            break
+        shown[name] = f"{by_id[name].key} {by_id[name].short}"
+    return shown
 
 
 def __getattr__(name: str) -> Any:

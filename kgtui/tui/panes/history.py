@@ -99,9 +99,7 @@ class HistoryPane(Pane):
     def compose(self) -> ComposeResult:
         yield Notice()
         yield SummaryLine()
-        plots = TextLines(id="history-plots")
-        plots.can_focus = False
-        yield plots
+        yield TextLines(id="history-plots", focus=False)
         yield DetailedTable(LogTable(COLUMNS, lambda change: change.at, id="history-table"))
 
     @property

@@ -59,8 +59,9 @@ class TextLines(Scrolled, can_focus=True, inherit_bindings=False):
     | home, g / end, G | first and last line |
     """
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, *, id: str | None = None, focus: bool = True) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
+        self.can_focus = focus
         self._lines: Sequence[Line] = ()
 
     @property

@@ -36,6 +36,8 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
 
     first, second = ("*", "+") if text.look().ascii else ("braille", "•")
     plot = Plot()
+    # Not cut to what plotext takes for the terminal, which may be narrower than the screen.
+    plot._limit_size(False, False)  # type: ignore[attr-defined]
     plot.theme("clear")
     plot.plotsize(width, rows)
     plot.xlim(0, max(len(curves[0]) - 1, 1))

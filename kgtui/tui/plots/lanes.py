@@ -31,6 +31,9 @@ LEAST = 7
 _SHORT = 900.0
 """Seconds of an interval up to which its clock shows seconds."""
 
+_LONG = 86_400.0
+"""Seconds of an interval beyond which its clock shows the day."""
+
 
 _CALM = 10.0
 """Seconds over which rates are averaged at least."""
@@ -43,19 +46,31 @@ class Lane(NamedTuple):
     rows: list[Line]
 
 
-def plot_lines(past: Past, width: int, height: int, *, drawn: bool, at: float | None = None) -> list[Line]:
+def plot_lines(
+    past: Past,
+    width: int,
+    height: int,
+    *,
+    drawn: bool,
+    at: float | None = None,
+    since: float | None = None,
+    states: bool = True,
+) -> list[Line]:
     """Plots of so many cells and lines.
 
     Args:
         drawn: as curves (`curves.available`); otherwise as sparks.
-        at: the moment that is marked.
+        at: the moment that is shown: its values stand beside the plots, and it is marked.
+        since: a moment to mark while the values are those of the end.
+        states: with lanes of states and of changes.
     """
     room = max(width - LABEL - 1, 10)
-    free = max(height, LEAST) - 4  # members, states, changes and the clock take a line each
+    free = max(height, LEAST) - (4 if states else 2)  # each of the lanes below and the clock take a line
     lanes = _curves(past, room, free, at) if drawn else _sparks(past, room, free, at)
-    lanes += [_members(past, room, at), _states(past, room), _changes(past, room, at)]
+    lanes += [_members(past, room, at), *([_states(past, room), _changes(past, room, at)] if states else [])]
     lines = [line for lane in lanes for line in _beside(lane)]
-    column = None if at is None else _column(past, at, room)
+    mark = since if at is None else at
+    column = None if mark is None else _column(past, mark, room)
     if column is not None:
         lines = [_marked(line, LABEL + 1 + column) for line in lines]
     return [*lines, _clock(past, room, column)]
@@ -225,12 +240,14 @@ def _marked(line: Line, column: int) -> Line:
 
 def _clock(past: Past, room: int, column: int | None) -> Line:
     """Times below the plots, and where the marked moment is."""
-    size = 8 if past.until - past.since <= _SHORT else 5
+    long = past.until - past.since > _LONG
+    size = 11 if long else 8 if past.until - past.since <= _SHORT else 5
     line = [" "] * room
-    labels = max(room // 20, 2)
+    labels = max(room // (24 if long else 20), 2)
     for number in range(labels):
         part = number / (labels - 1)
-        words = text.clock(past.since + part * (past.until - past.since))[:size]
+        moment = past.since + part * (past.until - past.since)
+        words = (text.date(moment)[5:] if long else text.clock(moment))[:size]
         start = min(max(round(part * room - size / 2), 0), room - size)
         line[start : start + size] = words
     blank = Cell(Shown(" " * (LABEL + 1)))

@@ -100,7 +100,7 @@ class Deeds(TravelDeeds):
             self._screen.enter_panes()
 
     def back(self) -> None:
-        """One step back: full screen, panes, filter, only faults, marks."""
+        """One step back: full screen, panes, filter, only faults, marks, a recording opened from here."""
         screen = self._screen
         if screen.has_class("-full") and screen.has_class("-wide"):
             screen.remove_class("-full")
@@ -112,6 +112,8 @@ class Deeds(TravelDeeds):
             self.faults()
         elif screen.marked:
             self._tree.unmark()
+        elif screen.session.beneath is not None:
+            self.live()
 
     # Finding
 
@@ -172,6 +174,12 @@ class Deeds(TravelDeeds):
         else:
             screen.add_class("-full")
             screen.enter_panes()
+
+    def insights(self) -> None:
+        """Show what a lake's tables say that somebody should know."""
+        from kgtui.tui.insights.screen import InsightsScreen
+
+        self._screen.app.push_screen(InsightsScreen(self._screen), self._chosen)
 
     def utc(self) -> None:
         """Times in UTC, and back to local time."""

@@ -13,6 +13,7 @@ from kgtui.model.query import parse
 from kgtui.tui import keys
 from kgtui.tui.availability import reason
 from kgtui.tui.messages import ActionRequested, GroupOpened, GroupSelected, MomentRequested, SnapshotArrived
+from kgtui.tui.panes import PANES
 from kgtui.tui.recording import mark as recording_mark
 from kgtui.tui.screens.deeds import Deeds
 from kgtui.tui.settings import good_presets
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Session, Watch
+    from kgtui.tui.tree.view import TreeView
 
 PANE_DELAY = 0.1
 """Seconds that the cursor rests before the panes are drawn: a key held down never waits for them."""
@@ -80,13 +82,17 @@ class MainScreen(Screen[None]):
     """
 
     def __init__(self, session: Session, watch: Watch, *, like: MainScreen | None = None) -> None:
-        """A screen on one cluster, with the groups arranged `like` on another."""
+        """A screen on one cluster, with the groups arranged `like` on another.
+
+        On a recording opened from a live screen the cursor is on the same group, and the same pane in front.
+        """
         # What the first snapshot and the first size would make of it: each change of a class styles every widget anew.
         super().__init__(classes="" if watch.snapshot.groups else "-bare")
         self.session = session
         self.watched = watch
         self.snapshot = watch.snapshot
         self._like = like.groups.view if like is not None else None
+        self._front = like.detail.active if like is not None and session.beneath is not None else PANES[0].id
         self.only_faults = False
         self.group: str | None = None
         self._shown: int | None = None
@@ -97,6 +103,7 @@ class MainScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Top to bottom."""
         session = self.session
+        past, visit = session.timeline is not None, session.beneath is not None
         width = self.app.size.width
         self.add_class(next(name for least, name in reversed(self.HORIZONTAL_BREAKPOINTS) if width >= least))
         yield ClusterHeader(
@@ -109,17 +116,28 @@ class MainScreen(Screen[None]):
                 yield TreeHeading()
                 yield Situation()
                 yield GroupTree(self.snapshot)
-            yield GroupDetail(self.snapshot, session.target.command_config, self.watched.series, session.timeline)
+            yield GroupDetail(
+                self.snapshot, session.target.command_config, self.watched.series, session.timeline, front=self._front
+            )  # fmt: skip
         yield BrokerFaults()
-        yield ActionFooter(self.reason, read_only=session.read_only, keymap=session.keymap)
+        shown = keys.in_footer(read_only=session.read_only, past=past, visit=visit)
+        yield ActionFooter(self.reason, shown, keymap=session.keymap)
 
     def on_mount(self) -> None:
         """Show what is known already."""
         if self._like is not None:
-            self.groups.arrange_as(self._like)
+            self._be_like(self._like)
         self.show(self.snapshot)
         if self.snapshot.groups:
             self.set_timer(FILL_DELAY, self.detail.fill)
+
+    def _be_like(self, view: TreeView) -> None:
+        visit = self.session.beneath is not None
+        self.groups.arrange_as(view, cursor=visit)
+        self._like = None  # its groups need not stay in memory
+        if visit:
+            self.group = self.groups.group
+            self._look()
 
     # The parts
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.errors import KgtuiError
 from kgtui.tui import text
+from kgtui.tui.messages import LiveRequested, RecordingOpened
+from kgtui.tui.recording import cannot_look_back
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from textual.worker import Worker
 
     from kgtui.tui.screens.main import MainScreen
-    from kgtui.tui.session import Timeline
+    from kgtui.tui.session import Session, Timeline
 
 SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 """How many times as fast as it happened, in the steps of the keys."""
@@ -33,6 +36,7 @@ class TravelDeeds:
         self._speed = 60
         self._remembered: float | None = None
         self._player: Worker[None] | None = None
+        self._left: Session | None = None  # the recording that was opened last, at the moment at which it was left
 
     @property
     def _timeline(self) -> Timeline | None:
@@ -41,12 +45,34 @@ class TravelDeeds:
     # To another moment
 
     def time(self) -> None:
-        """Ask for a moment of the recording."""
+        """Ask for a moment of the recording; on a live cluster also for the recording."""
         from kgtui.tui.dialogs.time import TimeDialog
 
-        if self._timeline is not None:
+        if self._timeline is None:
+            self._open_recording()
+        else:
             self._stop()
             self._screen.app.push_screen(TimeDialog(self._timeline), self._arrived)
+
+    def _open_recording(self, at: float | None = None) -> None:
+        from kgtui.tui.dialogs.recording import RecordingDialog
+
+        session, left = self._screen.session, self._left
+        if at is None and left is not None and left.timeline is not None:
+            at = left.timeline.at
+        self._screen.app.push_screen(RecordingDialog(session, left.lake if left else None, at), self._opened)
+
+    def _opened(self, session: Session | None) -> None:
+        if session is not None:
+            screen = self._screen
+            self._left = opened = replace(session, beneath=screen.session, filter=screen.filter_bar.in_force)
+            screen.post_message(RecordingOpened(opened))
+
+    def live(self) -> None:
+        """Back from the recording to the live screen below it."""
+        if self._screen.session.beneath is not None:
+            self._stop()
+            self._screen.post_message(LiveRequested())
 
     def earlier(self) -> None:
         """One recorded moment back."""
@@ -79,8 +105,11 @@ class TravelDeeds:
             await timeline.seek(at)
             return True
 
-        if self._timeline is None:
-            self.say("this is live: only a recording has other moments; R records")
+        why = cannot_look_back(self._screen.session)
+        if self._timeline is None and why is None:
+            self._open_recording(at)
+        elif self._timeline is None:
+            self.say(f"this is live: only a recording has other moments; {why}")
         else:
             self._travel(seek, "")
 

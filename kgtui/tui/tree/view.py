@@ -95,6 +95,11 @@ class TreeView:
         """Start again with what is open, as when the grouping changes."""
         self._by_hand.clear()
 
+    def stand_as(self, view: TreeView) -> None:
+        """Open the nodes that are open in another tree, with the cursor where it is there."""
+        self._by_hand = dict(view._by_hand)
+        self.anchor = view.anchor
+
     # Rows
 
     def settle(self, forest: Forest, order: Mapping[Path, Sequence[str]]) -> None:

@@ -18,6 +18,8 @@ from kgtui.tui.tree.totals import totals
 from kgtui.tui.tree.work import Slices, Superseded
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from textual import events
 
     from kgtui.model.query import Query
@@ -99,9 +101,11 @@ class GroupTree(TreeLines, inherit_bindings=False):
         self.view.sort, self.view.descending = sort, descending
         self._choice_made()
 
-    def arrange_as(self, view: TreeView) -> None:
-        """Group and sort as another tree does."""
+    def arrange_as(self, view: TreeView, *, cursor: bool = False) -> None:
+        """Group and sort as another tree does; with `cursor` stand where it stands, with the same nodes open."""
         self.view.grouping, self.view.sort, self.view.descending = view.grouping, view.sort, view.descending
+        if cursor:
+            self.view.stand_as(view)
         self._choice_made()
 
     def _choice_made(self) -> None:
@@ -273,6 +277,11 @@ class GroupTree(TreeLines, inherit_bindings=False):
     def mark_all(self) -> None:
         """Mark every group that is shown; unmark them if all are marked."""
         self.view.toggle_marks([group for node in self.view.forest.top for group in self.view.under(Place(node.path))])
+        self._marks_changed()
+
+    def set_marks(self, groups: Collection[str], *, marked: bool) -> None:
+        """Mark these groups, shown or not, or unmark them."""
+        (self.view.marked.update if marked else self.view.marked.difference_update)(groups)
         self._marks_changed()
 
     def unmark(self) -> None:

@@ -11,7 +11,7 @@ from textual.widgets import TabbedContent, TabPane
 
 from kgtui.model import facts
 from kgtui.tui import text
-from kgtui.tui.panes import PANES
+from kgtui.tui.panes import PANES, titles
 from kgtui.tui.tree.forest import kind_name
 from kgtui.tui.widgets.line import LineWidget, Piece, spread
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes import Pane, PaneEntry
     from kgtui.tui.session import Timeline
+
+
+WIDE = 80
+"""Cells in which every tab has its whole title."""
 
 
 class GroupTitle(LineWidget):
@@ -122,23 +126,39 @@ class GroupDetail(Vertical):
         command_config: str | None = None,
         series: SeriesStore | None = None,
         timeline: Timeline | None = None,
+        front: str = PANES[0].id,
     ) -> None:
         super().__init__()
+        self._front = front
         self._snapshot = snapshot
         self._group: str | None = None
         self._command_config = command_config
         self._series = series
         self._timeline = timeline
         self._panes: dict[str, Pane] = {}
+        self._titles = titles(WIDE)
 
     def compose(self) -> ComposeResult:
         """The title, and one tab per pane."""
         yield GroupTitle()
-        with TabbedContent(initial=PANES[0].id):
+        with TabbedContent(initial=self._front):
             for entry in PANES:
-                with TabPane(f"{entry.key} {entry.title}", id=entry.id):
-                    if entry is PANES[0]:
+                with TabPane(self._titles[entry.id], id=entry.id):
+                    if entry.id == self._front:
                         yield self._made(entry)
+
+    def on_resize(self) -> None:
+        """Shorten the tabs' titles where they would not fit."""
+        # A layout asked for while this one is under way would be lost.
+        self.call_after_refresh(self._entitle)
+
+    def _entitle(self) -> None:
+        width = self.size.width
+        wanted = titles(width - 1) if width else self._titles  # the first tab stands one cell from the edge
+        for name, title in wanted.items():
+            if title != self._titles[name]:
+                self.tabs.get_tab(name).label = title
+        self._titles = wanted
 
     @work(group="fill", exclusive=True)
     async def fill(self) -> None:

@@ -21,7 +21,7 @@ class ActionFooter(LineWidget):
 
     Args:
         reason: why an action cannot be done now, or None when it can.
-        read_only: leaves out what writes.
+        actions: in their order.
         keymap: keys as remapped by the user.
     """
 
@@ -43,13 +43,16 @@ class ActionFooter(LineWidget):
     """
 
     def __init__(
-        self, reason: Callable[[str], str | None], *, read_only: bool = False, keymap: Mapping[str, str] | None = None
+        self,
+        reason: Callable[[str], str | None],
+        actions: Sequence[keys.Action],
+        *,
+        keymap: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
         self._reason = reason
         self._keymap = keymap or {}
-        actions = [action for action in keys.offered(read_only) if action.footer]
-        self._actions = sorted(actions, key=lambda action: action.footer)
+        self._actions = actions
         self._at: list[tuple[int, str]] = []
 
     def pieces(self, width: int) -> Sequence[Piece]:

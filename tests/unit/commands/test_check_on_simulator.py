@@ -12,16 +12,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.admin.kafka import connect
-from kgtui.commands.check import check
+from kgtui.commands.check import check, check_recorded
+from kgtui.commands.gather import list_all
 from kgtui.commands.parser import parse_args
+from kgtui.history import Lake, Recorder, RecorderOptions, ReplayAdmin
 from kgtui.model.health import Watching
 from kgtui.model.query import parse
 from kgtui.simulator import ManualClock, Simulator
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
+    from kgtui.admin.base import GroupAdmin
     from kgtui.commands.watching import Pace
+    from kgtui.model.snapshot import Snapshot
 
 
 class Simulated:
@@ -134,6 +139,55 @@ async def test_a_broker_that_falls_silent_costs_only_its_own_groups(
     assert (found["code"], found["coverage"]["brokers"]) == (1, [2, 3])
     assert found["groups"]
     assert {row["coordinator"] for row in found["groups"]} <= {1, 3}
+
+
+class Filmed:
+    """Lets the simulated time pass between the polls of a recorder, and ends it with the last."""
+
+    def __init__(self, cluster: Simulator, admin: GroupAdmin, polls: int) -> None:
+        self._cluster, self._admin, self._left = cluster, admin, polls
+        self.snapshot: Snapshot
+        self.recorder: Recorder | None = None
+
+    async def look(self) -> None:
+        self.snapshot, _ = await list_all(self._admin, timeout=30.0)
+
+    async def wait(self, seconds: float) -> None:
+        self._left -= 1
+        if not self._left and self.recorder is not None:
+            self.recorder.stop()
+            return
+        self._cluster.advance(seconds)
+        await self.look()
+
+
+async def test_a_recording_of_the_company_is_judged_as_a_watch_of_it(
+    company: Simulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Two minutes at 5 s: what the recorder wrote says what a watch at the same moments would have said."""
+    options, clock = RecorderOptions(interval=5.0, flush=30.0, describe=5.0), company.clock.now
+    async with connect(company.bootstrap.split(",")) as admin:
+        film = Filmed(company, admin, polls=25)
+        await film.look()
+        recorder = film.recorder = Recorder(
+            film, admin, tmp_path / "lake", options, now=clock, elapsed=clock, wait=film.wait
+        )
+        await recorder.run()
+    args = parse_args(["check", "--all", "--format", "json", "--lake", str(tmp_path / "lake")])
+    args.seconds = 120.0
+    capfd.readouterr()
+    code = await check_recorded(args, await ReplayAdmin.open(Lake(tmp_path / "lake")), parse(""), Watching())
+    out, err = capfd.readouterr()
+    groups = {row["group"]: row for row in json.loads(out)["groups"]}
+    assert {name: groups[name]["cause"] for name in CAUSES} == CAUSES
+    assert [name for name in CAUSES if groups[name]["undecided"]] == []
+    assert (code, err) == (1, "")
+    assert {row["reads"] for row in groups.values()} == {25}
+    assert groups["fraud.score"]["lost"] > 9_000
+    assert groups["orders.archive"]["time_lag"] == {"seconds": 120.0, "at_least": True}
+    assert groups["orders.ship"]["drain"] == pytest.approx(480, rel=0.1)
+    assert groups["orders.enrich"]["rebalances"]["flapping"]
+    assert groups["customers.sync-old"]["empty"] == {"seconds": 120.0, "at_least": True}
 
 
 @asynccontextmanager

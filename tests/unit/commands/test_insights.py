@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kgtui.cli import main
+from kgtui.history.findings import insights
 from kgtui.history.folder import LakeFolder
 from kgtui.history.schemas.gold import HEALTH
+from kgtui.output.insights import as_text
 from tests.unit.history.gold_rows import NOW, incidents, row, write
 from tests.unit.history.recording import START, Recording
 from tests.unit.history.test_lake import seen
@@ -37,6 +41,29 @@ def test_findings_for_a_person(lake: Path, capfd: pytest.CaptureFixture[str]) ->
     assert "kgtui delete --group=perf.a --group=perf.b" in out
     assert out.splitlines()[-1].startswith("as of 2026-11-21 ")
     assert "ago, made " in out.splitlines()[-1]
+
+
+def test_on_a_narrow_terminal_sentences_go_on_below_and_commands_are_whole(lake: Path) -> None:
+    found = insights(lake)
+    wide, narrow = (as_text(found, found.findings, NOW.timestamp(), width=width) for width in (None, 60))
+    assert max(map(len, wide.splitlines())) > 80
+    prose = [line for line in narrow.splitlines() if line.startswith("    ") and "kgtui " not in line]
+    assert max(map(len, prose)) <= 60
+    assert "\n        kgtui show pay\n" in narrow
+    assert "        kgtui delete --group=perf.a --group=perf.b\n" in narrow
+    assert " ".join(narrow.split()) == " ".join(wide.split())
+
+
+def test_an_output_that_cannot_be_written(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Full(io.StringIO):
+        def write(self, _: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("sys.stdout", Full())
+    assert main(["insights", "--lake", str(lake)]) == 1
+    assert capfd.readouterr().err == "kgtui: the output cannot be written: No space left on device\n"
 
 
 def test_evidence_is_added_when_asked_for(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:

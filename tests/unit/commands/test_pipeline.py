@@ -57,6 +57,29 @@ def test_a_broker_that_does_not_answer(capsys: pytest.CaptureFixture[str], tmp_p
     assert not (tmp_path / "lake").exists()
 
 
+def test_nothing_to_work_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A misspelled folder is not made into a lake and called up to date."""
+    said = told(capsys, 2, "run", "--lake", tmp_path / "lake")
+    assert "nothing to work on" in said
+    assert "--bootstrap-server" in said
+    assert not (tmp_path / "lake").exists()
+
+
+@pytest.mark.parametrize("make", ["file", "below a file"])
+def test_a_lake_that_cannot_be_made(capsys: pytest.CaptureFixture[str], tmp_path: Path, make: str) -> None:
+    (tmp_path / "file").touch()
+    lake = tmp_path / "file" if make == "file" else tmp_path / "file" / "lake"
+    said = told(capsys, 2, "watch", "--lake", lake)
+    assert "is a file; a lake is a folder" in said or "cannot be written: Not a directory" in said
+
+
+def test_a_lake_of_somebody_else(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert "cannot be written: Permission denied" in told(capsys, 2, "watch", "--lake", tmp_path / "lake")
+
+
 def test_options_that_do_not_fit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "--lake" in told(capsys, 2, "run")
     lake = ("--lake", tmp_path / "lake")

@@ -64,6 +64,18 @@ def test_a_pipeline_that_fails_is_the_end(tmp_path: Path, monkeypatch: pytest.Mo
     assert pipeline_demo.run(parsed(f"--lake={tmp_path}/demo")) == 3
 
 
+def test_nothing_is_left_of_a_history_that_was_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(lake: str, _days: Any) -> None:
+        assert [str(path) for path in tmp_path.iterdir()] == [lake]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(pipeline_demo, "_record", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pipeline_demo.run(parsed())
+    assert [*tmp_path.iterdir()] == []
+
+
 @pytest.mark.parametrize(
     "words", [["--days=0"], ["--days=99"], ["--every=1s"], ["--every=x"], ["--until=soon"], ["--lake={0}"]]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,6 +29,23 @@ def test_a_page_for_its_owner_alone(lake: Path, tmp_path: Path, capfd: pytest.Ca
     assert out.read_text().startswith("<!doctype html>")
     assert os.stat(out).st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir() if "report" in path.name] == ["report.html"]
+
+
+def test_a_page_on_stdout(lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(lake), "-o", "-"]) == 0
+    assert capfd.readouterr().out.startswith("<!doctype html>")
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced(lake: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    assert main(["report", str(lake), "-o", str(pipe)]) == 0
+    reader.join()
+    assert read[0].startswith(b"<!doctype html>")
+    assert pipe.is_fifo()
 
 
 def test_it_can_be_cut_to_an_interval(lake: Path, tmp_path: Path) -> None:

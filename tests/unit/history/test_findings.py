@@ -12,7 +12,8 @@ import pytest
 from kgtui.errors import LakeError
 from kgtui.history import upkeep
 from kgtui.history.delta import library
-from kgtui.history.finding_rules import at_risk, drain, flapping, unhealthy, unused, unusual
+from kgtui.history.finding_habits import unused, unusual
+from kgtui.history.finding_rules import at_risk, drain, flapping, unhealthy
 from kgtui.history.findings import insights
 from kgtui.history.folder import LakeFolder
 from kgtui.history.gold import NEVER_MADE, Gold

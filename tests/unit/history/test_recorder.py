@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.errors import LakeError, RefusedError
-from kgtui.history import Lake, Recorder, RecorderOptions, recorder
+from kgtui.history import Lake, Recorder, RecorderOptions, flushing
 from kgtui.history.changes import Changes, Seen
 from kgtui.history.delta import DeltaFolder
 from kgtui.history.folder import LakeFolder
@@ -28,8 +28,11 @@ from kgtui.model.snapshot import BrokerStatus, Snapshot
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+    from datetime import date
     from pathlib import Path
+
+    from kgtui.history.rows import Row
 
 FAST = RecorderOptions(interval=0.02, flush=0.02, describe=0.05)
 
@@ -148,7 +151,7 @@ async def test_cancelling_writes_what_waits(tmp_path: Path) -> None:
     admin = scripted()
     made = Recorder(Watched(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
     task = asyncio.create_task(made.run())
-    await until(lambda: made._writer.waiting > 0)
+    await until(lambda: made._lake.waiting > 0)
     assert made.status.polls == 0
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -166,11 +169,11 @@ class Disk:
         self.refused = 0
         append = DeltaFolder.append
 
-        def maybe(folder: DeltaFolder, rows: list[tuple[object, ...]], serial: int) -> int:
+        def maybe(folder: DeltaFolder, rows: Iterable[Sequence[Row]], day: date, serial: int) -> int:
             if folder.table.name != self.full:
-                return append(folder, rows, serial)
+                return append(folder, rows, day, serial)
             if self.late:
-                append(folder, rows, serial)
+                append(folder, rows, day, serial)
             self.refused += 1
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -203,7 +206,7 @@ async def test_a_full_disk_is_reported_and_survived(
 async def test_too_much_that_waits_is_given_up_and_the_gap_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder, "MOST_WAITING", 2)
+    monkeypatch.setattr(flushing, "MOST_WAITING", 2)
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin, replace(FAST, keyframe=0.1)) as (made, said):
         await until(lambda: made.status.polls >= 1)

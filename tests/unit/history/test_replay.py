@@ -37,9 +37,11 @@ async def until(met: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def watched(admin: GroupAdmin, **changes: Any) -> AsyncIterator[Monitor]:
+async def watched(
+    admin: GroupAdmin, moment: Callable[[], float] | None = None, **changes: Any
+) -> AsyncIterator[Monitor]:
     """A monitor at work."""
-    monitor = Monitor(admin, MonitorOptions(interval=0.5, **changes))
+    monitor = Monitor(admin, MonitorOptions(interval=0.5, **changes), moment=moment)
     task = asyncio.create_task(monitor.run())
     try:
         yield monitor
@@ -143,6 +145,27 @@ async def test_a_monitor_follows_a_seek(tmp_path: Path) -> None:
         await admin.seek(START / 1000)
         monitor.refresh()
         await until(lambda: monitor.snapshot.state_of("pay") == "Stable")
+
+
+async def test_a_moment_is_judged_by_those_before_it_and_not_by_how_long_it_is_looked_at(tmp_path: Path) -> None:
+    """Offsets of a moment stand still however often they are read; a group that worked is not to be blamed for it."""
+    write(tmp_path, seen(100, end=150), seen(120, end=170), seen(140, end=190))
+    admin = await ReplayAdmin.open(Lake(tmp_path), START / 1000)
+    reads = []
+    async with watched(admin, lambda: admin.moment.at) as monitor:
+        monitor.subscribe(
+            lambda snapshot: reads.append(snapshot.offsets["pay"].at) if "pay" in snapshot.offsets else None
+        )
+        monitor.look_at("pay")
+        await until(lambda: len(set(reads)) >= 3)
+        assert not monitor.snapshot.health
+        await admin.step()
+        monitor.refresh()
+        await until(lambda: bool(monitor.snapshot.health))
+        found = monitor.snapshot.health["pay"]
+    assert (found.reads, found.seconds, found.read_at) == (2, 10.0, START / 1000 + 10)
+    assert found.lag is not None
+    assert found.lag.lag == 50
 
 
 async def test_a_feed_tells_the_differences_between_moments(tmp_path: Path) -> None:

@@ -212,6 +212,20 @@ async def test_a_read_that_fails_leaves_the_verdict_and_starts_rates_anew() -> N
     assert bench.health().failed == 1
 
 
+async def test_who_goes_back_in_a_recording_begins_anew() -> None:
+    bench = Bench()
+    await bench.watch(60, position=500)
+    assert bench.health().status is Status.ERR
+    bench.now = T0 - 100
+    bench.take(500, 900)
+    await bench.tier.work_off()
+    assert not bench.store.snapshot().health
+    bench.now += 10
+    bench.take(500, 900)
+    await bench.tier.work_off()
+    assert (bench.health().reads, bench.health().seconds, bench.health().status) == (2, 10.0, Status.OK)
+
+
 async def test_the_monitor_judges_what_is_looked_at_and_nothing_else() -> None:
     admin = ScriptedAdmin()
     for group in ("selected", "in-view", "elsewhere"):

@@ -37,6 +37,9 @@ def test_a_read_that_saw_too_little_is_an_error() -> None:
     with pytest.raises(SourceError, match="did not see any record"):
         check_seen(topic, {0: 5, 1: 9}, 0)
     check_seen(OffsetsTopic(("a:1",), {0: (0, 0)}), {}, 0)
+    check_seen(topic, {0: 5, 1: 9}, None)
+    with pytest.raises(SourceError, match="did not see its partitions 1:"):
+        check_seen(topic, {0: 5}, None)
 
 
 def test_how_far_a_stream_has_read() -> None:
@@ -51,3 +54,4 @@ def test_errors_of_kafka_are_explained() -> None:
     assert told is not None
     assert "Read and Describe" in told
     assert explained("something else") is None
+    assert explained("java.util.concurrent.TimeoutException: Futures timed out") is None, "that is not Kafka's"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.errors import SparkError
-from kgtui.pipeline import jars, session
+from kgtui.pipeline import jars, requirements, session
 from kgtui.pipeline.jars import Jar
 from kgtui.pipeline.shipping import pack
 
@@ -32,38 +32,38 @@ def test_no_java_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SparkError, match=r"Java 17 or newer.*no java on PATH.*--remote"):
-        session.check_java()
+        requirements.check_java()
 
 
 def test_a_java_home_that_holds_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
     with pytest.raises(SparkError, match=r"JAVA_HOME is .*gone, but .* does not run"):
-        session.check_java()
+        requirements.check_java()
 
 
 @pytest.mark.parametrize("says", ['java version "1.8.0_402"', 'openjdk version "11.0.22" 2024-01-16'])
 def test_a_java_that_is_too_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, says)))
     with pytest.raises(SparkError, match=r"is Java (8|11): name a newer one in JAVA_HOME"):
-        session.check_java()
+        requirements.check_java()
 
 
 @pytest.mark.parametrize("says", ['openjdk version "17.0.15" 2025-04-15', 'openjdk version "21" 2023-09-19'])
 def test_a_java_that_fits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, says)))
-    session.check_java()
+    requirements.check_java()
 
 
 def test_a_java_that_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, "no shared library", 127)))
     with pytest.raises(SparkError, match="does not tell one"):
-        session.check_java()
+        requirements.check_java()
 
 
 def test_another_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "version", lambda _: "4.3.0")
+    monkeypatch.setattr(requirements, "version", lambda _: "4.3.0")
     with pytest.raises(SparkError, match=re.escape("needs PySpark 4.2.0, this is 4.3.0: pip install 'kgtui[spark]'")):
-        session.check_pyspark()
+        requirements.check_pyspark()
 
 
 def test_no_pyspark() -> None:
@@ -77,6 +77,52 @@ def test_no_pyspark() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "kgtui: the pipeline needs PySpark: pip install 'kgtui[spark]'\n")
+
+
+def spark_home(folder: Path, *jars: str) -> Path:
+    """What another installation of Spark looks like."""
+    (folder / "jars").mkdir(parents=True)
+    for jar in jars:
+        (folder / "jars" / jar).touch()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("jars", "held"), [(["spark-core_2.12-3.5.1.jar", "x.jar"], "Spark 3.5.1"), (["x.jar"], "no Spark")]
+)
+def test_another_spark_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, jars: list[str], held: str
+) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(spark_home(tmp_path, *jars)))
+    with pytest.raises(SparkError, match=rf"needs Spark 4\.2\.0.*holds {held}: unset SPARK_HOME"):
+        requirements.check_home()
+
+
+def test_the_same_spark_in_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(spark_home(tmp_path, "spark-core_2.13-4.2.0.jar")))
+    requirements.check_home()
+    monkeypatch.delenv("SPARK_HOME")
+    requirements.check_home()
+
+
+def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark's own client would try again for ten minutes."""
+    monkeypatch.setattr(requirements, "_SERVER_PATIENCE", 0.2)
+    with pytest.raises(SparkError, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1/ within 0\.2 s"):
+        session.start(remote="sc://127.0.0.1:1/;token=S3cret")
+
+
+def test_a_server_of_an_older_spark() -> None:
+    requirements.check_release("4.2.3", "sc://spark")
+    requirements.check_release("5.0.0-preview1", "sc://spark")
+    with pytest.raises(SparkError, match=r"needs Spark 4\.2\.0 or newer, the server at sc://spark is Spark 3\.5\.1"):
+        requirements.check_release("3.5.1", "sc://spark;token=S3cret")
+
+
+@pytest.mark.parametrize("url", ["spark:15002", "http://spark", "sc://", "sc://spark/path"])
+def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(SparkError, match="--remote takes an address such as sc://spark:15002"):
+        session.start(remote=url)
 
 
 @pytest.fixture
@@ -142,11 +188,12 @@ def test_a_repository_that_is_no_address(nowhere: Path, monkeypatch: pytest.Monk
 
 
 def test_what_is_shipped_is_enough_to_read_records(tmp_path: Path) -> None:
-    """An executor has PySpark and Arrow, and of kgtui what is in the archive."""
+    """An executor has PySpark and Arrow, and of kgtui what is in the archive; a Connect server runs batches there."""
     pack(tmp_path / "kgtui.zip")
     code = (
         f"import sys; sys.path = [p for p in sys.path if p]; sys.path.insert(0, {str(tmp_path / 'kgtui.zip')!r})\n"
         "for name in ('textual', 'aiokafka', 'deltalake', 'msgspec', 'rich', 're2'): sys.modules[name] = None\n"
+        "import kgtui.pipeline.jobs.bronze, kgtui.pipeline.jobs.silver\n"
         "import kgtui.pipeline.transforms.records as r\n"
         "assert 'kgtui.zip' in r.__file__, r.__file__\n"
         "print(r.outcome(b'\\x00\\x09', None)[1]['reason'])"

@@ -1,0 +1,47 @@
+"""What a JVM says on standard error, without what no user of ours has any use for."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NOISE = re.compile(rb"WARNING: Using incubator modules: [^\n]*\n")
+"""Said at every start of a JVM with Spark's own options."""
+
+_CHUNK = 65_536
+
+
+@contextmanager
+def without_noise() -> Iterator[None]:
+    """What processes that are started meanwhile write to standard error, as long as they run, goes through a filter."""
+    sys.stderr.flush()
+    ours = os.dup(2)
+    reading, writing = os.pipe()
+    os.dup2(writing, 2)
+    os.close(writing)
+    threading.Thread(target=_pass_on, args=(reading, ours), name="stderr of the JVM", daemon=True).start()
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(ours, 2)
+
+
+def _pass_on(reading: int, to: int) -> None:
+    try:
+        while chunk := os.read(reading, _CHUNK):
+            rest = _NOISE.sub(b"", chunk)
+            while rest:
+                rest = rest[os.write(to, rest) :]
+    except OSError:  # nobody listens any more
+        return
+    finally:
+        os.close(reading)
+        os.close(to)

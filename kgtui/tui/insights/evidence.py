@@ -1,0 +1,66 @@
+"""The rows that a finding rests on, as a table with the columns of the lake's own."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.model.health.words import duration
+from kgtui.tui import text
+from kgtui.tui.panes.cells import Cell, Shown, none, some
+from kgtui.tui.panes.columns import Column
+
+if TYPE_CHECKING:
+    from kgtui.model.finding import Evidence, Value
+
+_SECONDS = "_seconds"
+
+
+class Fact(NamedTuple):
+    """One row of evidence."""
+
+    number: int
+    values: tuple[Value, ...]
+
+
+def facts(evidence: Evidence) -> list[Fact]:
+    """The rows of evidence."""
+    return [Fact(number, row) for number, row in enumerate(evidence.rows)]
+
+
+def fact_columns(evidence: Evidence) -> tuple[Column[Fact], ...]:
+    """Columns as the table of the lake calls them."""
+    return tuple(_column(evidence, index, name) for index, name in enumerate(evidence.columns))
+
+
+def evidence_title(evidence: Evidence) -> str:
+    """Which table the rows are of, and how many of them there are."""
+    more = f", {text.exact(evidence.more)} more" if evidence.more else ""
+    return f"evidence: {some(len(evidence.rows), 'row')} of {evidence.table}{more}"
+
+
+def _column(evidence: Evidence, index: int, name: str) -> Column[Fact]:
+    values = [row[index] for row in evidence.rows]
+    right = any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+    def words(row: Fact) -> Cell:
+        return _value(name, row.values[index])
+
+    return Column(
+        name, name.removesuffix(_SECONDS).replace("_", " ").upper(), lambda row: words(row).text, words,
+        rank=index, right=right, least=10, most=48, cut="middle",
+    )  # fmt: skip
+
+
+def _value(name: str, value: Value) -> Cell:
+    if value is None:
+        return none()
+    if isinstance(value, datetime):
+        return Cell(Shown(text.date(value.timestamp())[:16]))
+    if isinstance(value, bool):
+        return Cell(Shown("yes" if value else "no"))
+    if isinstance(value, str):
+        return Cell(value)
+    if name.endswith(_SECONDS):
+        return Cell(Shown(duration(value)))
+    return Cell(Shown(text.exact(value) if isinstance(value, int) else f"{value:,.2f}"))

@@ -1,0 +1,319 @@
+"""The Insights screen: what a lake's tables say that somebody should know, each with its evidence and its plot."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+
+from kgtui.model.command_line import join
+from kgtui.model.finding import Kind
+from kgtui.tui import text
+from kgtui.tui.insights.age import summary, unmade, warnings
+from kgtui.tui.insights.evidence import evidence_title, fact_columns, facts
+from kgtui.tui.insights.marks import hand_over, of_another_cluster
+from kgtui.tui.insights.plot import InsightPlot
+from kgtui.tui.insights.rows import COLUMNS, rows_of, told
+from kgtui.tui.insights.tables import FactTable, FindingTable
+from kgtui.tui.lakes import Read, lake_of, read_findings
+from kgtui.tui.panes.base import Notice
+from kgtui.tui.panes.cells import WARN, Cell
+from kgtui.tui.panes.detail import DetailedTable
+from kgtui.tui.panes.lines import Line, TextLines
+from kgtui.tui.panes.summary import SummaryLine, joined
+from kgtui.tui.panes.table import LineTable
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.timer import Timer
+
+    from kgtui.model.finding import Finding
+    from kgtui.tui.screens.main import MainScreen
+
+REST = 0.1
+"""Seconds that the cursor rests before a finding is told: a key held down never waits."""
+
+LOW, LOWEST = 32, 22
+"""Lines of the screen below which plot and evidence share one place, and below which there is none for the plot."""
+
+KEYS = "enter to the group  space marks  v kind  l evidence  Y copies  esc closes"
+
+
+class InsightsScreen(ModalScreen["str | None"]):
+    """Reads a lake's gold tables and lists the findings; dismissed with the group to go to, or None."""
+
+    DEFAULT_CSS = """
+    InsightsScreen {
+        & #box {
+            width: 100%; height: 100%; background: $surface; border: round $kg-accent;
+            border-title-color: $kg-accent; border-subtitle-color: $kg-muted; padding: 0 1;
+        }
+        & FindingTable { height: 1fr; min-height: 3; }
+        & .part { border-top: solid $panel; border-title-color: $kg-muted; height: 6; }
+        &.-narrow #sentences { height: 7; }
+        &.-low #sentences { height: 6; }
+        & #unmade { display: none; }
+        &.-low #evidence { display: none; }
+        &.-evidence #course, &.-lowest #course { display: none; }
+        &.-evidence #evidence { display: block; }
+        & #evidence.-one FactTable { display: none; }
+        & #evidence.-one RowDetail { display: block; max-height: 100%; background: $surface; }
+        &.-none FindingTable, &.-none .part, &.-reading .part { display: none; }
+        &.-none #unmade { display: block; }
+    }
+    """
+
+    # Drawn as one colour: what lies below is hidden, and need not be drawn each time.
+    BLANK = True
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "Back", show=False),
+        Binding("q,I", "dismiss(None)", "Close", show=False),
+        Binding("v", "kind", "Next kind", show=False),
+        Binding("l", "evidence", "Evidence", show=False),
+        Binding("r", "again", "Read again", show=False),
+        Binding("Y", "copy", "Copy the command", show=False),
+        Binding("U", "utc", "UTC", show=False),
+    ]
+    """
+    | key | does |
+    |---|---|
+    | v | findings of one kind after the other, and all again |
+    | l | the evidence in the place of the plot, and back |
+    | tab | to the rows of evidence and back |
+    | r | read the tables again |
+    | Y | copy the command that goes on from here |
+    | U | times in UTC, and back |
+    | escape, q, I | close |
+    """
+
+    def __init__(self, main: MainScreen) -> None:
+        """Findings for the cluster on the main screen, which marks are handed to."""
+        super().__init__(classes="-reading")
+        self._main = main
+        self._which = lake_of(main.session)
+        self._read = Read()
+        self._kind: Kind | None = None
+        self._finding: Finding | None = None
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """How old it is, what is missing, the findings; of one: sentences, plot, evidence."""
+        with Vertical(id="box") as box:
+            box.border_title = "Insights"
+            box.border_subtitle = KEYS
+            yield SummaryLine()
+            yield Notice()
+            yield FindingTable(COLUMNS, lambda row: row.number, id="findings")
+            yield TextLines(id="unmade")
+            with Vertical(id="sentences", classes="part"):
+                yield TextLines(id="told", focus=False)
+            with Vertical(id="course", classes="part"):
+                yield InsightPlot()
+            with Vertical(id="evidence", classes="part"):
+                yield DetailedTable(FactTable((), lambda fact: fact.number, id="facts"))
+
+    # The parts
+
+    @property
+    def findings(self) -> FindingTable:
+        """The findings."""
+        return self.query_one("#findings", FindingTable)
+
+    @property
+    def facts(self) -> FactTable:
+        """The evidence of the finding under the cursor."""
+        return self.query_one("#facts", FactTable)
+
+    @property
+    def plot(self) -> InsightPlot:
+        """The plot of the group that is looked at."""
+        return self.query_one(InsightPlot)
+
+    @property
+    def group(self) -> str | None:
+        """The group that is looked at: of a family the one in the row of evidence, or else the first that is there."""
+        row = self.findings.row
+        if row is None:
+            return None
+        groups, there = row.finding.groups, self._main.snapshot.groups
+        fact = self.facts.row if self.focused is self.facts else None
+        named = next((value for value in fact.values if value in groups), None) if fact is not None else None
+        if isinstance(named, str):
+            return named
+        return next((group for group in groups if group in there), next(iter(groups), None))
+
+    # Reading
+
+    def on_mount(self) -> None:
+        """Read at once, beside the loop."""
+        self.findings.focus()
+        self.action_again()
+
+    def action_again(self) -> None:
+        """Read the tables again."""
+        where = text.plain(str(self._which.path), max(self.app.size.width - 44, 16), cut="middle")
+        self.query_one("#box").border_title = Content(f"Insights: {where} ({self._which.why})")
+        self.findings.set_placeholder(f"reading what is known{text.marks().ellipsis}")
+        self._read_tables()
+
+    @work(exclusive=True, group="read", description="findings")
+    async def _read_tables(self) -> None:
+        self._read = await asyncio.to_thread(read_findings, self._which.path)
+        self._show()
+
+    def _show(self) -> None:
+        read, found, now = self._read, self._read.insights, text.look().now()
+        self.plot.gold = read.gold
+        self.remove_class("-reading")
+        self.set_class(found is None, "-none")
+        if found is None:
+            self._say_unmade(read)
+            return
+        self.query_one(SummaryLine).say(joined(summary(found, now)))
+        self.query_one(Notice).say([*self._of_another(), *warnings(found, self._which.path, now)])
+        self._list()
+
+    def _say_unmade(self, read: Read) -> None:
+        self.query_one(SummaryLine).say(())
+        self.query_one(Notice).say([])
+        lines = unmade(self._which, read.trouble, recorded=read.recorded, width=max(self.size.width - 8, 30))
+        where = self.query_one("#unmade", TextLines)
+        where.set_lines(lines, fresh=True)
+        where.focus()
+
+    def _of_another(self) -> list[Line]:
+        words = of_another_cluster(self._read.cluster, self._main)
+        return [(Cell(f"{text.marks().fault} ", WARN), Cell(words))] if words else []
+
+    def _list(self) -> None:
+        found = self._read.insights
+        if found is None:
+            return
+        main = self._main
+        rows = rows_of(found, main.snapshot.groups, main.marked, self._kind)
+        self.findings.set_placeholder("nothing to tell" + (" of what is known" if found.missing else ""))
+        self.findings.set_rows(rows)
+        only = f"only: {self._kind.value}  " if self._kind is not None else ""
+        self.query_one("#box").border_subtitle = f"{only}{KEYS}"
+        self._look()
+
+    # One of them
+
+    @on(LineTable.CursorMoved)
+    def _cursor_moved(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(REST, self._look)
+
+    def _look(self) -> None:
+        row = self.findings.row
+        lines = self.query_one("#told", TextLines)
+        lines.set_lines([] if row is None else told(row, max(lines.columns, 20), max(lines.size.height, 4)))
+        finding = None if row is None else row.finding
+        if finding is not self._finding:
+            self._finding = finding
+            self._show_evidence(finding)
+        found = self._read.insights
+        group = self.group
+        self.plot.look_at(group, finding, None if found is None else found.as_of)
+        name = None if group is None else Content(f"{text.plain(group, 60, cut='middle')}{self.plot.span}")
+        self.query_one("#course").border_title = name
+
+    def _show_evidence(self, finding: Finding | None) -> None:
+        box = self.query_one("#evidence")
+        if finding is None:
+            self.facts.set_rows((), fresh=True)
+            box.border_title = None
+            return
+        evidence = finding.evidence
+        box.border_title = Content(text.plain(evidence_title(evidence)))
+        box.set_class(len(evidence.rows) == 1, "-one")
+        self.facts.set_rows(facts(evidence), columns=fact_columns(evidence), fresh=True)
+
+    def on_resize(self) -> None:
+        # A layout asked for while this one is under way would be lost.
+        self.call_after_refresh(self._divide)
+
+    def _divide(self) -> None:
+        """Give plot and evidence their lines."""
+        height = self.size.height
+        low = height < LOW
+        self.set_class(low, "-low")
+        self.set_class(height < LOWEST, "-lowest")
+        course, evidence = self.query_one("#course"), self.query_one("#evidence")
+        course.styles.height = max(8, height // 3) if low else min(height // 3, 16)
+        evidence.styles.height = course.styles.height if low else min(height // 5, 14)
+        self._look()
+
+    # Keys
+
+    def action_back(self) -> None:
+        """From the evidence to the findings, from there away."""
+        if self.focused is self.facts:
+            self.findings.focus()
+            self._look()
+        else:
+            self.dismiss(None)
+
+    def action_kind(self) -> None:
+        """Findings of the next kind alone, or all."""
+        found = self._read.insights
+        told_of = {finding.kind for finding in found.findings} if found is not None else set()
+        kinds: list[Kind | None] = [None, *(kind for kind in Kind if kind in told_of)]
+        at = kinds.index(self._kind) if self._kind in kinds else 0
+        self._kind = kinds[(at + 1) % len(kinds)]
+        self._list()
+
+    def action_evidence(self) -> None:
+        """The evidence in the place of the plot, and back."""
+        self.toggle_class("-evidence")
+        self.findings.focus()
+
+    def action_utc(self) -> None:
+        """Times in UTC, and back to local time."""
+        look = text.look()
+        look.utc = not look.utc
+        self._finding = None
+        self._show()
+        self.findings.refresh()
+
+    def action_copy(self) -> None:
+        """Copy the command that goes on from here."""
+        from kgtui.tui.screens.copied import CopiedDialog
+
+        row = self.findings.row
+        if row is not None and row.finding.command:
+            words = join(row.finding.command)
+            self.app.copy_to_clipboard(words)
+            self.app.push_screen(CopiedDialog(words))
+
+    def action_choose(self) -> None:
+        """To the group."""
+        group = self.group
+        if group is None:
+            return
+        if group in self._main.snapshot.groups:
+            self.dismiss(group)
+        else:
+            name = text.plain(group, 80, cut="middle")
+            when = "at this moment" if self._main.session.timeline is not None else "any more"
+            self._say(f"{name} is not on this cluster {when}")
+
+    def action_mark(self) -> None:
+        """Mark the groups of a finding in the tree, for the delete that asks first; or unmark them."""
+        row = self.findings.row
+        if row is not None:
+            done, words = hand_over(row, self._main, self._read.cluster)
+            self._say(words)
+            if done:
+                self._list()
+                self.findings.action_cursor(1)
+
+    def _say(self, words: str) -> None:
+        self.notify(words, timeout=6, markup=False)

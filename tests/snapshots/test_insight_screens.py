@@ -1,0 +1,138 @@
+"""Findings, and the way into a recording: each docstring says what a person should see."""
+
+from __future__ import annotations
+
+from datetime import timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from textual.widgets import Input, Static
+
+from kgtui.history import gold
+from kgtui.history.schemas.gold import BASELINE, CHURN, CLEANUP
+from kgtui.tui.app import KgtuiApp
+from kgtui.tui.dialogs.recording import RecordingDialog
+from kgtui.tui.insights.screen import InsightsScreen
+from kgtui.tui.text import Look
+from tests.pilot.history import made
+from tests.pilot.shell import HOSTILE, company, session_of, settled, until
+from tests.pilot.watching import HandWatch, snapshot_of
+from tests.unit.history.gold_rows import HOUR, NOW, incidents, row, write
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from textual.pilot import Pilot
+
+    from kgtui.history.schemas import Table
+
+    Compare = Callable[..., bool]
+
+GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "perf.b", "tmp")
+LATER = NOW.timestamp() + 7_300
+
+
+@pytest.fixture(autouse=True)
+def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same folder and the same age of tables everywhere."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KGTUI_LAKE", "prod")
+    monkeypatch.setattr(gold, "_made", lambda _: LATER - 600)
+
+
+def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **look: Any) -> KgtuiApp:
+    """The app on a cluster with these groups, beside a lake with these tables."""
+    write(Path("prod"), rows)
+    names = [*GROUPS, *(name for name in HOSTILE if name)]
+    watch = HandWatch(snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in names]))
+    clock = Look(now=lambda: LATER, zone=timezone(timedelta(hours=1)), **look)
+    return KgtuiApp(session_of(watch, state_folder=Path("state"), look=clock))
+
+
+def looking(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Open the findings, press keys, wait for the plot."""
+
+    async def run(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        await pilot.press("I")
+        await until(pilot, lambda: isinstance(pilot.app.screen, InsightsScreen), 60)
+        screen = pilot.app.screen
+        assert isinstance(screen, InsightsScreen)
+        await until(pilot, lambda: bool(screen.findings.rows) or screen.has_class("-none"), 60)
+        await pilot.press(*presses)
+        await pilot.pause(0.3)
+        await until(pilot, lambda: bool(screen.plot.plain or screen.has_class("-none")) and not screen.plot.busy, 60)
+        await settled(pilot)
+
+    return run
+
+
+def test_insights(snap_compare: Compare) -> None:
+    """How many findings, as of when; a line a finding, the worst first; of the first its sentences and the command, a
+    plot of lag and rates with a stroke where it began, and the partitions it rests on."""
+    assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=looking())
+
+
+def test_insights_on_80_by_24(snap_compare: Compare) -> None:
+    """The same without the column that says which kind: sentences and plot below, no evidence."""
+    assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=looking())
+
+
+def test_evidence_on_80_by_24(snap_compare: Compare) -> None:
+    """The unusual group; the row of the table in the place of the plot, every column by name."""
+    presses = ("down", "down", "down", "down", "l")
+    assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=looking(*presses))
+
+
+def test_unused_groups_marked(snap_compare: Compare) -> None:
+    """The last two are marked; the evidence of the family names its groups."""
+    presses = ("end", "space", "up", "space", "up")
+    assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=looking(*presses))
+
+
+def test_missing_tables_and_hostile_names(snap_compare: Compare) -> None:
+    """Which tables are not there, what nobody knows for that, and the command; names that act are harmless."""
+    unused = [
+        row(CLEANUP, kind="group", name=name, groups=1, state="Empty", quiet_since=NOW - 30 * HOUR)
+        for name in HOSTILE
+        if name
+    ]
+    app = app_on_findings(incidents() | {CLEANUP: unused})
+    for table in (CHURN, BASELINE):
+        (Path("prod") / table.layer / table.name).rename(table.name)
+    assert snap_compare(app, terminal_size=(100, 34), run_before=looking("end", "up", "up"))
+
+
+def test_insights_in_ascii(snap_compare: Compare) -> None:
+    """Nothing beyond ASCII but the frame."""
+    app = app_on_findings(incidents(), ascii=True)
+    assert snap_compare(app, terminal_size=(80, 24), run_before=looking("end"))
+
+
+def test_nothing_recorded(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What to press and what to run, one after the other."""
+    monkeypatch.delenv("KGTUI_LAKE")
+    app = KgtuiApp(session_of(HandWatch(company()), state_folder=Path("/home/anna/.local/state/kgtui")))
+    assert snap_compare(app, terminal_size=(80, 24), run_before=looking())
+
+
+def test_asking_for_a_recording(snap_compare: Compare) -> None:
+    """What it is, the folder that is meant with what it covers, the moment, and how to come back."""
+    made.record(Path("prod"))
+
+    async def never(lake: str, at: str) -> Any:
+        raise AssertionError((lake, at))
+
+    async def run(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RecordingDialog), 60)
+        dialog = pilot.app.screen
+        for field in dialog.query(Input):
+            field.cursor_blink = False
+        await until(pilot, lambda: "recorded" in str(dialog.query_one("#span", Static).visual), 60)
+        await settled(pilot)
+
+    app = KgtuiApp(session_of(HandWatch(company()), state_folder=Path("state"), replay=never))
+    assert snap_compare(app, terminal_size=(80, 24), run_before=run)

@@ -1,0 +1,181 @@
+"""`kgtui check --lake`: the time before a recorded moment is judged as if it had been watched."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui import cli
+from kgtui.history.changes import Seen
+from kgtui.model.answer import Fault
+from kgtui.model.group import GroupDescription, Listing
+from kgtui.model.members import Member
+from kgtui.model.offsets import CommittedOffset, PartitionBounds
+from tests.unit.history.recording import START, Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+POLLS = 31
+"""Five minutes, a poll every 10 s."""
+
+STOPS = 12
+"""The poll after which `stuck` commits no more."""
+
+
+def moment(poll: int, **more: Any) -> Seen:
+    """A group that keeps up, one that is slow, and one that stops after two minutes."""
+    offsets = {"fine": 1000 + 200 * poll, "slow": 1000 + 100 * poll, "stuck": 1000 + 100 * min(poll, STOPS)}
+    ends = {"fine": 1005 + 200 * poll, "slow": 1900 + 140 * poll, "stuck": 1010 + 100 * poll}
+    return Seen(
+        {group: Listing("consumer", "consumer", "Stable", 1 + (group == "slow")) for group in offsets},
+        {
+            group: GroupDescription(
+                group, "consumer", "consumer", "Stable", 1, "uniform", 4, 4,
+                (Member(f"m-{group}", "c", "/h", assignment=((f"t-{group}", (0,)),)),),
+            )
+            for group in offsets
+        } if poll == 0 else {},
+        {group: (CommittedOffset(f"t-{group}", 0, offset, 0),) for group, offset in offsets.items()},
+        bounds={(f"t-{group}", 0): PartitionBounds(0, end) for group, end in ends.items()},
+        **more,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("recorded") / "lake"
+    recording = Recording(path)
+    for poll in range(POLLS):
+        recording.poll(moment(poll), START + poll * 10_000, keyframe=poll == 20)
+        if poll in (10, 19, 25, 30):
+            recording.flush()
+    recording.compact()
+    return path
+
+
+class Ran:
+    """How a check ended."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        return {line.split()[0]: line.split()[3] for line in self.out.splitlines()[1:]}
+
+
+@pytest.fixture
+def check(lake: Path, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    def run(*words: str, lake: Path = lake) -> Ran:
+        capfd.readouterr()
+        return Ran(cli.main(["check", "--lake", str(lake), *words]), *capfd.readouterr())
+
+    return run
+
+
+def at(poll: int) -> str:
+    return datetime.fromtimestamp(START / 1000 + poll * 10, UTC).isoformat()
+
+
+def test_the_end_of_the_recording_is_judged(check: Callable[..., Ran]) -> None:
+    ran = check()
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.verdicts == {"slow": "WARN", "stuck": "STOP"}
+    assert "no commit on t-stuck-0 for 2 m, 1,810 wait" in ran.out
+    assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
+
+
+def test_any_moment_is_judged_by_what_came_before_it(check: Callable[..., Ran]) -> None:
+    """Over the keyframe and what was compacted as over the rest."""
+    verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
+    assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
+
+
+def test_what_so_short_a_time_cannot_decide_is_said(check: Callable[..., Ran]) -> None:
+    ran = check("--all", "stuck", "--for", "30s", "--at", at(STOPS + 3))
+    assert (ran.code, ran.verdicts) == (0, {"stuck": "OK?"})
+    assert "30 s of watching left 1 group undecided: STOP needs more than 45 s at a standstill" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("fine",), 0),
+        (("slow",), 0),
+        (("slow", "--fail-on", "warn"), 1),
+        (("stuck", "--at", "3m"), 0),
+        (("stuck", "--allowed-lag", "5000"), 0),
+        (("stuck", "--commit-interval", "1m"), 0),
+        (("no-such-group",), 1),
+        (("verdict:warn+", "fine"), 0),
+        (("--filter", "verdict:stop"), 1),
+        (("--at", "1d"), 2),
+        (("--interval", "5s"), 2),
+    ],
+)
+def test_exit_codes_are_those_of_a_watch(check: Callable[..., Ran], words: tuple[str, ...], code: int) -> None:
+    assert check(*words).code == code
+
+
+def test_the_json_tells_the_moment_and_what_was_looked_at(check: Callable[..., Ran]) -> None:
+    ran = check("stuck", "--for", "1m", "--format", "json", "--at", at(26))
+    found = json.loads(ran.out)
+    (row,) = found["groups"]
+    assert found["taken_at"] == row["read_at"]
+    assert found["taken_at"].startswith(at(26)[:19])
+    assert found["check"] == {
+        "seconds": 60.0, "interval": 10.0, "fail_on": "ERR", "failed": True,
+        "verdicts": {"OK": 0, "WARN": 0, "ERR": 1, "NOT_FOUND": 0, "UNKNOWN": 0},
+    }  # fmt: skip
+    assert (row["cause"], row["basis"], row["reads"], row["reads_failed"]) == ("STOP", "observed", 7, 0)
+    assert row["lag"] == 1010 + 100 * 26 - (1000 + 100 * STOPS)
+    assert row["trend"] == pytest.approx(10.0)
+
+
+def test_what_was_not_recorded_is_said(check: Callable[..., Ran]) -> None:
+    ran = check("fine", "--for", "1h")
+    assert (ran.code, ran.err) == (0, "kgtui: the recording has 5 m of the 1 h before this moment\n")
+
+
+def test_no_rate_is_taken_over_a_gap(tmp_path: Path, check: Callable[..., Ran]) -> None:
+    recording = Recording(tmp_path / "gap")
+    for poll in (*range(6), *range(9, 12)):
+        recording.poll(moment(poll), START + poll * 10_000, gap="recorder stopped" if poll == 9 else "")
+    recording.flush()
+    ran = check("slow", "--format", "json", "--all", lake=tmp_path / "gap")
+    assert "kgtui: nothing is known of a time in between: recorder stopped\n" in ran.err
+    (row,) = json.loads(ran.out)["groups"]
+    assert (row["reads"], row["trend_seconds"]) == (9, 20.0)
+
+
+def test_groups_that_could_not_be_read_make_it_partial(tmp_path: Path, check: Callable[..., Ran]) -> None:
+    silent = Fault("NO_ANSWER", "no answer within 5 s", broker=2)
+    recording = Recording(tmp_path / "silent")
+    for poll in range(13):
+        recording.poll(moment(poll, faults=(("offsets", silent),) if poll > 8 else ()), START + poll * 10_000)
+    recording.flush()
+    ran = check("slow", "--format", "json", "--all", lake=tmp_path / "silent")
+    (row,) = json.loads(ran.out)["groups"]
+    assert (ran.code, row["reads"], row["reads_failed"]) == (1, 9, 4)
+    assert "broker 2: no answer within 5 s [NO_ANSWER]" in ran.err
+    assert check("fine", "--all", lake=tmp_path / "silent").verdicts == {"fine": "OK"}
+
+
+def test_a_group_that_went_away_is_gone(tmp_path: Path, check: Callable[..., Ran]) -> None:
+    recording = Recording(tmp_path / "gone")
+    for poll in range(4):
+        recording.poll(moment(poll) if poll < 3 else Seen({}), START + poll * 10_000)
+    recording.flush()
+    ran = check("fine", "--for", "30s", lake=tmp_path / "gone")
+    assert (ran.code, ran.err) == (1, "kgtui: no group matches the filter\n")
+    assert check("fine", "--at", at(2), "--all", lake=tmp_path / "gone").code == 0
+
+
+def test_a_moment_without_a_lake_is_a_mistake(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", "--at", "10m"]) == 2
+    assert "--lake" in capfd.readouterr().err

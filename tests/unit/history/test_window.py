@@ -1,0 +1,91 @@
+"""Groups over an interval, poll by poll, are what each moment shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgtui.history.changes import Seen
+from kgtui.history.lake import Lake
+from kgtui.history.window import read_window
+from kgtui.model.answer import Fault
+from kgtui.model.offsets import GroupOffsets
+from tests.unit.history import values
+from tests.unit.history.recording import START, Recording
+from tests.unit.history.test_lake import STABLE, seen, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+NOTHING = GroupOffsets((), (), {})
+
+
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@given(
+    polls=st.lists(
+        st.tuples(values.polls(), st.booleans(), st.sampled_from(["flush", "compact"])), min_size=2, max_size=6
+    ),
+    skipped=st.integers(0, 3),
+)
+def test_every_poll_is_what_its_moment_shows(
+    tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[Seen, bool, str]], skipped: int
+) -> None:
+    path = tmp_path_factory.mktemp("lake")
+    recording = Recording(path)
+    for number, (poll, keyframe, then) in enumerate(polls):
+        recording.poll(replace(poll, faults=()), START + number * 10_000, keyframe=keyframe)
+        recording.flush()
+        if then == "compact":
+            recording.compact()
+    lake = Lake(path)
+    groups = {group for poll, _, _ in polls for group in poll.listings}
+    moments = lake.moments()[min(skipped, len(polls) - 1) :]
+    found = list(read_window(lake, groups, moments))
+    assert [seen_then.moment for seen_then in found] == moments
+    for seen_then in found:
+        frame = lake.at(seen_then.moment)
+        assert seen_then.groups.keys() == frame.listings.keys()
+        for group, read in seen_then.groups.items():
+            assert read.description == frame.description(group)
+            assert (read.offsets or NOTHING) == frame.offsets(group)
+            assert read.fault is None
+
+
+def test_only_the_groups_asked_for_are_read(tmp_path: Path) -> None:
+    write(tmp_path, seen(100, groups=("pay", "ship")))
+    lake = Lake(tmp_path)
+    (poll,) = read_window(lake, ["pay", "nobody"], lake.moments())
+    assert list(poll.groups) == ["pay"]
+
+
+def test_what_a_poll_could_not_read_is_not_taken_for_read(tmp_path: Path) -> None:
+    own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay"))
+    theirs = ("offsets", Fault("NO_ANSWER", "no answer", broker=1))
+    of_other = ("offsets", Fault("NO_ANSWER", "no answer", broker=2))
+    logs = ("logs", Fault("NO_ANSWER", "no answer", broker=1))
+    undescribed = ("describe", Fault("COORDINATOR_LOAD_IN_PROGRESS", "loading", 14, 1, "pay"))
+    write(
+        tmp_path, seen(100), seen(101, faults=(own,)), seen(102, faults=(theirs,)), seen(103, faults=(of_other, logs)),
+        seen(104, faults=(undescribed,)), Seen({"pay": STABLE}),
+    )  # fmt: skip
+    lake = Lake(tmp_path)
+    polls = list(read_window(lake, ["pay"], lake.moments()))
+    reads = [poll.groups["pay"] for poll in polls]
+    assert [read.offsets is not None for read in reads] == [True, False, False, True, True, True]
+    assert [read.description is not None for read in reads] == [True, True, False, True, False, True]
+    assert [read.fault and read.fault.name for read in reads] == [
+        None, "GROUP_AUTHORIZATION_FAILED", "NO_ANSWER", None, "COORDINATOR_LOAD_IN_PROGRESS", None,
+    ]  # fmt: skip
+    assert [len(poll.faults) for poll in polls] == [0, 0, 1, 2, 0, 0]
+
+
+def test_groups_come_and_go(tmp_path: Path) -> None:
+    write(tmp_path, seen(1), seen(2, groups=()), seen(3), keyframes=(2,))
+    lake = Lake(tmp_path)
+    found = [list(poll.groups) for poll in read_window(lake, ["pay"], lake.moments())]
+    assert found == [["pay"], [], ["pay"]]

@@ -1,0 +1,152 @@
+"""What the Insights screen says of findings: pure functions from findings to cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.cells import cell_len
+
+from kgtui.history.gold import NEVER_MADE
+from kgtui.model.course import Course
+from kgtui.model.finding import Evidence, Finding, Insights, Kind, Severity, TableAge
+from kgtui.tui import text
+from kgtui.tui.insights.age import summary, unmade, warnings
+from kgtui.tui.insights.evidence import evidence_title, fact_columns, facts
+from kgtui.tui.insights.rows import COLUMNS, Row, rows_of, told
+from kgtui.tui.lakes import Which
+from kgtui.tui.panes.cells import shown
+from kgtui.tui.plots.lanes import plot_lines
+from tests.pilot.shell import HOSTILE
+
+if TYPE_CHECKING:
+    from kgtui.tui.panes.lines import Line
+
+NOW = 1_795_000_000.0
+HOUR = 3_600.0
+
+EVIDENCE = Evidence(
+    "gold/forecast",
+    ("hour", "lag", "trend", "drain_seconds", "topic", "partition", "flapping"),
+    ((datetime.fromtimestamp(NOW, UTC), 1_000, -0.25, 5_400.0, "[/t]", None, True),),
+    3,
+)
+FINDING = Finding(
+    Kind.DRAIN, Severity.NOTE, "dwh.backfill", ("dwh.backfill",), "the backlog of 1,000 records is gone in about 2 h",
+    NOW - 2 * HOUR, "nothing, if that is soon enough", EVIDENCE, ("kgtui", "show", "dwh.backfill"),
+)  # fmt: skip
+FAMILY = replace(FINDING, kind=Kind.UNUSED, subject="perf.*", groups=("perf.a", "perf.b"), family=True)
+ALL = ("lag", "health", "churn", "cleanup", "forecast", "baseline")
+
+
+@pytest.fixture(autouse=True)
+def in_utc() -> None:
+    """The same words everywhere."""
+    text.use_look(text.Look(utc=True, now=lambda: NOW))
+
+
+def words(lines: list[Line]) -> list[str]:
+    return ["".join(shown(cell.text) for cell in line) for line in lines]
+
+
+def ages(**told_of: TableAge) -> tuple[TableAge, ...]:
+    return tuple(told_of.get(name, TableAge(f"gold/{name}", NOW - 60, NOW - 30)) for name in ALL)
+
+
+def test_a_row_in_its_columns() -> None:
+    cells = {column.id: shown(column.cell(Row(0, FINDING, NOW)).text) for column in COLUMNS}
+    assert cells["severity"] == "NOTE"
+    assert cells["kind"] == "drain time"
+    assert cells["since"] == "2 h"
+    assert cells["what"].startswith("the backlog")
+    least = {
+        column.id: shown(column.cell(Row(0, replace(FINDING, since_at_least=True), NOW)).text) for column in COLUMNS
+    }
+    assert least["since"] == "≥ 2 h"
+
+
+@pytest.mark.parametrize("subject", HOSTILE)
+def test_sentences_fit_and_are_harmless(subject: str) -> None:
+    finding = replace(FINDING, subject=subject, what=f"{subject} waits", command=("kgtui", "show", subject))
+    for width in (60, 78, 118):
+        lines = words(told(Row(0, finding, NOW), width))
+        assert len(lines) <= 6
+        assert all(cell_len(line) <= width for line in lines)
+        assert not {"\x1b", "\u202e", "\u200b", "\n"} & set("".join(lines))
+
+
+def test_evidence_in_columns_of_its_own() -> None:
+    """Seconds are written as time; unknown is not zero."""
+    (fact,) = facts(EVIDENCE)
+    told_of = {column.title: shown(column.cell(fact).text) for column in fact_columns(EVIDENCE)}
+    assert told_of == {
+        "HOUR": text.date(NOW)[:16], "LAG": "1,000", "TREND": "-0.25", "DRAIN": "1 h 30 m", "TOPIC": "[/t]",
+        "PARTITION": "–", "FLAPPING": "yes",
+    }  # fmt: skip
+    assert evidence_title(EVIDENCE) == "evidence: 1 row of gold/forecast, 3 more"
+
+
+def test_marks_are_those_of_the_groups_that_are_there() -> None:
+    """A family is marked when all of it that is there is; what is in use never is."""
+    found = Insights((FINDING, FAMILY), as_of=NOW)
+    there = {"dwh.backfill", "perf.a"}
+    assert [row.marked for row in rows_of(found, there, {"dwh.backfill", "perf.a"})] == [False, True]
+    assert [row.marked for row in rows_of(found, {"perf.a", "perf.b"}, {"perf.a"})] == [False, False]
+    assert [row.number for row in rows_of(found, there, (), Kind.UNUSED)] == [1]
+
+
+def test_how_old_and_how_many() -> None:
+    told_of = words(summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
+    assert told_of == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 m ago", "made 30 s ago"]
+    assert words(summary(Insights((), ages(), None), NOW))[:2] == ["nothing to tell", "the tables are empty"]
+
+
+def test_what_the_findings_do_not_tell() -> None:
+    """Never made, unreadable and late tables, each with the command; nothing when all is new."""
+    path = Path("/lake with blanks")
+    assert warnings(Insights((), ages(), NOW - 60), path, NOW) == []
+    (old,) = words(warnings(Insights((), ages(), NOW - 2 * HOUR), path, NOW))
+    assert old == "kgtui pipeline run '--lake=/lake with blanks' brings them up to date"
+    broken = ages(
+        churn=TableAge("gold/churn", trouble=NEVER_MADE),
+        forecast=TableAge("gold/forecast", trouble="[/torn]"),
+        cleanup=TableAge("gold/cleanup", NOW - 80 * HOUR, NOW),
+    )
+    never, torn, behind, command = words(warnings(Insights((), broken, NOW - 60), path, NOW))
+    assert never == "! not made yet: gold/churn; nothing is known of: flapping"
+    assert torn == "! gold/forecast cannot be read: [/torn]"
+    assert behind == "! behind the others: gold/cleanup"
+    assert command.endswith("makes them")
+
+
+def test_what_to_do_without_findings() -> None:
+    path = Path("/state/lakes/prod")
+    nothing = " ".join(words(unmade(Which(path, "", named=False), "", recorded=False, width=78)))
+    assert "kgtui record /state/lakes/prod" in nothing
+    assert "kgtui pipeline run --lake=/state/lakes/prod" in nothing
+    unread = " ".join(words(unmade(Which(path, ""), "/x is a file; a lake is a folder", recorded=False, width=78)))
+    assert "a lake is a folder" in unread
+    assert "kgtui record" not in unread
+
+
+def test_a_course_is_plotted_with_its_gap_and_without_states() -> None:
+    """Nothing connects what was seen before a gap with what was seen after it; days are told of a long time."""
+    minutes = (0.0, 60.0, 600.0, 660.0)
+    course = Course(minutes, (5, 5, None, 7), (None, 1.0, None, 2.0), (None,) * 4, (None,) * 4, (1, 1, 2, 2),
+                    frozenset({600.0}))  # fmt: skip
+    past = course.past(0.0, 660.0)
+    assert past.gaps == ((60.0, 600.0, "nothing recorded"),)
+    assert past.value_at(past.lag, 600.0) is None
+    assert past.value_at(past.lag) == 7
+    lines = words(plot_lines(past, 80, 8, drawn=False, since=330.0, states=False))
+    labels = [line[:12].split()[0] for line in lines if line[:12].strip()]
+    assert labels[0] == "lag"
+    assert {"in", "out", "members"} <= set(labels)
+    assert not {"state", "epoch", "changes"} & set(labels)
+    assert "^" in lines[-1]
+    assert len(lines) == 8
+    days = words(plot_lines(course.past(NOW, NOW + 3 * 86_400), 80, 8, drawn=False, states=False))
+    assert text.date(NOW)[5:16] in days[-1]
