@@ -131,6 +131,7 @@ class Gold:
         Raises:
             LakeError: the table cannot be read.
         """
+        import pyarrow as pa
         import pyarrow.dataset as ds
 
         wanted = ds.scalar(True) if where is None else where(ds.field)
@@ -139,7 +140,7 @@ class Gold:
         if until is not None:
             wanted &= ds.field(time) <= until
         if groups is not None:
-            wanted &= ds.field(_GROUP).isin([stored(group) for group in groups])
+            wanted &= ds.field(_GROUP).isin(pa.array([stored(group) for group in groups], pa.string()))
         found = self._read(table, columns or table.names, wanted)
         return [] if found is None else [_restored(row) for row in found.to_pylist()]
 

@@ -58,7 +58,7 @@ def test_files_that_overlap_and_lost_checkpoints_double_nothing(lake: SparkLake,
     assert re.fullmatch(r"decoding: [12] batch(es)?", said[-1])
     shutil.rmtree(lake.checkpoint("silver"))
     shutil.rmtree(lake.checkpoint("bronze"))
-    more: list[Bytes] = [*every_kind(3, 1)[6:9], commit(3, "late")]
+    more: list[Bytes] = [*every_kind(3, 1)[9:12], commit(3, "late")]
     write(folder, "c.parquet", more, first=len(first))
     once(lake, Sources(records=folder), nothing, said.append)
     assert counts(lake) == {"coordinator_records": 45, "commits": 41, "group_events": 3, "quarantine": 1}

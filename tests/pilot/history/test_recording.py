@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.widgets import Input
 
@@ -16,8 +15,7 @@ from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui import recording
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.session import Session, Target
-from tests.pilot.shell import app_on, company, main_screen, screen_text, settled
-from tests.pilot.shell import until as shell_until
+from tests.pilot.shell import app_on, company, main_screen, screen_text, settled, until
 from tests.scripted import ScriptedAdmin
 
 if TYPE_CHECKING:
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     import pytest
     from textual.pilot import Pilot
 
-
-until = partial(shell_until, seconds=40)
 """Making the tables of a lake takes seconds on a busy machine."""
 
 
@@ -50,6 +46,19 @@ async def asked(pilot: Pilot[int], app: KgtuiApp, folder: str | None = None) -> 
     await pilot.press("enter")
 
 
+def heard(app: KgtuiApp, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the app says from now on, also what has vanished from the screen."""
+    said: list[str] = []
+    notify = app.notify
+
+    def listening(message: str, **more: Any) -> None:
+        said.append(message)
+        notify(message, **more)
+
+    monkeypatch.setattr(app, "notify", listening)
+    return said
+
+
 async def begun(pilot: Pilot[int], app: KgtuiApp) -> None:
     """Wait until the first poll is in the lake."""
     await until(pilot, lambda: "● REC" in screen_text(app))
@@ -59,13 +68,14 @@ async def begun(pilot: Pilot[int], app: KgtuiApp) -> None:
     await until(pilot, lambda: app.screen is main_screen(app))
 
 
-async def test_recording_until_the_key_again(tmp_path: Path) -> None:
+async def test_recording_until_the_key_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = live(tmp_path)
+    said = heard(app, monkeypatch)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await asked(pilot, app)
         await begun(pilot, app)
         await pilot.press("R")
-        await until(pilot, lambda: "● REC" not in screen_text(app) and "recorded" in screen_text(app))
+        await until(pilot, lambda: "● REC" not in screen_text(app) and any("recorded" in words for words in said))
     lake = Lake(tmp_path / "lakes" / "prod-eu")
     assert list(lake.at().listings) == ["payment"]
     assert not lake.path.joinpath("recorder.lock").exists()
@@ -116,15 +126,16 @@ async def test_a_full_disk_is_said_and_survived(tmp_path: Path, monkeypatch: pyt
         raise OSError(28, "No space left on device")
 
     app = live(tmp_path)
+    said = heard(app, monkeypatch)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
-        monkeypatch.setattr(DeltaFolder, "append", full)
-        await asked(pilot, app)
-        await until(pilot, lambda: "No space left on device" in screen_text(app))
-        await until(pilot, lambda: "REC: cannot write" in screen_text(app))
-        await until(pilot, lambda: app.screen is main_screen(app))
-        monkeypatch.undo()
+        with monkeypatch.context() as disk:
+            disk.setattr(DeltaFolder, "append", full)
+            await asked(pilot, app)
+            await until(pilot, lambda: any("No space left on device" in words for words in said))
+            await until(pilot, lambda: "REC: cannot write" in screen_text(app))
+            await until(pilot, lambda: app.screen is main_screen(app))
         await pilot.press("R")
-        await until(pilot, lambda: "recorded" in screen_text(app))
+        await until(pilot, lambda: any("recorded" in words for words in said))
     assert list(Lake(tmp_path / "lakes" / "prod-eu").at().listings) == ["payment"]
 
 
