@@ -67,6 +67,8 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
+        # HotSpot never compiles a method of more bytes: what Spark would generate as one is made of many instead.
+        "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
         ),

@@ -11,7 +11,7 @@ from kgtui.history.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QU
 from kgtui.pipeline.jobs.streams import days_of, started
 from kgtui.pipeline.lake import ANEW, SparkLake
 from kgtui.pipeline.transforms.group_events import with_created
-from kgtui.pipeline.transforms.offset_commits import is_commit_key, not_plain, plain_commits
+from kgtui.pipeline.transforms.offset_commits import doubtful_commits, not_plain, others, plain_commits
 from kgtui.pipeline.transforms.rebalances import rebalances
 from kgtui.pipeline.transforms.records import PARTS, read_records, rows_of
 
@@ -51,21 +51,22 @@ def write_batch(path: str, series: str, batch: DataFrame, serial: int) -> None:
     commits = batch.transform(plain_commits)
     if series.endswith(ANEW):
         lake.merge(COMMITS, commits, days=days_of(batch))
-        written = None
-    else:
-        written = lake.append(COMMITS, commits, app=f"kgtui-{series}", serial=serial)
-    if written is not None and written == batch.where(is_commit_key()).count():
-        rest = batch.where(~F.coalesce(is_commit_key(), F.lit(False)))
-    else:
-        rest = batch.transform(not_plain)
-    _write_rest(lake, rest)
+        _write_rest(lake, batch.transform(not_plain))
+        return
+    written = lake.append(COMMITS, commits, app=f"kgtui-{series}", serial=serial)
+    if written is None:
+        _write_rest(lake, batch.transform(not_plain))
+        return
+    left = batch.count() - written  # the count takes no reading: each file tells how many rows it has
+    if left and _write_rest(lake, batch.transform(others)) < left:
+        _write_rest(lake, batch.transform(doubtful_commits))
 
 
-def _write_rest(lake: SparkLake, records: DataFrame) -> None:
-    """Write what only Python reads: few records, of which each is decoded once."""
+def _write_rest(lake: SparkLake, records: DataFrame) -> int:
+    """Write what only Python reads: few records, of which each is decoded once. How many there were."""
     read = records.transform(read_records).persist()
     try:
-        days = _days(read)
+        rows, days = _days(read)
         for table in (COMMITS, QUARANTINE):
             if table in days:
                 lake.merge(table, rows_of(read, table), days=days[table])
@@ -73,6 +74,7 @@ def _write_rest(lake: SparkLake, records: DataFrame) -> None:
             _write_events(lake, rows_of(read, GROUP_EVENTS), days[GROUP_EVENTS])
     finally:
         read.unpersist()
+    return rows
 
 
 def _write_events(lake: SparkLake, events: DataFrame, days: list[str]) -> None:
@@ -88,12 +90,14 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str]) -> None:
         every.unpersist()
 
 
-def _days(read: DataFrame) -> dict[Table, list[str]]:
-    """For each table that gets rows, their days."""
+def _days(read: DataFrame) -> tuple[int, dict[Table, list[str]]]:
+    """How many rows there are; and, for each table that gets some, their days."""
+    rows = 0
     found: dict[Table, list[str]] = {}
     told = [F.col(part).isNotNull().alias(part) for part in PARTS]
-    for row in read.select("day", *told).distinct().collect():
+    for row in read.select("day", *told).groupBy("day", *PARTS).count().collect():
+        rows += row["count"]
         for part, table in PARTS.items():
             if row[part]:
                 found.setdefault(table, []).append(str(row.day))
-    return found
+    return rows, found

@@ -4,9 +4,19 @@ Only what these expressions are sure to read exactly as `kgtui.protocol.records`
 versions 0 to 4 and their tombstones, whole, with valid text and numbers in their usual ranges. All else (other kinds
 of records, damage, metadata of more than 126 bytes in version 4) is left to that decoder: see `records`.
 
-Spark has no cast from bytes to a number; `conv` of `hex` is the way, unsigned and dear. So bytes that nearly always
-have one value are compared instead, and each distinct key is read once. It goes in steps, each a `select` over the
-one before: what is used twice is then computed once, and the JVM gets methods that are small enough to be compiled.
+It goes in three steps, each a `select` over the one before: where the fields are depends on the sizes before them,
+and what a step has found is not computed again.
+
+====== ====== ============= ================= ======== ================= ===========
+value  offset leader epoch  metadata          commit   expires           topic id
+====== ====== ============= ================= ======== ================= ===========
+0, 2   int64                int16, text       int64
+1      int64                int16, text       int64    int64
+3      int64   int32        int16, text       int64
+4      int64   int32        varint, text      int64                      tagged uuid
+====== ====== ============= ================= ======== ================= ===========
+
+A key is an int16 number of its kind, the group and the topic (int16, text each), and the partition (int32).
 """
 
 from __future__ import annotations
@@ -17,6 +27,7 @@ from pyspark.sql import functions as F
 
 from kgtui.history.schemas import COMMITS
 from kgtui.pipeline.spark_schema import conform
+from kgtui.pipeline.transforms.words import long_at, word_at
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -24,148 +35,175 @@ if TYPE_CHECKING:
 _LATEST_MS = 253_402_300_799_999
 """The last millisecond of the year 9999: what is later is no time."""
 
-_WHERE = ("day", "partition AS record_partition", "offset AS record_offset", "timestamp AS record_time")
+_COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
+"""Between these are the keys of commits, as bytes are ordered."""
+
+_INT16, _INT32 = 1 << 15, 1 << 31
+_UNKNOWN_EPOCH = 0xFFFFFFFF
+_NEVER = b"\xff" * 8
+_ONE_BYTE = 126
+"""The longest text whose size, in version 4, is one byte."""
+
+_PLACE = ("day", "partition", "offset", "timestamp", "key")
+_TOMBSTONE, _UNKNOWN = -1, -2
+"""Values of `_layout` other than 0 (for versions 0 and 2), 1, 3 and 4."""
 
 
 def plain_commits(records: DataFrame) -> DataFrame:
     """Those of the bronze rows that are plain commits or tombstones of commits, as rows of `commits`."""
-    commits = records.where(is_commit_key())
-    keys = commits.select("key").distinct().transform(read_keys)
-    return commits.join(keys, "key").transform(_read_values).transform(conform, COMMITS)
+    return records.where(is_commit_key()).transform(_read).where(_plain()).transform(_contract)
 
 
 def not_plain(records: DataFrame) -> DataFrame:
     """The bronze rows that `plain_commits` leaves out."""
-    commits = records.where(is_commit_key())
-    keys = commits.select("key").distinct().transform(read_keys).select("key", F.lit(True).alias("_whole"))
-    doubtful = commits.join(keys, "key", "left").transform(_laid_out).transform(_found)
-    doubtful = doubtful.where(~F.coalesce(F.col("_whole") & _plain(), F.lit(False)))
-    return records.where(~F.coalesce(is_commit_key(), F.lit(False))).unionByName(doubtful.select(*records.columns))
+    return records.transform(others).unionByName(records.transform(doubtful_commits))
+
+
+def others(records: DataFrame) -> DataFrame:
+    """The bronze rows whose keys are not those of commits. Files tell which of their parts have none such."""
+    key = F.col("key")
+    return records.where((key < F.lit(_COMMIT_KEYS)) | (key >= F.lit(_OTHER_KEYS)) | key.isNull())
+
+
+def doubtful_commits(records: DataFrame) -> DataFrame:
+    """The bronze rows with keys of commits that are not plain."""
+    value = F.when(F.col("_layout") != _TOMBSTONE, F.col("value")).alias("value")
+    left = records.where(is_commit_key()).transform(_read).where(~F.coalesce(_plain(), F.lit(False)))
+    return left.select(*(value if name == "value" else name for name in records.columns))
 
 
 def is_commit_key() -> Column:
     """Whether a bronze row's key begins as those of offset commits do."""
-    return _bytes(F.col("key"), 1, 2).isin(F.lit(b"\x00\x00"), F.lit(b"\x00\x01"))
+    return (F.col("key") >= F.lit(_COMMIT_KEYS)) & (F.col("key") < F.lit(_OTHER_KEYS))
 
 
-def read_keys(keys: DataFrame) -> DataFrame:
-    """Keys of commits that are whole, with the group, topic and partition that they name."""
-    key = F.col("key")
-    named = keys.withColumn("_group_size", _number(key, 3, 2))
-    named = named.withColumn("_topic_size", _number(key, F.col("_group_size") + 5, 2))
-    named = named.select(
-        "key",
-        (F.col("_group_size") + F.col("_topic_size") + 10 - F.length(key)).alias("_over"),
-        _bytes(key, 5, F.col("_group_size")).cast("string").alias("group"),
-        _bytes(key, F.col("_group_size") + 7, F.col("_topic_size")).cast("string").alias("topic"),
-        _bytes(key, F.length(key) - 3, 4).alias("_partition"),
-    )
-    whole = named.where("_over = 0 AND is_valid_utf8(`group`) AND is_valid_utf8(topic) AND _partition < X'80'")
-    # A size that would be negative is too long for any key; Java counts sizes with 15 bits.
-    whole = whole.where("octet_length(`group`) < 32768 AND octet_length(topic) < 32768")
-    return whole.select("key", "group", "topic", _number(F.col("_partition"), 1, 4).cast("int").alias("_part"))
-
-
-def _read_values(commits: DataFrame) -> DataFrame:
-    """The columns of `commits`, of rows whose values are plain.
-
-    ====== ====== ============= ================= ======== ================= ===========
-    value  offset leader epoch  metadata          commit   expires           topic id
-    ====== ====== ============= ================= ======== ================= ===========
-    0, 2   int64                int16, text       int64
-    1      int64                int16, text       int64    int64
-    3      int64   int32        int16, text       int64
-    4      int64   int32        varint, text      int64                      tagged uuid
-    ====== ====== ============= ================= ======== ================= ===========
-    """
-    epoch, expires, value = F.col("_epoch"), F.col("_expires"), F.col("value")
-    unknown = F.col("_modern") & (epoch != F.lit(b"\xff" * 4))
-    return (
-        commits.transform(_laid_out)
-        .transform(_found)
-        .where(_plain())
-        .select(
-            *map(F.expr, _WHERE),
-            "group",
-            "topic",
-            F.col("_part").alias("partition"),
-            _number(value, 4, 7).alias("offset"),
-            F.when(unknown, F.when(epoch == F.lit(bytes(4)), 0).otherwise(_number(epoch, 1, 4))).alias("leader_epoch"),
-            F.col("_metadata").alias("metadata"),
-            F.timestamp_millis(_number(F.col("_time"), 3, 6)).alias("commit_time"),
-            F.when(expires != F.lit(b"\xff" * 8), F.timestamp_millis(_number(expires, 3, 6))).alias("expire_time"),
-            F.when(F.length("_topic_id") == 16, _uuid(F.col("_topic_id"))).alias("topic_id"),
-        )
-    )
+def _read(commits: DataFrame) -> DataFrame:
+    """The fields of records with keys of commits; of those that are not plain they are nonsense."""
+    return commits.transform(_laid_out).transform(_measured).transform(_found)
 
 
 def _laid_out(commits: DataFrame) -> DataFrame:
-    """Which layout a value has, and how long its metadata is."""
-    value, version = F.col("value"), _bytes(F.col("value"), 1, 2)
-    four, modern = F.col("_four"), F.col("_modern")
-    told = F.when(four, _bytes(value, 15, 1)).when(modern, _bytes(value, 15, 2)).otherwise(_bytes(value, 11, 2))
-    none = F.when(four, F.lit(b"\x01")).otherwise(F.lit(b"\x00\x00"))
-    return (
-        commits.withColumns(
-            {
-                "_four": version == F.lit(b"\x00\x04"),
-                "_modern": version.isin(F.lit(b"\x00\x03"), F.lit(b"\x00\x04")),
-                "_one": version == F.lit(b"\x00\x01"),
-                "_known": version <= F.lit(b"\x00\x04"),
-            }
-        )
-        .withColumn("_told", told)
-        .withColumn(
-            "_size", F.when(F.col("_told") == none, 0).otherwise(_number(F.col("_told"), 1, 2) - four.cast("int"))
-        )
-        .withColumn("_from", F.when(four, 16).when(modern, 17).otherwise(13))
+    """Which layout a value has, and how long the group in the key is. From here on nothing is null."""
+    value = F.coalesce("value", F.lit(b""))
+    version = _bytes(value, 1, 2)
+    layout = F.when(version == F.lit(b"\0\4"), 4).when(version == F.lit(b"\0\3"), 3).when(version == F.lit(b"\0\1"), 1)
+    layout = layout.when(version.isin(F.lit(b"\0\0"), F.lit(b"\0\2")), 0)
+    layout = layout.when(F.col("value").isNull(), _TOMBSTONE).otherwise(_UNKNOWN)
+    size = _int16(F.col("key"), F.lit(1))
+    return commits.select(*_PLACE, value.alias("value"), layout.alias("_layout"), size.alias("_group_size"))
+
+
+def _measured(commits: DataFrame) -> DataFrame:
+    """How long the topic and the metadata are, and so where the metadata begins and what follows it."""
+    layout, value = F.col("_layout"), F.col("value")
+    short, long = _bytes(value, 15, 1), _bytes(value, F.when(layout == 3, 15).otherwise(11), 2)
+    size = (
+        F.when(layout == 4, F.when(short == F.lit(b"\x01"), 0).otherwise(_number(short) - 1))
+        .when(long == F.lit(b"\x00\x00"), 0)
+        .otherwise(_number(long))
+    )
+    begins = F.when(layout == 4, 16).when(layout == 3, 17).otherwise(13)
+    return commits.select(
+        *_PLACE,
+        "value",
+        "_layout",
+        "_group_size",
+        _int16(F.col("key"), F.col("_group_size") + 3).alias("_topic_size"),
+        F.coalesce(size.cast("int"), F.lit(-1)).alias("_size"),
+        begins.alias("_begins"),
     )
 
 
 def _found(commits: DataFrame) -> DataFrame:
-    """The bytes of each field behind the metadata, and what follows the last."""
-    value, after = F.col("value"), F.col("_from") + F.col("_size")
-    return commits.withColumns(
-        {
-            "_metadata": F.when(F.col("_size") == 0, F.when(value.isNotNull(), "")).otherwise(
-                _bytes(value, F.col("_from"), F.col("_size")).cast("string")
-            ),
-            "_epoch": F.when(F.col("_modern"), _bytes(value, 11, 4)),
-            "_time": _bytes(value, after, 8),
-            "_expires": F.when(F.col("_one"), _bytes(value, after + 8, 8)),
-            "_tags": F.when(F.col("_four"), _bytes(value, after + 8, 3)),
-            "_topic_id": F.when(F.col("_four"), _bytes(value, after + 11, 16)),
-            "_left": F.length(value) - after - 7,
-        }
+    """The fields, and what follows the last of those that all layouts have.
+
+    A number that grows from row to row is among them for one reason: a filter that asks for it comes after this step.
+    Spark would have it before, and compute all that it asks for twice.
+    """
+    key, value, size = F.col("key"), F.col("value"), F.col("_size")
+    after = F.col("_begins") + size
+    return commits.select(
+        *_PLACE,
+        "value",
+        "_layout",
+        "_size",
+        "_group_size",
+        "_topic_size",
+        _text(key, F.lit(5), F.col("_group_size")).alias("_group"),
+        _text(key, F.col("_group_size") + 7, F.col("_topic_size")).alias("_topic"),
+        word_at(key, F.length(key) - 3).alias("_part"),
+        long_at(value, F.lit(3)).alias("_offset"),
+        word_at(value, F.lit(11)).alias("_epoch"),
+        F.when(size > 0, _text(value, F.col("_begins"), size)).otherwise("").alias("_metadata"),
+        long_at(value, after).alias("_time"),
+        _bytes(value, after + 8, 8).alias("_tail"),
+        (F.length(value) - after - 7).alias("_left"),
+        (after + 11).alias("_topic_id_at"),
+        F.monotonically_increasing_id().alias("_row"),
     )
 
 
 def _plain() -> Column:
-    """Whether a value is one that can be read here; tombstones are."""
-    left, tags, latest = F.col("_left"), F.col("_tags"), F.lit(_LATEST_MS.to_bytes(8, "big"))
+    """Whether what was found is sure to be so."""
+    layout = F.col("_layout")
+    known = (layout == _TOMBSTONE) | ((layout >= 0) & _whole_value())
+    return (F.col("_row") >= 0) & _whole_key() & known
+
+
+def _whole_key() -> Column:
+    group_size, topic_size = F.col("_group_size"), F.col("_topic_size")
+    return (
+        (group_size + topic_size + 10 == F.length("key"))
+        & (group_size < _INT16)  # Java counts sizes with 15 bits
+        & (topic_size < _INT16)
+        & (F.col("_part") < _INT32)
+        & F.is_valid_utf8("_group")
+        & F.is_valid_utf8("_topic")
+    )
+
+
+def _whole_value() -> Column:
+    layout, size, epoch = F.col("_layout"), F.col("_size"), F.col("_epoch")
+    left, tail, latest = F.col("_left"), F.col("_tail"), F.lit(_LATEST_MS.to_bytes(8, "big"))
+    tagged = (left == 19) & (_bytes(tail, 1, 3) == F.lit(b"\x01\x00\x10"))
     ending = (
-        F.when(
-            F.col("_four"), ((left == 1) & (tags == F.lit(b"\x00"))) | ((left == 19) & (tags == F.lit(b"\x01\x00\x10")))
-        )
-        .when(F.col("_one"), (left == 8) & ((F.col("_expires") <= latest) | (F.col("_expires") == F.lit(b"\xff" * 8))))
+        F.when(layout == 4, ((left == 1) & (tail == F.lit(b"\x00"))) | tagged)
+        .when(layout == 1, (left == 8) & ((tail <= latest) | (tail == F.lit(_NEVER))))
         .otherwise(left == 0)
     )
-    epoch = F.col("_epoch")
-    whole = (
-        F.col("_known")
-        & (F.col("_told") < F.lit(b"\x80"))
-        & (F.col("_size") >= 0)
-        & (_bytes(F.col("value"), 3, 1) == F.lit(b"\x00"))
-        & F.when(F.col("_modern"), (epoch < F.lit(b"\x80")) | (epoch == F.lit(b"\xff" * 4))).otherwise(F.lit(True))
-        & (F.col("_time") <= latest)
-        & ending
-        & ((F.col("_size") == 0) | F.is_valid_utf8("_metadata"))
+    return (
+        ending
+        & size.between(0, F.when(layout == 4, _ONE_BYTE).otherwise(_INT16 - 1))
+        & F.col("_time").between(0, _LATEST_MS)
+        & ((layout < 3) | (epoch < _INT32) | (epoch == _UNKNOWN_EPOCH))
+        & ((size == 0) | F.is_valid_utf8("_metadata"))
     )
-    return F.col("value").isNull() | F.coalesce(whole, F.lit(False))
 
 
-def _uuid(data: Column) -> Column:
-    return F.regexp_replace(F.lower(F.hex(data)), "^(.{8})(.{4})(.{4})(.{4})(.{12})$", "$1-$2-$3-$4-$5")
+def _contract(commits: DataFrame) -> DataFrame:
+    epoch, tail, layout = F.col("_epoch"), F.col("_tail"), F.col("_layout")
+    there = layout != _TOMBSTONE
+    expires = (layout == 1) & (tail != F.lit(_NEVER))
+    return commits.select(
+        "day",
+        F.col("partition").alias("record_partition"),
+        F.col("offset").alias("record_offset"),
+        F.col("timestamp").alias("record_time"),
+        F.col("_group").alias("group"),
+        F.col("_topic").alias("topic"),
+        F.col("_part").cast("int").alias("partition"),
+        F.when(there, F.col("_offset")).alias("offset"),
+        F.when((layout >= 3) & (epoch != _UNKNOWN_EPOCH), epoch.cast("int")).alias("leader_epoch"),
+        F.when(there, F.col("_metadata")).alias("metadata"),
+        F.when(there, F.timestamp_millis("_time")).alias("commit_time"),
+        F.when(expires, F.timestamp_millis(_number(_bytes(tail, 3, 6)))).alias("expire_time"),
+        F.when(there & (F.col("_left") == 19), _uuid(F.col("value"), F.col("_topic_id_at"))).alias("topic_id"),
+    ).transform(conform, COMMITS)
+
+
+def _uuid(data: Column, at: Column) -> Column:
+    parts = ((0, 4), (4, 2), (6, 2), (8, 2), (10, 6))
+    return F.lower(F.concat_ws("-", *(F.hex(_bytes(data, at + start, size)) for start, size in parts)))
 
 
 def _bytes(data: Column, at: Column | int, size: Column | int) -> Column:
@@ -173,6 +211,15 @@ def _bytes(data: Column, at: Column | int, size: Column | int) -> Column:
     return F.substring(data, at, size)
 
 
-def _number(data: Column, at: Column | int, size: int) -> Column:
-    """An unsigned number of at most seven bytes."""
-    return F.conv(F.hex(_bytes(data, at, size)), 16, 10).cast("long")
+def _text(data: Column, at: Column, size: Column) -> Column:
+    return _bytes(data, at, size).cast("string")
+
+
+def _int16(data: Column, at: Column) -> Column:
+    """The lower half of a word: an unsigned number."""
+    return word_at(data, at).bitwiseAND(F.lit(0xFFFF)).cast("int")
+
+
+def _number(data: Column) -> Column:
+    """An unsigned number of at most seven bytes, slowly: for what there is little of."""
+    return F.conv(F.hex(data), 16, 10).cast("long")
