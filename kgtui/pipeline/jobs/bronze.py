@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F
+
 from kgtui.history.schemas import COORDINATOR_RECORDS
-from kgtui.pipeline.jobs.streams import days_of, started
+from kgtui.pipeline.jobs.streams import started
 from kgtui.pipeline.lake import ANEW, SparkLake
 from kgtui.pipeline.transforms.bronze import coordinator_records
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Row
     from pyspark.sql.streaming.query import StreamingQuery
 
 KAFKA, FILES = "kafka-", "files-"
@@ -54,11 +57,36 @@ def from_files(lake: SparkLake, records: DataFrame, folder: str, *, every: float
 
 
 def _merging(lake: SparkLake, rows: DataFrame, series: str, every: float | None) -> StreamingQuery:
-    writer = rows.writeStream.foreachBatch(partial(_merge, str(lake.folder.path)))
+    writer = rows.writeStream.foreachBatch(partial(_add, str(lake.folder.path), series))
     return started(writer, lake.checkpoint("bronze", series), every)
 
 
-def _merge(path: str, batch: DataFrame, _: int) -> None:
-    rows = batch.dropDuplicates([*COORDINATOR_RECORDS.key])
-    if days := days_of(rows):
-        SparkLake(batch.sparkSession, path).merge(COORDINATOR_RECORDS, rows, days=days)
+def _add(path: str, series: str, batch: DataFrame, serial: int) -> None:
+    """Add what the table does not have: where nothing of it can be there, as nearly always, by appending it."""
+    lake = SparkLake(batch.sparkSession, path)
+    spans = _spans(batch)
+    if not spans:
+        return
+    days = sorted({str(day) for span in spans for day in span.days})
+    if all(span.times == 1 for span in spans) and not _overlapping(lake, spans, days):
+        lake.append(COORDINATOR_RECORDS, batch, app=f"kgtui-{series}", serial=serial)
+    else:
+        lake.merge(COORDINATOR_RECORDS, batch.dropDuplicates([*COORDINATOR_RECORDS.key]), days=days)
+
+
+def _spans(batch: DataFrame) -> list[Row]:
+    """Of each partition: offsets from `first` to `last`, how many `times` one of them comes at most, and `days`."""
+    each = batch.groupBy("partition", "offset").agg(F.count(F.lit(1)).alias("times"), F.max("day").alias("day"))
+    return each.groupBy("partition").agg(
+        F.min("offset").alias("first"),
+        F.max("offset").alias("last"),
+        F.max("times").alias("times"),
+        F.collect_set("day").alias("days"),
+    ).collect()  # fmt: skip
+
+
+def _overlapping(lake: SparkLake, spans: list[Row], days: list[str]) -> bool:
+    """Whether the table has any record in these spans; Delta looks only into files of these days and offsets."""
+    known = lake.read(COORDINATOR_RECORDS).where(F.col("day").isin([F.lit(day).cast("date") for day in days]))
+    same = [(F.col("partition") == span.partition) & F.col("offset").between(span.first, span.last) for span in spans]
+    return not known.where(reduce(or_, same)).isEmpty()

@@ -112,14 +112,22 @@ def read_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> Dat
 
 
 def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
-    """What each group has committed and not lost again, day by day."""
-    rows = commits.drop("day").withColumn("time", F.unix_millis("record_time"))
-    known = rows.join(F.broadcast(days), F.col("time") <= F.col("at"))
-    last = known.groupBy("day", "at", *PARTITION_KEY).agg(
+    """What each group has committed and not lost again, day by day.
+
+    It begins with the last commits of each day, so that a history of many days is not read again for each of them.
+    """
+    daily = commits.groupBy("day", *PARTITION_KEY).agg(
         F.max_by("offset", "record_offset").alias("offset"),
         F.max_by(F.unix_millis("commit_time"), "record_offset").alias("commit_time"),
-        F.min("time").alias("time"),
+        F.min(F.unix_millis("record_time")).alias("time"),
+        F.max(F.unix_millis("record_time")).alias("upto"),
+        F.max("record_offset").alias("newest"),
     )
+    order = Window.partitionBy(*PARTITION_KEY).orderBy("newest")
+    until = F.min("upto").over(order.rowsBetween(1, Window.unboundedFollowing))
+    told = daily.drop("day").withColumns({"time": F.min("time").over(order), "until": until})
+    holds = (F.col("upto") <= F.col("at")) & (F.col("until").isNull() | (F.col("until") > F.col("at")))
+    last = told.join(F.broadcast(days), holds)
     live = F.col("offset").isNotNull()
     return last.groupBy("day", "at", "group").agg(
         F.max(F.when(live, F.col("commit_time"))).alias("last_commit"),
