@@ -61,9 +61,12 @@ def _replay(scale: Scale) -> Iterator[Figure]:
 
 
 def _pipeline(scale: Scale) -> Iterator[Figure]:
+    from tests.bench import latency
     from tests.bench import pipeline as bench
 
-    return bench.figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
+    yield from bench.figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
+    if scale != "tiny":  # minutes, even when it is small
+        yield from latency.figures(latency.QUICK if scale == "quick" else latency.Size())
 
 
 BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {

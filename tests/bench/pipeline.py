@@ -1,6 +1,7 @@
 """The pipeline over made-up records: decoding beside a plain read of the same files, and how it grows.
 
-`python -m tests.bench.pipeline CORES SIZE…` measures in a process of its own, since a JVM keeps its number of threads.
+`python -m tests.bench.pipeline CORES DECODE SIZE…` measures in a process of its own, since a JVM keeps its number of
+threads.
 """
 
 from __future__ import annotations
@@ -12,31 +13,23 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from kgtui.protocol.records import RecordType, encode
 from tests import jars
+from tests.bench import scale
+from tests.bench.coordinator_records import KINDS, write_records
 from tests.bench.figures import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
-_PARTITIONS = 16
+_ROUNDS = 3
 _WARM = 100_000
 """Records from which a run is long enough to be measured, and warmed up for."""
-_GROUPS, _EACH = 2_000, 10
-_START_MS, _STEP_MS = 1_790_000_000_000, 50
-_COMMIT = np.dtype(
-    [("version", ">i2"), ("offset", ">i8"), ("epoch", ">i4"), ("metadata", "u1"), ("time", ">i8"), ("tags", "u1")]
-)
-"""A commit of version 4 without metadata, as brokers write nearly all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +52,30 @@ TINY = Size(2_000, (1_000,), 0)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Seconds of decoding beside those of reading, and of whole runs beside the smallest."""
+    """Seconds of decoding beside those of reading, of whole runs beside the smallest, and what that makes of a rate."""
     two = _measured(2, size.decode, size.runs)
-    plain, decode = two["plain"], two["decode"]
-    yield Figure(f"decode {size.decode:,} records", decode, "s", "a plain read of the same", plain, 5.0, of_ratio=True)
-    smallest = size.runs[0]
-    for records in size.runs:
-        share = two["runs"][str(records)] / records * 1e6
-        first = two["runs"][str(smallest)] / smallest * 1e6
-        what = f"pipeline over {records:,} records, 2 cores: a million"
-        yield Figure(what, share, "s", f"of {smallest:,}", first, 1.1, of_ratio=True)
+    for kind, took in two["decode"].items():
+        speed = took["plain"] / took["decode"]
+        what = f"decode {size.decode:,} {kind}: {speed:.2f} of a read's speed"
+        yield Figure(what, took["decode"], "s", "a plain read of the same", took["plain"], 5.0, of_ratio=True)
+    runs = [two["runs"][str(records)] for records in size.runs]
+    for run in runs:
+        share, first = (_seconds_of(one) / one["records"] * 1e6 for one in (run, runs[0]))
+        what = f"pipeline over {run['records']:,} records, 2 cores: a million"
+        yield Figure(what, share, "s", f"of {runs[0]['records']:,}", first, 1.1, of_ratio=True)
+    for name, seconds in runs[-1]["seconds"].items():
+        yield Figure(f"of {runs[-1]['records']:,}: {name}", seconds, "s", "all", _seconds_of(runs[-1]))
     if size.one_core:
         one = _measured(1, 0, (size.one_core,))["runs"][str(size.one_core)]
         both = two["runs"].get(str(size.one_core), one)
-        yield Figure(f"pipeline over {size.one_core:,} records, 1 core", one, "s", "2 cores", both)
+        what = f"pipeline over {size.one_core:,} records, 1 core"
+        yield Figure(what, _seconds_of(one), "s", "2 cores", _seconds_of(both))
+    if len(runs) > 1:
+        yield from scale.figures(scale.steps(2, runs[0], runs[-1]))
+
+
+def _seconds_of(run: Mapping[str, Any]) -> float:
+    return float(sum(run["seconds"].values()))
 
 
 def _measured(cores: int, decode: int, runs: tuple[int, ...]) -> Any:
@@ -82,69 +85,37 @@ def _measured(cores: int, decode: int, runs: tuple[int, ...]) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def write_records(folder: Path, records: int) -> Path:
-    """Files of commits of some thousands of groups, one file a partition of the topic."""
-    folder.mkdir(parents=True)
-    random = np.random.default_rng(7)
-    keys = pa.array(
-        [
-            encode(
-                RecordType.OFFSET_COMMIT,
-                {"group": f"team-{g % 40}.service-{g}", "topic": f"t{g % 200}", "partition": p},
-                None,
-            )[0]
-            for g in range(_GROUPS)
-            for p in range(_EACH)
-        ],
-        pa.binary(),
-    )
-    each = max(records // _PARTITIONS, 1)
-    for partition in range(_PARTITIONS):
-        commits = np.zeros(each, _COMMIT)
-        commits["version"], commits["metadata"] = 4, 1
-        commits["offset"] = random.integers(0, 1 << 40, each)
-        commits["epoch"] = random.integers(0, 20, each)
-        commits["time"] = _START_MS + np.arange(each) * _STEP_MS
-        values = pa.Array.from_buffers(pa.binary(_COMMIT.itemsize), each, [None, pa.py_buffer(commits.tobytes())])
-        columns = {
-            "partition": pa.array(np.full(each, partition, np.int32)),
-            "offset": pa.array(np.arange(each)),
-            "timestamp": pa.array(commits["time"].astype(np.int64) * 1000, pa.timestamp("us", tz="UTC")),
-            "key": keys.take(pa.array(random.integers(0, len(keys), each))),
-            "value": values.cast(pa.binary()),
-        }
-        pq.write_table(pa.table(columns), folder / f"{partition}.parquet", compression="snappy")
-    return folder
-
-
 def main(cores: int, decode: int, *runs: int) -> None:
-    """Measure, and print the seconds as JSON."""
+    """Measure, and print what was found as JSON."""
     from kgtui.pipeline.session import start
 
     spark = start(f"local[{cores}]")
-    found: dict[str, Any] = {"runs": {}}
+    found: dict[str, Any] = {"decode": {}, "runs": {}}
     with tempfile.TemporaryDirectory(prefix="kgtui-bench-") as place:
-        if decode:
-            found |= _decode(spark, write_records(Path(place) / "decode", decode))
+        for kind in KINDS if decode else ():
+            found["decode"][kind] = _decode(spark, write_records(Path(place) / kind, decode, kind))
         warming = runs[:1] if runs[0] >= _WARM else ()
         for records in (*warming, *runs):
             folder = Path(place) / f"{len(os.listdir(place))}"
-            found["runs"][str(records)] = _run(spark, folder, write_records(folder / "records", records))
+            found["runs"][str(records)] = _run(spark, folder, records)
     spark.stop()
     sys.stdout.write(json.dumps(found) + "\n")
 
 
 def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
+    """Seconds of a plain read, and of what `silver` does to a batch but for writing; they take turns."""
     from kgtui.pipeline.transforms.bronze import coordinator_records
-    from kgtui.pipeline.transforms.offset_commits import is_commit_key, plain_commits
+    from kgtui.pipeline.transforms.offset_commits import others, plain_commits
     from kgtui.pipeline.transforms.records import read_records
 
     records = spark.read.parquet(str(folder)).transform(coordinator_records)
-    rest = records.where(~is_commit_key()).transform(read_records)
-    plain, decoded = [records], [records.transform(plain_commits), rest]
-    for some in (plain, decoded):
-        _seconds(some)  # warm
-    return {"plain": min(_seconds(plain) for _ in range(3)), "decode": min(_seconds(decoded) for _ in range(2))}
+    rest = records.transform(others).transform(read_records)
+    ways = {"plain": [records], "decode": [records.transform(plain_commits), rest]}
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(1 + _ROUNDS):
+        for name, frames in ways.items():
+            found[name].append(_seconds(frames))
+    return {name: min(seconds[1:]) for name, seconds in found.items()}
 
 
 def _seconds(frames: list[DataFrame]) -> float:
@@ -154,14 +125,27 @@ def _seconds(frames: list[DataFrame]) -> float:
     return time.perf_counter() - begun
 
 
-def _run(spark: SparkSession, folder: Path, records: Path) -> float:
+def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
+    """Seconds of each layer and bytes of its tables."""
     from kgtui.pipeline.jobs.gold import gold
     from kgtui.pipeline.jobs.run import Sources, once
     from kgtui.pipeline.lake import SparkLake
 
-    begun = time.perf_counter()
-    once(SparkLake(spark, folder / "lake"), Sources(records=records), gold, lambda _: None)
-    return time.perf_counter() - begun
+    made = write_records(folder / "records", records)
+    ends = {"start": time.perf_counter()}
+
+    def say(line: str) -> None:
+        ends["bronze" if line.startswith("reading") else "silver"] = time.perf_counter()
+
+    once(SparkLake(spark, folder / "lake"), Sources(records=made), gold, say)
+    ends["gold"] = time.perf_counter()
+    seconds = {name: end - begun for (_, begun), (name, end) in pairwise(ends.items())}
+    stored = {layer: _bytes(folder / "lake" / layer) for layer in ("bronze", "silver")}
+    return {"records": records, "seconds": seconds, "bytes": stored}
+
+
+def _bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*.parquet") if "_delta_log" not in path.parts)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.bench import latency
 from tests.bench.__main__ import BENCHES
 from tests.bench.figures import Figure, percentile, table
 
@@ -30,6 +31,15 @@ def test_a_benchmark_runs_at_a_tiny_size(name: str) -> None:
     assert any(EXPECTED[name] in figure.name for figure in figures)
     assert all(figure.ours >= 0 for figure in figures)
     assert any(figure.aim is not None for figure in figures)
+
+
+@pytest.mark.full
+@pytest.mark.broker
+@pytest.mark.timeout(900)
+def test_commits_are_timed_on_their_way_into_gold() -> None:
+    found = {figure.name: figure.ours for figure in latency.figures(latency.TINY)}
+    assert len(found) == 4
+    assert all(0 < seconds < 300 for seconds in found.values())
 
 
 def test_a_figure_is_judged_by_its_ratio_or_by_itself() -> None:

@@ -1,0 +1,71 @@
+"""Files of made-up records of `__consumer_offsets`, many and quickly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kgtui.protocol.records import RecordType, encode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Kind = Literal["commits", "commits with topic ids"]
+
+PARTITIONS = 16
+_GROUPS, _EACH = 2_000, 10
+_START_MS, _STEP_MS = 1_790_000_000_000, 50
+
+_COMMIT = [("version", ">i2"), ("offset", ">i8"), ("epoch", ">i4"), ("metadata", "u1"), ("time", ">i8"), ("tags", "u1")]
+_TOPIC_ID = [("tag", "u1"), ("size", "u1"), ("id", ">u8", 2)]
+KINDS: dict[Kind, np.dtype[np.void]] = {
+    "commits": np.dtype(_COMMIT),
+    "commits with topic ids": np.dtype(_COMMIT + _TOPIC_ID),
+}
+"""Commits of version 4 without metadata, as brokers write nearly all of them: with topic ids where clients name topics
+so (OffsetCommit 10, from 4.1 on)."""
+
+
+def write_records(folder: Path, records: int, kind: Kind = "commits") -> Path:
+    """Files of commits of some thousands of groups, one file a partition of the topic."""
+    folder.mkdir(parents=True)
+    random = np.random.default_rng(7)
+    keys = _keys()
+    each = max(records // PARTITIONS, 1)
+    for partition in range(PARTITIONS):
+        times = _START_MS + np.arange(each) * _STEP_MS
+        values = _commits(random, times, kind)
+        columns = {
+            "partition": pa.array(np.full(each, partition, np.int32)),
+            "offset": pa.array(np.arange(each)),
+            "timestamp": pa.array(times * 1000, pa.timestamp("us", tz="UTC")),
+            "key": keys.take(pa.array(random.integers(0, len(keys), each))),
+            "value": values,
+        }
+        pq.write_table(pa.table(columns), folder / f"{partition}.parquet", compression="snappy")
+    return folder
+
+
+def _keys() -> pa.Array:
+    names = [(f"team-{g % 40}.service-{g}", f"t{g % 200}", p) for g in range(_GROUPS) for p in range(_EACH)]
+    made = [
+        encode(RecordType.OFFSET_COMMIT, {"group": group, "topic": topic, "partition": partition}, None)[0]
+        for group, topic, partition in names
+    ]
+    return pa.array(made, pa.binary())
+
+
+def _commits(random: np.random.Generator, times: np.ndarray[tuple[int], np.dtype[np.int64]], kind: Kind) -> pa.Array:
+    commits = np.zeros(len(times), KINDS[kind])
+    commits["version"], commits["metadata"] = 4, 1
+    commits["offset"] = random.integers(0, 1 << 40, len(times))
+    commits["epoch"] = random.integers(0, 20, len(times))
+    commits["time"] = times - random.integers(0, 20, len(times))  # the broker stamps a commit before it is written
+    if kind == "commits with topic ids":
+        commits["tags"], commits["size"] = 1, 16
+        commits["id"] = random.integers(0, 1 << 62, (200, 2))[random.integers(0, 200, len(times))]
+    size = pa.binary(commits.itemsize)
+    return pa.Array.from_buffers(size, len(times), [None, pa.py_buffer(commits.tobytes())]).cast(pa.binary())
