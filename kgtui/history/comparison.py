@@ -68,6 +68,9 @@ def compare(a: Frame, b: Frame) -> Comparison:
     members_left: list[tuple[str, str]] = []
     moved: list[Moved] = []
     lags: list[Grown] = []
+    for frame in (a, b):
+        frame.prepare(both, offsets=True)
+        frame.prepare(both, offsets=False)
     for group in both:
         before, after = a.member_ids(group), b.member_ids(group)
         members_joined += [(group, name) for name in sorted(after - before)]

@@ -9,7 +9,7 @@ from kgtui.history import rows
 from kgtui.model.offsets import lag_of_group
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from kgtui.history.moments import Moment
     from kgtui.history.rows import Row
@@ -74,6 +74,11 @@ class Frame:
     def group_faults(self) -> Mapping[tuple[str, str], Fault]:
         """(scope, group) → why it could not be read."""
         return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
+
+    def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
+        """Read what will be asked of these groups in one go: their descriptions, or their offsets."""
+        for state in (self._partitions,) if offsets else (self._groups, self._members):
+            state.prepare(groups)
 
     def members(self, group: str) -> dict[str, Member]:
         """Member id → member."""

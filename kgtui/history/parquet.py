@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kgtui.history.schemas import Table
 
-BLOCK = 16_384
+BLOCK = 8_192
 """Rows of a row group at least, in files that compaction writes: few enough to be read in milliseconds."""
 
 _GROUP = "group"

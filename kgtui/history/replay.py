@@ -151,6 +151,7 @@ class ReplayAdmin:
         frame, names = self._frame, list(dict.fromkeys(groups))
 
         def every() -> tuple[dict[str, T], list[Fault]]:
+            frame.prepare(names, offsets=scope == "offsets")
             found: dict[str, T] = {}
             faults = []
             for group in names:

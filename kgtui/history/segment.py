@@ -11,15 +11,15 @@ from kgtui.history.schemas import PARTITION, TABLES
 from kgtui.history.stored_text import restored, stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
     from kgtui.history.parquet import Sorted
     from kgtui.history.rows import Row
 
-_MANY = 16
-"""Groups of a block that were asked for before all of it is unpacked at once."""
+_MANY, _SHARE = 16, 0.02
+"""Groups that were asked for one by one, at least and as a share of all, before all are unpacked at once."""
 
 
 class Segment:
@@ -62,8 +62,8 @@ class Blocks:
         self._rows = rows
         self._polls = polls
         self._reading = reading
-        self._blocks: dict[int, pa.Table] = {}
-        self._narrow: dict[tuple[str, ...], pa.Table] = {}
+        self._blocks: dict[int, _Rows] = {}
+        self._narrow: dict[tuple[str, ...], _Rows] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -72,12 +72,16 @@ class Blocks:
         """The block that may have a group, named as it is stored."""
         return self._rows.holding(group)
 
-    def block(self, index: int, poll: int) -> Block:
-        """The state of some groups after a poll."""
-        rows = self._blocks.get(index)
-        if rows is None:
-            rows = self._blocks[index] = self._read([index], self._columns)
-        return Block(self._after(rows, poll))
+    def load(self, indices: Iterable[int]) -> None:
+        """Read the blocks that were not read yet, in one go: each by itself takes as long as a thousand rows."""
+        missing = sorted({index for index in indices if index not in self._blocks})
+        if missing:
+            self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
+
+    def block(self, index: int) -> _Rows:
+        """The rows of a block, and of those that were read with it."""
+        self.load([index])
+        return self._blocks[index]
 
     def narrow(self, columns: tuple[str, ...], poll: int) -> pa.Table:
         """Some columns of all groups after a poll, `group` among them."""
@@ -85,19 +89,31 @@ class Blocks:
         if rows is None:
             needed = dict.fromkeys(("poll", "gone", *self._table.key, *columns))
             rows = self._narrow[columns] = self._read(range(len(self._rows)), list(needed))
-        return self._after(rows, poll).select(["group", *columns])
+        return rows.after(poll).select(["group", *columns])
 
-    def _read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
+    def _read(self, blocks: Sequence[int], columns: Sequence[str]) -> _Rows:
         with self._reading():
-            return of_polls(self._rows.read(blocks, columns), self._polls)
+            return _Rows(of_polls(self._rows.read(blocks, columns), self._polls), self._table.key)
 
-    def _after(self, rows: pa.Table, poll: int) -> pa.Table:
+
+class _Rows:
+    """Rows sorted by key and poll."""
+
+    def __init__(self, rows: pa.Table, key: Sequence[str]) -> None:
+        self._rows = rows.combine_chunks()
+        self._last = _last_of_each(self._rows, key)
+
+    def after(self, poll: int) -> pa.Table:
+        """Of each key the newest row at a poll, unless it is gone then."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        rows = rows.filter(pc.less_equal(rows["poll"], poll))
-        rows = rows.filter(_last_of_each(rows, self._table.key))
-        rows = rows.filter(pc.invert(rows["gone"]))
-        return rows.drop_columns(["poll", "gone"])
+        if not self._rows.num_rows:
+            return self._rows
+        polls, gone = self._rows["poll"].chunk(0), self._rows["gone"].chunk(0)
+        known = pc.less_equal(polls, poll)
+        newest = pc.or_(self._last, pa.concat_arrays([pc.invert(known[1:]), pa.array([True])]))
+        return self._rows.filter(pc.and_(pc.and_(known, newest), pc.invert(gone)))
 
 
 class State:
@@ -106,7 +122,7 @@ class State:
     def __init__(self, blocks: Blocks, poll: int) -> None:
         self._blocks = blocks
         self._poll = poll
-        self._known: dict[int, Block] = {}
+        self._known: dict[_Rows, Block] = {}
 
     def __contains__(self, group: str) -> bool:
         block = self._holding(group)
@@ -114,8 +130,15 @@ class State:
 
     def groups(self) -> Iterator[str]:
         """Every group that has rows."""
-        for index in range(len(self._blocks)):
-            yield from self._block(index).groups()
+        every = range(len(self._blocks))
+        self._blocks.load(every)
+        for block in dict.fromkeys(map(self._block, every)):
+            yield from block.groups()
+
+    def prepare(self, groups: Iterable[str]) -> None:
+        """Read what is needed to tell of these groups."""
+        found = (self._blocks.holding(stored(group)) for group in groups)
+        self._blocks.load(index for index in found if index is not None)
 
     def all(self, *columns: str) -> Iterator[tuple[str, Row]]:
         """Every row's group and these columns; nothing else is read."""
@@ -133,9 +156,10 @@ class State:
         return None if index is None else self._block(index)
 
     def _block(self, index: int) -> Block:
-        found = self._known.get(index)
+        rows = self._blocks.block(index)
+        found = self._known.get(rows)
         if found is None:
-            found = self._known[index] = self._blocks.block(index, self._poll)
+            found = self._known[rows] = Block(rows.after(self._poll).drop_columns(["poll", "gone"]))
         return found
 
 
@@ -162,7 +186,7 @@ class Block:
         if start == stop:
             return []
         self._asked += 1
-        if self._columns is None and self._asked > _MANY:
+        if self._columns is None and self._asked > max(_MANY, _SHARE * len(self._spans)):
             self._columns = [unpacked(column) for column in self._rows.columns]
         if self._columns is not None:
             return list(zip(*(column[start:stop] for column in self._columns), strict=True))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, PartitionBounds
 from kgtui.monitor import Monitor, MonitorOptions
 from tests.bench.figures import Figure, percentile
+from tests.bench.instruments import LONG_MS, Callbacks
 from tests.bench.terminal import HOME
 from tests.unit.history.recording import START, Recording
 
@@ -38,6 +40,7 @@ POLLS_A_KEYFRAME = 60
 KEYFRAMES_A_DAY = 144
 DAY_BYTES = 1e9
 SEEK_MS = 300.0
+DAY_MS = 2_000.0
 PARTITIONS = 10
 
 
@@ -49,35 +52,51 @@ class Size:
         polls: intervals of a live recording that are measured.
         segments: keyframes of the lake that is looked into.
         seeks: how many.
+        pasts: how many times one group's past is read.
     """
 
     groups: int = 10_000
     polls: int = 26
     segments: int = KEYFRAMES_A_DAY
     seeks: int = 60
+    pasts: int = 12
     interval: float = INTERVAL
     segment_polls: int = POLLS_A_KEYFRAME
 
 
-QUICK = Size(polls=13, segments=12, seeks=20)
-TINY = Size(groups=60, polls=2, segments=2, seeks=4, interval=0.5, segment_polls=4)
+QUICK = Size(polls=13, segments=12, seeks=20, pasts=4)
+TINY = Size(groups=60, polls=2, segments=2, seeks=4, pasts=2, interval=0.5, segment_polls=4)
 
 
 def record_figures(size: Size) -> Iterator[Figure]:
     """CPU of an interval beside the interval, and bytes a day beside the rows they hold."""
     with tempfile.TemporaryDirectory() as folder:
         made = Made(Path(folder), replace(size, segments=1))
-        poll = asyncio.run(_cpu_of_a_poll(Path(folder) / "live", size))
+        callbacks = Callbacks()
+        with _timed(callbacks):
+            poll = asyncio.run(_cpu_of_a_poll(Path(folder) / "live", size, callbacks))
     cpu = poll + made.keyframe_cpu / size.segment_polls
     what = f"{size.groups:,} groups × {PARTITIONS}, a tenth moves"
     yield Figure(f"record, {what}: CPU a poll", cpu, "s", "the interval", size.interval, 0.15, of_ratio=True)
     yield Figure("record: of it keyframe and compaction", made.keyframe_cpu / size.segment_polls, "s")
+    yield Figure("record: longest callback of the loop, CPU", callbacks.worst, "ms", aim=LONG_MS)
     day = made.bytes * KEYFRAMES_A_DAY * POLLS_A_KEYFRAME / size.segment_polls
     yield Figure("record: bytes a day, from one compacted keyframe", day / 1e6, "MB", aim=DAY_BYTES / 1e6)
     yield Figure("record: bytes a row", made.bytes / max(made.rows, 1), "B")
 
 
-async def _cpu_of_a_poll(lake: Path, size: Size) -> float:
+@contextmanager
+def _timed(callbacks: Callbacks) -> Iterator[None]:
+    """Every callback of the loops of this process is timed."""
+    run = asyncio.Handle._run
+    callbacks.install()
+    try:
+        yield
+    finally:
+        asyncio.Handle._run = run  # type: ignore[method-assign]
+
+
+async def _cpu_of_a_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
     """Seconds of CPU of this process for one interval, lists, offsets, descriptions and writing included."""
     cluster = subprocess.Popen(  # noqa: ASYNC220 - it starts once, before anything is measured
         [sys.executable, "-m", "tests.bench.tenth", str(size.groups)],
@@ -93,6 +112,7 @@ async def _cpu_of_a_poll(lake: Path, size: Size) -> float:
             tasks = [asyncio.create_task(monitor.run()), asyncio.create_task(recorder.run())]
             while recorder.status.polls < 1:  # noqa: ASYNC110 - the first poll is a keyframe
                 await asyncio.sleep(0.1)
+            callbacks.reset()
             began, polls = time.process_time(), recorder.status.polls
             while recorder.status.polls < polls + size.polls:  # noqa: ASYNC110
                 await asyncio.sleep(0.5)
@@ -212,6 +232,7 @@ def replay_figures(size: Size) -> Iterator[Figure]:
             moment = dice.choice(moments)
             far.append(_seek(lake, moment.at, dice))
             near.append(_seek(lake, moment.at + INTERVAL, dice))
+        hour, all_of_it = ([_past(lake, dice, seconds) for _ in range(size.pasts)] for seconds in (3600.0, 86_400.0))
     hours = len(moments) * INTERVAL / 3600
     yield Figure(
         f"replay, {size.groups:,} groups, {hours:.0f} h: seek and a screenful, p50",
@@ -221,14 +242,30 @@ def replay_figures(size: Size) -> Iterator[Figure]:
     )
     yield Figure("replay: the same, p95", percentile(far, 0.95), "ms", aim=SEEK_MS)
     yield Figure("replay: one step on, p50", percentile(near, 0.5), "ms", aim=SEEK_MS)
+    yield Figure("replay: an hour of one group, p50", percentile(hour, 0.5), "ms", aim=SEEK_MS)
+    yield Figure(f"replay: {hours:.0f} h of one group, p50", percentile(all_of_it, 0.5), "ms", aim=DAY_MS)
     yield Figure("replay: opening the lake", opened, "ms")
+
+
+def _past(lake: Lake, dice: random.Random, seconds: float) -> float:
+    """What the History pane asks for: milliseconds."""
+    group = dice.choice(list(lake.at(lake.last).listings))
+    until = dice.uniform(min(lake.first.at + seconds, lake.last.at), lake.last.at)
+    began = time.perf_counter()
+    past = lake.past(group, until - seconds, until)
+    took = (time.perf_counter() - began) * 1000
+    assert len(past.times) > 1
+    return took
 
 
 def _seek(lake: Lake, at: float, dice: random.Random) -> float:
     began = time.perf_counter()
     frame = lake.at(at)
     names = list(frame.listings)
-    for group in dice.sample(names, min(40, len(names))):
+    names = dice.sample(names, min(40, len(names)))
+    for offsets in (False, True):
+        frame.prepare(names, offsets=offsets)
+    for group in names:
         frame.description(group)
         frame.offsets(group)
     return (time.perf_counter() - began) * 1000

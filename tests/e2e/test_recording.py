@@ -1,0 +1,85 @@
+"""A recording of real 4.3.1 brokers, by processes of their own: what is in it, for whom, and what is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.brokers.secure import PASSWORDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.brokers.live import Live
+    from tests.brokers.secure import Secure
+
+
+def kgtui(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kgtui", *words], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def answer(*words: str) -> dict[str, Any]:
+    """The JSON that a command prints."""
+    found: dict[str, Any] = json.loads(kgtui(*words, "--format", "json").stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def lake(live_431: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("recorded") / "lake")
+    ran = kgtui("record", path, "--bootstrap-server", live_431.bootstrap, "--interval", "1", "--for", "5")
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert "polls with" in ran.stderr
+    return path
+
+
+def test_ls_and_show_tell_of_the_recording_what_they_tell_of_the_brokers(live_431: Live, lake: str) -> None:
+    where = ("--bootstrap-server", live_431.bootstrap)
+    told = ("group", "type", "state", "coordinator", "lag", "members")
+    live, recorded = (answer("ls", "--lag", "--members", *of) for of in (where, ("--lake", lake)))
+    ids = {group.id for group in live_431.groups.values()}
+    assert ids <= {row["group"] for row in recorded["groups"]}
+    of_brokers = {row["group"]: [row.get(name) for name in told] for row in live["groups"] if row["group"] in ids}
+    of_lake = {row["group"]: [row.get(name) for name in told] for row in recorded["groups"] if row["group"] in ids}
+    assert of_lake == of_brokers
+    shown = answer("show", *sorted(ids), "--lake", lake)
+    assert {row["group"] for row in shown["groups"]} == ids
+
+
+def test_check_judges_what_was_recorded(live_431: Live, lake: str) -> None:
+    """Whoever stands still is in error once so short a time decides it."""
+    ran = kgtui("check", "--lake", lake, "--for", "4s", "--commit-interval", "0.1s", "--all", "--format", "json")
+    found = json.loads(ran.stdout)
+    groups = {row["group"]: row for row in found["groups"]}
+    assert {group.id for group in live_431.groups.values()} <= groups.keys()
+    assert {row["basis"] for row in groups.values()} == {"observed"}
+    assert all(row["reads"] >= 2 for row in groups.values())
+    stopped = {name for name, row in groups.items() if row["cause"] == "STOP"}
+    lagging = {group.id for group in live_431.groups.values() if group.lag and group.type in ("classic", "consumer")}
+    assert lagging
+    assert lagging <= stopped
+    assert (ran.returncode, found["check"]["failed"]) == (1, True)
+
+
+def test_it_is_its_owners_alone_and_holds_no_secrets(secure_broker: Secure, tmp_path: Path) -> None:
+    lake, login = tmp_path / "lake", str(secure_broker.command_config("viewer"))
+    words = ("--bootstrap-server", secure_broker.sasl, "--command-config", login, "--interval", "1", "--for", "3")
+    assert kgtui("record", str(lake), *words).returncode == 0
+    assert answer("ls", "--lake", str(lake))["groups"]
+    found = [lake]
+    for folder, folders, files in os.walk(lake):
+        found += [lake / folder / name for name in (*folders, *files)]
+    assert len(found) > 20
+    for path in found:
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+        data = b"" if path.is_dir() else path.read_bytes()
+        for secret in PASSWORDS.values():
+            assert secret.encode() not in data, path
