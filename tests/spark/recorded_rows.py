@@ -15,6 +15,7 @@ from pyspark.sql.types import StructField, StructType
 from kgtui.history.schemas import FAULTS, GROUPS, PARTITIONS, POLLS
 from kgtui.pipeline.spark_schema import spark_schema
 from kgtui.pipeline.transforms.recorded import timeline
+from tests.spark.conftest import SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -109,10 +110,8 @@ class Recorded:
 @pytest.fixture(scope="module", autouse=True)
 def small(spark: SparkSession) -> Iterator[None]:
     """Plans of a few rows are not worth compiling."""
-    names = ("spark.sql.codegen.wholeStage", "spark.sql.adaptive.enabled")
-    for name in names:
-        spark.conf.set(name, "false")
-    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    for name, value in SMALL.items():
+        spark.conf.set(name, value)
     yield
-    for name in (*names, "spark.sql.codegen.factoryMode"):
+    for name in SMALL:
         spark.conf.unset(name)

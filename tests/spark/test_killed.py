@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.history.schemas import BRONZE, SILVER
+from kgtui.history.schemas import BRONZE, GOLD, SILVER
+from kgtui.pipeline.jobs.gold import gold
 from kgtui.pipeline.jobs.run import Sources, once
 from kgtui.pipeline.lake import SparkLake
 from tests import jars
+from tests.spark.recorded_rows import small
+from tests.spark.test_gold import Cluster, record
 from tests.spark.test_records import Bytes, commit
 from tests.spark.test_streams import nothing, write
+from tests.unit.history.recording import START, Recording
 from tests.unit.protocol.records.records import every_kind
 
 if TYPE_CHECKING:
@@ -25,8 +30,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+__all__ = ["small"]
+
 FILES = 4
 PATIENCE = 800.0
+STEPS = ("started", "reading the files", "decoding", *(f"making gold/{table.name}" for table in GOLD))
+"""What the program says at its steps."""
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +50,30 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(spark: SparkSession, records: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake with a recording and nothing else; tests work on copies."""
+    path = tmp_path_factory.mktemp("recorded") / "lake"
+    record(Recording(path), Cluster(7), START, 14, gap="the recording begins")
+    return path
+
+
+@pytest.fixture(scope="module")
+def undisturbed(
+    spark: SparkSession, records: Path, recorded: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[str]]:
     """What the tables hold when nothing happens on the way."""
-    lake = SparkLake(spark, tmp_path_factory.mktemp("undisturbed") / "lake")
-    once(lake, Sources(records=records), nothing, nothing)
-    return contents(lake)
+    lake = SparkLake(spark, shutil.copytree(recorded, tmp_path_factory.mktemp("undisturbed") / "lake"))
+    once(lake, Sources(records=records), gold, nothing)
+    found = contents(lake)
+    assert found["commits"]
+    assert found["lag"]
+    assert found["health"]
+    return found
 
 
 def contents(lake: SparkLake) -> dict[str, list[str]]:
     """Every row of every table, in one order."""
-    return {table.name: sorted(map(str, lake.read(table).collect())) for table in (*BRONZE, *SILVER)}
+    return {table.name: sorted(map(str, lake.read(table).collect())) for table in (*BRONZE, *SILVER, *GOLD)}
 
 
 def begin(lake: Path, records: Path, *more: str) -> subprocess.Popen[str]:
@@ -64,36 +87,43 @@ def begin(lake: Path, records: Path, *more: str) -> subprocess.Popen[str]:
     )
 
 
-def kill_within(lake: Path, records: Path, seconds: float) -> None:
-    """Start the program, and kill it and its JVM some time after Spark is there."""
+def kill_after(lake: Path, records: Path, step: str, seconds: float) -> bool:
+    """Start the program, and kill it and its JVM some time after it came to a step; whether it was still at work."""
     program = begin(lake, records)
     try:
         assert program.stdout is not None
-        assert program.stdout.readline() == "started\n"
-        deadline = time.monotonic() + seconds
-        with pytest.raises(subprocess.TimeoutExpired):
-            program.wait(max(0.0, deadline - time.monotonic()))
+        assert any(line.startswith(step) for line in program.stdout), f"it never came to {step}"
+        program.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return True
     finally:
-        os.killpg(program.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
         program.wait()
+    return False
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.full)])
 @pytest.mark.timeout(3_600)
 def test_a_killed_run_goes_on_where_it_was(
-    spark: SparkSession, records: Path, undisturbed: dict[str, list[str]], tmp_path: Path, kills: int
+    spark: SparkSession, records: Path, recorded: Path, undisturbed: dict[str, list[str]], tmp_path: Path, kills: int
 ) -> None:
-    random = Random(kills)
+    random, killed = Random(kills), 0
+    shutil.copytree(recorded, tmp_path / "lake")
     for number in range(kills):
-        kill_within(tmp_path / "lake", records, random.uniform(2, 9) + number % 4)
+        # One of two is killed while it reads, the other while it computes.
+        step = random.choice(STEPS[3:] if number % 2 else STEPS[:3])
+        killed += kill_after(tmp_path / "lake", records, step, random.uniform(0, 5))
+    assert killed >= kills * 3 / 4
     lake = SparkLake(spark, tmp_path / "lake")
-    once(lake, Sources(records=records), nothing, nothing)
+    once(lake, Sources(records=records), gold, nothing)
     assert contents(lake) == undisturbed
 
 
 def test_through_spark_connect_the_same_tables_come(
-    spark: SparkSession, records: Path, undisturbed: dict[str, list[str]], tmp_path: Path
+    spark: SparkSession, records: Path, recorded: Path, undisturbed: dict[str, list[str]], tmp_path: Path
 ) -> None:
+    shutil.copytree(recorded, tmp_path / "lake")
     program = begin(tmp_path / "lake", records, "local[2]")
     try:
         told, _ = program.communicate(timeout=PATIENCE)

@@ -6,19 +6,22 @@ It is killed by one test, and goes through Spark Connect in another.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
+from kgtui.pipeline.jobs.gold import gold
 from kgtui.pipeline.jobs.run import Sources, once
 from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.session import start
-from tests.spark.conftest import QUICK
+from tests.spark.conftest import QUICK, SMALL
 
 
 def main(lake: str, records: str, remote: str | None = None) -> None:
     """Run it, one file at a time; each step is a line on standard output."""
-    spark = start(None if remote else "local[1]", remote, options=QUICK)
+    spark = start(None if remote else "local[1]", remote, options=QUICK | SMALL)
     say("started")
-    once(SparkLake(spark, lake), Sources(records=Path(records), files_at_once=1), lambda _: None, say)
+    sources = Sources(records=Path(records), files_at_once=1)
+    once(SparkLake(spark, lake), sources, partial(gold, say=say), say)
     say("done")
     spark.stop()
 

@@ -1,0 +1,49 @@
+"""The demo's days through the whole pipeline: every incident is found, with the group and the kind that it is."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.commands.demo_history import Days, record_days
+from kgtui.history.findings import insights
+from kgtui.history.report import report_of
+from kgtui.model.finding import Kind
+from kgtui.pipeline.jobs import gold
+
+if TYPE_CHECKING:
+    from kgtui.pipeline.lake import SparkLake
+
+END = 20_404 * 86_400.0 + 15 * 3_600
+"""Three in the afternoon of a day in November 2025, UTC."""
+
+
+@pytest.mark.full
+@pytest.mark.timeout(900)
+def test_every_incident_of_the_demo_is_found(lake: SparkLake) -> None:
+    path = lake.folder.path
+    asyncio.run(record_days(str(path), Days(days=3.25, every=900.0, until=END), lambda _: None))
+    gold.gold(lake)
+    found = insights(path)
+    assert found.missing == ()
+    assert found.as_of == END
+    told = {(finding.kind, finding.subject) for finding in found.findings}
+    assert told >= {
+        (Kind.UNHEALTHY, "payments.settle"),
+        (Kind.UNHEALTHY, "customers.sync"),
+        (Kind.AT_RISK, "search.index"),
+        (Kind.AT_RISK, "fraud.score"),
+        (Kind.DRAIN, "dwh.backfill"),
+        (Kind.FLAPPING, "orders.enrich"),
+        (Kind.UNUSUAL, "web.welcome"),
+        (Kind.UNUSED, "perf-test.*"),
+        (Kind.UNUSED, "team-099.*"),
+        (Kind.UNUSED, "tmp-debug-anna"),
+    }
+    healthy = {"payments.ledger", "team-001.cache", "team-003.ingest", "jobs.run", "rewards.points"}
+    assert healthy.isdisjoint(group for finding in found.findings for group in finding.groups)
+    past = {episode.group: episode for episode in report_of(path, END).episodes}
+    assert not past["orders.archive"].going_on, "it stood still for hours and has caught up since"
+    assert 2 < (past["orders.archive"].until - past["orders.archive"].since) / 3_600 < 6
