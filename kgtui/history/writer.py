@@ -122,8 +122,7 @@ class LakeWriter:
         with owner_only():
             for batch in list(self._sealed):  # what is sealed meanwhile is for the next flush
                 for table in TABLES:
-                    some = batch.rows(table.name)
-                    if some and table.name not in batch.done:
+                    if table.name not in batch.done and (some := batch.rows(table.name)):
                         self._tables[table.name].append(some, batch.last)
                         batch.done.add(table.name)
                 polls, rows = polls + len(batch.parts[POLLS.name]), rows + batch.size
