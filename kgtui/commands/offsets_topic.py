@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kgtui.commands.connecting import connected, timeout_of
 from kgtui.config import load, resolve
 from kgtui.errors import SourceError
-from kgtui.pipeline.sources.kafka import TOPIC, OffsetsTopic
+from kgtui.pipeline.sources.kafka import NOT_PERMITTED, TOPIC, OffsetsTopic
 from kgtui.protocol.codes import lookup
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgtui.admin.kafka import KafkaGroupAdmin
 
 _UNKNOWN_TOPIC = 3
-_NOT_PERMITTED = 29
+_FORBIDDEN = 29
 
 
 async def offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
@@ -57,8 +57,8 @@ async def bounds_of(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tupl
 def _why(code: int, errors: Mapping[str | tuple[str, int], int]) -> str:
     if code == _UNKNOWN_TOPIC:
         return f"the cluster has no topic {TOPIC} yet: no group has ever committed there"
-    if code == _NOT_PERMITTED:
-        return f"not permitted to read {TOPIC}: the user needs Read and Describe on this topic"
+    if code == _FORBIDDEN:
+        return NOT_PERMITTED
     partitions = sorted(place[1] for place in errors if isinstance(place, tuple))
     which = f", partition {partitions[0]}" if partitions else ""
     return f"{TOPIC}{which} cannot be read: {lookup(code).name}"

@@ -9,7 +9,7 @@ from kgtui.errors import LakeError
 from kgtui.history import finding_habits as habits
 from kgtui.history import finding_rules as rules
 from kgtui.history.gold import NEVER_MADE, Gold, about_groups
-from kgtui.history.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG
+from kgtui.history.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG, SERIES
 from kgtui.model.finding import Insights
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from kgtui.history.gold import Row, Where
     from kgtui.history.schemas import Table
     from kgtui.model.finding import Finding
-
-SERIES = ("lag", "rate_in", "rate_out")
-"""What `baseline` compares."""
 
 _CHURN_HOURS = 24
 

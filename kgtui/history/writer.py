@@ -137,7 +137,7 @@ class LakeWriter:
         with owner_only():
             for batch in list(self._sealed):  # what is sealed meanwhile is for the next flush
                 for table in TABLES:
-                    if batch.has(table.name) and table.name not in batch.done:
+                    if table.name not in batch.done and batch.has(table.name):
                         self._tables[table.name].append(batch.rows(table.name), day_of(batch.keyframe), batch.last)
                         batch.done.add(table.name)
                 polls, rows = polls + len(batch.parts[POLLS.name]), rows + batch.size

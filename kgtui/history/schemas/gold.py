@@ -154,7 +154,8 @@ FORECAST = table(
     *_covered("the minutes that it is taken from"),
 )
 
-_SERIES = ("lag", "rate_in", "rate_out")
+SERIES = ("lag", "rate_in", "rate_out")
+"""What `baseline` compares."""
 
 
 def _deviation(name: str) -> tuple[Column, ...]:
@@ -176,7 +177,7 @@ BASELINE = table(
     _GROUP,
     Column("hour", "timestamp", "its start", nullable=False),
     Column("hour_of_week", "int", "0 is Monday from 0:00 UTC, 167 the last of Sunday", nullable=False),
-    *(column for name in _SERIES for column in _deviation(name)),
+    *(column for name in SERIES for column in _deviation(name)),
     Column("basis", "string", "`hour of week`, or `hour of day` while fewer weeks are known; null: too few"),
     Column("hours", "int", "how many hours before it is compared with", nullable=False),
     *_covered("this hour's minutes"),

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 TOPIC = "__consumer_offsets"
 
+NOT_PERMITTED = f"not permitted to read {TOPIC}: the user needs Read and Describe on this topic"
+"""Whoever finds it out, our admin client or Spark's source."""
+
 GROUP_PREFIX = "kgtui"
 """Spark's consumers name groups that begin so, for quotas and ACLs; they join none and commit nothing."""
 
@@ -115,7 +118,7 @@ def explained(message: str) -> str | None:
 
 
 _ERRORS = {
-    "TopicAuthorizationException": f"not permitted to read {TOPIC}: the user needs Read and Describe on this topic",
+    "TopicAuthorizationException": NOT_PERMITTED,
     "GroupAuthorizationException": "not permitted to use a consumer group for reading: the user needs Read on groups "
     f"whose names begin with {GROUP_PREFIX}",
     "SaslAuthenticationException": "the brokers refused the login",

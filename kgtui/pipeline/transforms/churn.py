@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from kgtui.history.schemas.gold import BOTH, CHURN, RECORDED, SILVER
 from kgtui.model.health.values import RebalanceRate
 from kgtui.pipeline.spark_schema import conform
-from kgtui.pipeline.transforms.recorded import day_of, instant
+from kgtui.pipeline.transforms.recorded import day_of, floored, instant
 from kgtui.pipeline.transforms.recorded_churn import HOUR, covered_hours
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def churn(
 def of_records(rebalances: DataFrame) -> DataFrame:
     """What silver `rebalances` tell of each hour: those that began in it."""
     start, end = F.unix_millis("start"), F.unix_millis("end")
-    return rebalances.groupBy("group", (start - F.pmod(start, F.lit(HOUR))).alias("hour")).agg(
+    return rebalances.groupBy("group", floored(start, HOUR).alias("hour")).agg(
         F.count(F.lit(1)).alias("rebalances"),
         F.sum("joined").alias("members_joined"),
         F.sum("left").alias("members_left"),
@@ -62,7 +62,7 @@ def of_records(rebalances: DataFrame) -> DataFrame:
 def _written(lag: DataFrame) -> DataFrame:
     """Records a second that were written for a group in an hour."""
     at = F.unix_millis("minute")
-    hour = (at - F.pmod(at, F.lit(HOUR))).alias("hour")
+    hour = floored(at, HOUR).alias("hour")
     return lag.filter(F.col("topic").isNull()).groupBy("group", hour).agg(F.avg("rate_in").alias("rate_in"))
 
 

@@ -71,7 +71,7 @@ def slots(times: DataFrame, seconds: int, since: date | None = None) -> DataFram
         poll since then; `at_before`: `at` of the slot before, null for the first.
     """
     found = (
-        times.groupBy((F.col("poll") - F.pmod(F.col("poll"), F.lit(seconds * 1000))).alias("slot"))
+        times.groupBy(floored(F.col("poll"), seconds * 1000).alias("slot"))
         .agg(
             F.max("poll").alias("at"),
             F.max("keyframe").alias("keyframe"),
@@ -155,6 +155,11 @@ def listed(groups: DataFrame, faults: DataFrame, moments: DataFrame) -> DataFram
         .withColumn("read", F.col("refused").isNull() & ~F.coalesce("unheard", F.lit(False)))
         .drop("refused", "silent", "all_silent", "unheard")
     )
+
+
+def floored(at: Column, span: int) -> Column:
+    """The start of the stretch of time, of `span` milliseconds, that a time lies in."""
+    return at - F.pmod(at, F.lit(span))
 
 
 def day_of(at: Column) -> Column:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from kgtui.model.group import REBALANCING
 from kgtui.pipeline.transforms.lives import begins, vanishes, with_lives
-from kgtui.pipeline.transforms.recorded import GROUP_KEY, PARTITION_KEY, instant, whole
+from kgtui.pipeline.transforms.recorded import GROUP_KEY, PARTITION_KEY, floored, instant, whole
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -127,7 +127,7 @@ def _watched() -> Column:
 
 def _by_hour(spans: DataFrame) -> DataFrame:
     """Cut spans `from` … `to` (ms) at full hours; add hour, seconds, begin and finish."""
-    first, last = (F.col(name) - F.pmod(F.col(name), F.lit(HOUR)) for name in ("from", "to"))
+    first, last = (_hour(name) for name in ("from", "to"))
     cut = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR).cast("long"))))
     cut = cut.withColumns({
         "begin": F.greatest("from", "hour"),
@@ -141,4 +141,4 @@ def _rebalancing() -> Column:
 
 
 def _hour(name: str) -> Column:
-    return F.col(name) - F.pmod(F.col(name), F.lit(HOUR))
+    return floored(F.col(name), HOUR)

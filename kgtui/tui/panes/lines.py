@@ -14,7 +14,6 @@ from kgtui.tui.widgets.scrolled import Scrolled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.style import Style
     from textual.selection import Selection
 
 Line = tuple[Cell, ...]
@@ -98,9 +97,6 @@ class TextLines(Scrolled, can_focus=True, inherit_bindings=False):
         ]
         strip = Strip(segments).adjust_cell_length(self.columns, base)
         return self._selected(strip, at).apply_offsets(0, at)
-
-    def _ink(self, role: str) -> Style:
-        return self.ink(f"lines--{role}" if role else "")
 
     # Selecting with the mouse
 
