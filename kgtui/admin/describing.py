@@ -2,8 +2,8 @@
 
 A list tells the type of most groups, and that RPC is asked first. Error 69 (or 35, switched off) sends a group on to
 the next RPC, as Kafka's own admin client falls back from ConsumerGroupDescribe to DescribeGroups. DescribeGroups before
-v6 answers `Dead` without an error for all that it does not know, so that answer proves nothing: what no RPC recognises
-is looked up in the coordinator's list.
+v6 answers `Dead` without an error for all that it does not know, so that answer proves nothing. What no RPC recognises
+is looked up in the coordinator's list, unless it was of a type that we know and all RPCs have denied it.
 
 Error 29 comes for a group of a newer type with a topic that one may not describe, and then tells nothing else: state,
 epochs and members are blank (seen on 4.3.1), so the list is all that is known of it.
@@ -57,12 +57,17 @@ class _Search:
     Attributes:
         left: types whose RPC is still to be asked, best guess first.
         disabled: types whose RPC this broker does not have, or answered 35 to.
-        message: the broker's own words from the last RPC that did not know the group.
+        untold: whether it may be of a type without an RPC here, or DescribeGroups gave the answer that proves nothing.
     """
 
     left: list[str]
     disabled: set[str] = field(default_factory=set)
-    message: str | None = None
+    untold: bool = False
+
+    @property
+    def proven(self) -> bool:
+        """Whether the RPC of every type that the group may be of has denied it."""
+        return not self.disabled and not self.untold
 
 
 class Describer:
@@ -82,7 +87,7 @@ class Describer:
     async def send(self, node: int, groups: Sequence[str], deadline: Deadline, lane: Lane) -> Batch[GroupDescription]:
         """Describe `groups`, all coordinated by `node`."""
         batch: Batch[GroupDescription] = Batch()
-        searches = {group: _Search(self._order(group)) for group in groups}
+        searches = {group: self._search(group) for group in groups}
         try:
             while asked := self._next_round(searches):
                 for group_type, names in asked.items():
@@ -93,13 +98,13 @@ class Describer:
             batch.error = error  # what was described before it is kept
         return batch
 
-    def _order(self, group: str) -> list[str]:
+    def _search(self, group: str) -> _Search:
         if not group:
             # Only old simple groups have no id; 3.9's ConsumerGroupDescribe fails all of a request for one of them.
-            return [CLASSIC]
+            return _Search([CLASSIC])
         guess = self._type_of(group)
         order = [name for name in RPCS if name != guess]
-        return [guess, *order] if guess in RPCS else order
+        return _Search([guess, *order]) if guess in RPCS else _Search(order, untold=True)
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
@@ -144,12 +149,10 @@ class Describer:
                 continue
             code = row["ErrorCode"]
             if code in NOT_THIS_TYPE:
-                search = searches[group]
-                search.message = row.get("ErrorMessage") or search.message
                 if code == UNSUPPORTED_VERSION:
-                    search.disabled.add(group_type)
+                    searches[group].disabled.add(group_type)
             elif code == 0 and api is DESCRIBE_GROUPS and reply.version < 6 and row["GroupState"] == DEAD:
-                continue  # says nothing: unknown, of another type, or dead
+                searches[group].untold = True  # unknown, of another type, or dead
             else:
                 del searches[group]
                 self._settle(batch, group, group_type, code, row, node, source)
@@ -177,8 +180,12 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Tell apart what does not exist from what this broker lists but cannot describe."""
-        listed = await self._lister.listings(node, deadline, lane)
+        """Tell apart what does not exist from what this broker lists but cannot describe.
+
+        The list may be long, and groups come and go all the time: it is asked only about those that are in doubt.
+        """
+        doubtful = [group for group, search in searches.items() if not search.proven]
+        listed = await self._lister.find(node, doubtful, deadline, lane) if doubtful else {}
         for group, search in searches.items():
             listing = listed.get(group)
             if listing is None:

@@ -123,12 +123,28 @@ class Lister:
         """Group id → listing. Raises `ClientError` when the broker does not answer or refuses."""
         intern = await self.interner(node, deadline, lane)
         reply = await self.request(node, deadline, lane, decode_list_groups, types=types, states=states)
-        _, code, rows = reply.value
-        raise_for(code, node)
-        version = reply.version
-        listings = {row.group_id: intern(row, version) for row in rows}
+        listings = _listings(reply, node, intern)
         self._pool.learn_coordinators(listings, node)
         return listings
+
+    async def find(
+        self, node: int, groups: Collection[str], deadline: Deadline, lane: Lane = Lane.BULK
+    ) -> dict[str, Listing]:
+        """The listings of those of these groups that the broker lists; errors as of `listings`."""
+        wanted = frozenset(groups)
+
+        def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
+            throttle, code, rows = decode_list_groups(version, body)
+            return throttle, code, [row for row in rows if row.group_id in wanted]
+
+        intern = await self.interner(node, deadline, lane)
+        return _listings(await self.request(node, deadline, lane, decode), node, intern)
+
+
+def _listings(reply: Reply[tuple[int, int, list[GroupRow]]], node: int, intern: Interner) -> dict[str, Listing]:
+    _, code, rows = reply.value
+    raise_for(code, node)
+    return {row.group_id: intern(row, reply.version) for row in rows}
 
 
 class KafkaListingFeed:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MANY = 10_000  # groups from which freezing pays
-_THRESHOLDS = (10_000, 1_000, 1_000_000)  # only passes over the youngest come by themselves
-_YOUNG = 4  # passes over the youngest after which what they left is looked at too
+_THRESHOLDS = (5_000, 3, 1_000_000)  # passes over what is young come by themselves, over few objects each
 _AWAY = 60.0  # seconds without a look at anything else after which nobody minds a pause
 _MMAP_THRESHOLD, _LARGE = -3, 256 * 1024  # glibc's option, and the bytes from which a block is mapped by itself
 _RARELY = 600.0  # seconds between two full passes
@@ -59,7 +58,7 @@ class Collector:
 
     def _look_through(self) -> None:
         if self._holders == 0:
-            gc.collect(1 if gc.get_count()[1] >= _YOUNG else 0)
+            gc.collect(1)
             self._on_again()
 
     def _on_again(self) -> None:

@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import locale
 import logging
+import select
 import signal
+import sys
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
@@ -47,6 +49,9 @@ _log = logging.getLogger(__name__)
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Each ends the app as `q` does, so that the terminal is left clean; a dropped SSH line sends the last."""
 
+LINE_LOOKED_AT = 1.0
+"""Seconds between looks whether the terminal is there: who has no controlling terminal gets no signal."""
+
 LOOK_BACK_AFTER = 1.0
 """Seconds from the opening of a cluster until it is asked what became of earlier deletes."""
 
@@ -70,6 +75,7 @@ class KgtuiApp(App[int]):
         self._failed_themes: list[themes.FailedTheme] = []
         super().__init__()
         self.session = session
+        self._line = select.poll()
         self.look = session.look or text.Look()
         self.look.ascii = self.look.ascii or not _writes_unicode()
         self._asked_to_leave = False
@@ -149,6 +155,13 @@ class KgtuiApp(App[int]):
             # Outside of the main thread, as in some tests, there are no signal handlers.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._ended_by, number)
+        if not self.is_headless:
+            self._line.register(sys.stdin.fileno(), 0)  # asks for nothing, and so is told only of its end
+            self.set_interval(LINE_LOOKED_AT, self._look_at_line)
+
+    def _look_at_line(self) -> None:
+        if self._line.poll(0):
+            self._ended_by(signal.SIGHUP)
 
     def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         """End the app."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import signal
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.terminal import PROGRAM
+from tests.e2e.terminal import PROGRAM, clean_environment
 from tests.e2e.ui import Ui
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kgtui.simulator import SimulatorProcess
     from tests.e2e.terminal import Terminal
 
@@ -29,6 +34,29 @@ def test_a_signal_ends_it(terminal: Terminal, cluster: SimulatorProcess, number:
     terminal.signal(number)
     assert terminal.status() == 128 + number
     terminal.check_clean()
+
+
+def test_it_ends_when_its_terminal_is_gone(tmp_path: Path, cluster: SimulatorProcess) -> None:
+    """Started with `setsid`, by a tool or in a container, no signal tells it; it must not read an end for ever."""
+    here, there = pty.openpty()
+    program = subprocess.Popen(
+        [PROGRAM, "--bootstrap-server", cluster.bootstrap],
+        stdin=there,
+        stdout=there,
+        stderr=there,
+        env=clean_environment(tmp_path) | {"TERM": "xterm-256color"},
+        start_new_session=True,
+    )
+    os.close(there)
+    try:
+        drawn = b""
+        while b"customers.sync" not in drawn:
+            drawn += os.read(here, 1 << 16)
+        os.close(here)
+        assert program.wait(20) == 128 + signal.SIGHUP
+    finally:
+        program.kill()
+        program.wait()
 
 
 def test_ctrl_z_gives_the_shell_back_and_fg_returns(terminal: Terminal, cluster: SimulatorProcess) -> None:

@@ -121,6 +121,18 @@ async def test_a_type_remembered_from_a_list_proves_nothing(version: int) -> Non
     assert kinds(answer) == {"g": ("consumer", "Stable", True), "h": ("classic", "Stable", True)}
 
 
+async def test_what_every_rpc_denies_is_gone_without_a_look_at_the_list() -> None:
+    """Consoles come and go all the time, and a list may be of 100,000 groups."""
+    cluster = Cluster(ALL)
+    await cluster.admin.list_groups()
+    del cluster.groups["k"]
+    before = len(cluster.pool.sent)
+    answer = await cluster.admin.describe_groups(["k", "c"])
+    assert list(answer.rows) == ["c"]
+    assert [(fault.group, fault.code) for fault in answer.faults] == [("k", 69)]
+    assert "ListGroups" not in {sent.api for sent in cluster.pool.sent[before:]}
+
+
 async def test_a_type_from_a_newer_broker_survives_the_list_and_cannot_be_described() -> None:
     cluster = Cluster({"future": ("swarm", "Swarming"), "k": ("classic", "Stable")})
     (future, _) = (await cluster.admin.list_groups()).rows

@@ -59,13 +59,8 @@ async def test_with_many_groups_it_looks_through_what_was_made_in_a_turn_of_its_
     assert len(kept) == 30_000
     assert not gc.isenabled()
     await asyncio.sleep(0)
-    assert passes == [0]
+    assert passes == [1]
     assert gc.isenabled()
-    for _ in range(5):
-        with collector.held():
-            pass
-        await asyncio.sleep(0)
-    assert passes.count(1) == 1
 
 
 async def test_who_holds_it_next_needs_not_wait(collector: Collector, passes: list[int]) -> None:
