@@ -62,7 +62,8 @@ def looking(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         await until(pilot, lambda: bool(screen.findings.rows) or screen.has_class("-none"), 60)
         await pilot.press(*presses)
         await pilot.pause(0.3)
-        await until(pilot, lambda: bool(screen.plot.plain or screen.has_class("-none")) and not screen.plot.busy, 60)
+        hidden = screen.has_class("-none") or not screen.query_one("#course").display
+        await until(pilot, lambda: bool(screen.plot.plain or hidden) and not screen.plot.busy, 60)
         await settled(pilot)
 
     return run
