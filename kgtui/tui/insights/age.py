@@ -34,7 +34,9 @@ def summary(found: Insights, now: float) -> list[Line]:
         return [*parts, (Cell("the tables are empty", WARN),)]
     age = now - found.as_of
     role = WARN if age > OLD else ""
-    parts.append((Cell("as of ", MUTED), Cell(Shown(minute(found.as_of))), Cell(Shown(f", {text.age(age)} ago"), role)))
+    parts.append(
+        (Cell("as of ", MUTED), Cell(Shown(f"{minute(found.as_of)}, ")), Cell(Shown(f"{text.age(age)} ago"), role))
+    )
     made = [table.written for table in found.tables if table.written is not None]
     if made:
         parts.append((Cell(Shown(f"made {text.age(now - min(made))} ago"), MUTED),))

@@ -119,7 +119,8 @@ def _cut(lines: list[Line], most: int, width: int) -> list[Line]:
         return lines
     *before, last = lines[:most]
     words = Shown("".join(cell.text for cell in last))
-    return [*before, (Cell(Shown(f"{fitted(words, width - 2)} {text.marks().ellipsis}"), last[-1].role),)]
+    more = f" {text.marks().ellipsis}"
+    return [*before, (Cell(fitted(Shown(f"{words}{more}"), width), last[-1].role),)]
 
 
 def _since(row: Row, *, short: bool) -> str:
