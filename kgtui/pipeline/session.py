@@ -48,6 +48,8 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Files of a lake are for their owner alone.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
+        # Where in Python each expression was made, for messages: five calls of the JVM for each of thousands.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
     if folder is not None:
         options["spark.local.dir"] = folder

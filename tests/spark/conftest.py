@@ -30,13 +30,6 @@ QUICK = {
 }
 """What makes many small jobs quick."""
 
-SMALL = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""Plans of a few rows are not worth compiling."""
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Spark tests run in one worker, so that one JVM serves them: where the brokers are, which some of them need."""

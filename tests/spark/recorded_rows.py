@@ -9,16 +9,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from pyspark.sql.types import StructField, StructType
 
 from kgtui.history.schemas import FAULTS, GROUPS, PARTITIONS, POLLS
 from kgtui.pipeline.spark_schema import spark_schema
 from kgtui.pipeline.transforms.recorded import timeline
-from tests.spark.conftest import SMALL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -105,13 +103,3 @@ class Recorded:
         tables = ((POLLS, self.polls), (GROUPS, self.groups), (PARTITIONS, self.partitions), (FAULTS, self.faults))
         polls, groups, partitions, faults = (frame(spark, table, rows) for table, rows in tables)
         return timeline(polls).localCheckpoint(), groups, partitions, faults
-
-
-@pytest.fixture(scope="module", autouse=True)
-def small(spark: SparkSession) -> Iterator[None]:
-    """Plans of a few rows are not worth compiling."""
-    for name, value in SMALL.items():
-        spark.conf.set(name, value)
-    yield
-    for name in SMALL:
-        spark.conf.unset(name)

@@ -9,12 +9,10 @@ from pyspark.testing import assertDataFrameEqual
 from kgtui.history.schemas import LAG, MEMBERS, REBALANCES
 from kgtui.pipeline.transforms.churn import churn
 from kgtui.pipeline.transforms.recorded_churn import recorded_churn
-from tests.spark.recorded_rows import Recorded, at, frame, small
+from tests.spark.recorded_rows import Recorded, at, frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-__all__ = ["small"]
 
 
 def members_of(made: Recorded, group: str, present: str, before: str) -> None:

@@ -11,12 +11,10 @@ from kgtui.history.schemas import COMMITS, GROUP_EVENTS
 from kgtui.pipeline.transforms.activity import read_activity, recorded_activity
 from kgtui.pipeline.transforms.cleanup import cleanup, family_of
 from kgtui.tui.tree import forest
-from tests.spark.recorded_rows import Recorded, at, frame, ms, small
+from tests.spark.recorded_rows import Recorded, at, frame, ms
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-__all__ = ["small"]
 
 DAYS = 86_400
 CHOSEN = (

@@ -10,12 +10,10 @@ from pyspark.testing import assertDataFrameEqual
 from kgtui.history.schemas import BASELINE, LAG
 from kgtui.pipeline.transforms.baseline import baseline
 from kgtui.pipeline.transforms.forecast import forecast
-from tests.spark.recorded_rows import DAY, at, frame, small
+from tests.spark.recorded_rows import DAY, at, frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-__all__ = ["small"]
 
 
 def minute(group: str, number: int, topic: str | None = None, *, steady: int = 0, **values: Any) -> dict[str, Any]:

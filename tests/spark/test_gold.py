@@ -17,7 +17,6 @@ from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, l
 from kgtui.pipeline.jobs.gold import gold
 from kgtui.pipeline.spark_schema import spark_schema
 from tests.scripted import member
-from tests.spark.recorded_rows import small
 from tests.unit.history.recording import START, Recording
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from kgtui.pipeline.lake import SparkLake
-
-__all__ = ["small"]
 
 GROUPS = ("orders.paid", "[/foo]", "a\nb", "caf\udce9", "shared")
 MINUTE = 60_000

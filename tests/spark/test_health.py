@@ -21,14 +21,12 @@ from kgtui.pipeline.transforms.health import health, judged
 from kgtui.pipeline.transforms.observed import windows
 from kgtui.pipeline.transforms.recorded import slots
 from kgtui.pipeline.transforms.verdicts import COMMIT, status
-from tests.spark.recorded_rows import Recorded, at, frame, ms, small
+from tests.spark.recorded_rows import Recorded, at, frame, ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kgtui.model.offsets import PartitionLag
-
-__all__ = ["small"]
 
 SETTINGS = (
     Options(),

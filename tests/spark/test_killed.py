@@ -18,7 +18,6 @@ from kgtui.pipeline.jobs.gold import gold
 from kgtui.pipeline.jobs.run import Sources, once
 from kgtui.pipeline.lake import SparkLake
 from tests import jars
-from tests.spark.recorded_rows import small
 from tests.spark.test_gold import Cluster, record
 from tests.spark.test_records import Bytes, commit
 from tests.spark.test_streams import nothing, write
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
-
-__all__ = ["small"]
 
 FILES = 4
 PATIENCE = 800.0

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 from pyspark.testing import assertDataFrameEqual
 
 from kgtui.pipeline.transforms.lag import lag
-from tests.spark.recorded_rows import DAY, Recorded, at, small
+from tests.spark.recorded_rows import DAY, Recorded, at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-__all__ = ["small"]
 
 PARTITION = ("group", "partition", "minute", "lag", "rate_in", "rate_out", "time_lag", "time_lag_at_least")
 GROUP = ("group", "minute", "lag", "rate_in", "partitions", "unknown", "members", "state")

@@ -15,10 +15,13 @@ from kgtui.pipeline.jobs.silver import write_batch
 from kgtui.pipeline.spark_schema import spark_schema
 from kgtui.pipeline.transforms.offset_commits import not_plain, plain_commits
 from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, decode, encode
+from tests.spark.conftest import QUICK
 from tests.unit.protocol.records.records import every_kind
 from tests.unit.protocol.test_damaged import damage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import DataFrame, SparkSession
 
     from kgtui.pipeline.lake import SparkLake
@@ -70,6 +73,17 @@ def all_kinds_and_damage() -> list[Bytes]:
         if value is not None:
             damaged += [(key, damage(random, value)), (key, value + b"\0"), (key, value[:-1])]
     return whole + damaged
+
+
+@pytest.fixture(autouse=True)
+def compiled(spark: SparkSession) -> Iterator[None]:
+    """Decoding as those who use it have it: by code that Spark generates."""
+    before = {name: value for name, value in QUICK.items() if ".codegen." in name}
+    for name in before:
+        spark.conf.unset(name)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)
 
 
 def frame(spark: SparkSession, records: list[Bytes]) -> DataFrame:

@@ -13,12 +13,12 @@ from kgtui.pipeline.jobs.gold import gold
 from kgtui.pipeline.jobs.run import Sources, once
 from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.session import start
-from tests.spark.conftest import QUICK, SMALL
+from tests.spark.conftest import QUICK
 
 
 def main(lake: str, records: str, remote: str | None = None) -> None:
     """Run it, one file at a time; each step is a line on standard output."""
-    spark = start(None if remote else "local[1]", remote, options=QUICK | SMALL)
+    spark = start(None if remote else "local[1]", remote, options=QUICK)
     say("started")
     sources = Sources(records=Path(records), files_at_once=1)
     once(SparkLake(spark, lake), sources, partial(gold, say=say), say)
