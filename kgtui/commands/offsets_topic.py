@@ -30,7 +30,8 @@ async def offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
     target = resolve(load(), args)
     async with connected(args) as admin:
         bounds = await bounds_of(admin, timeout_of(args))
-    return OffsetsTopic(tuple(target.seeds), bounds, dict(target.properties))
+        cluster = await admin.cluster(timeout=timeout_of(args))
+    return OffsetsTopic(tuple(target.seeds), bounds, dict(target.properties), cluster.cluster_id)
 
 
 async def bounds_of(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tuple[int, int]]:

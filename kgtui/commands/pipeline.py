@@ -106,6 +106,8 @@ def _prepare(path: str, sources: Sources, every: float | None) -> None:
         )
     try:
         lake.prepare()
+        if sources.topic is not None:
+            lake.claim(sources.topic.cluster_id)
         if not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:

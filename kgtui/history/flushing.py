@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kgtui.history.lock import Holder
     from kgtui.history.options import RecorderOptions
     from kgtui.history.rows import Row
-    from kgtui.history.writer import Before
 
 T = TypeVar("T")
 
@@ -81,8 +80,8 @@ class Flusher:
         """Rows that are not in the lake yet."""
         return self._writer.waiting
 
-    async def begin(self) -> Before:
-        """Make the lake, unless it is there, and lock it; what it holds.
+    async def begin(self) -> int | None:
+        """Make the lake, unless it is there, and lock it; the newest poll that it holds.
 
         Raises:
             LakeError: the folder cannot be written, or is something else.
@@ -90,14 +89,27 @@ class Flusher:
         """
         return await self._off_loop(self._begin)
 
-    def _begin(self) -> Before:
+    def _begin(self) -> int | None:
         library()
         try:
             self._folder.prepare()
             self._lock.take()
             return self._writer.begin()
         except disk_errors() as error:
-            raise LakeError(f"{self._folder.path} cannot be written: {visible(str(error))}") from error
+            raise self._unwritable(error) from error
+
+    async def claim(self, cluster_id: str | None) -> None:
+        """Keep the lake for this cluster. Raises `LakeError` where it is another's, or cannot be written."""
+        await self._off_loop(self._claim, cluster_id)
+
+    def _claim(self, cluster_id: str | None) -> None:
+        try:
+            self._folder.claim(cluster_id)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: Exception) -> LakeError:
+        return LakeError(f"{self._folder.path} cannot be written: {visible(str(error))}")
 
     def add(self, at: int, keyframe: int, rows: Rows, told: Row) -> None:
         """Let a poll wait to be written: its rows, and its row of `polls` from `taken_at` on."""

@@ -1,6 +1,7 @@
 """The folder of a lake, and what says that it is one. Standard library alone.
 
-`lake.json` names the format and its version; tables lie in `<layer>/<table>`; `recorder.lock` belongs to who records.
+`lake.json` names the format, its version and the cluster; tables lie in `<layer>/<table>`; `recorder.lock` belongs to
+who records.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
 from kgtui.history.schemas import LAYER, VERSION
+from kgtui.model.text import visible
 
 if TYPE_CHECKING:
     from typing import Self
@@ -24,7 +26,7 @@ LOCK = "recorder.lock"
 LAKE_VARIABLE = "KGTUI_LAKE"
 """Environment variable that names the lake where nothing else does."""
 
-_FORMAT = "kgtui lake"
+_FORMAT, _CLUSTER = "kgtui lake", "cluster"
 _LONGEST = 65_536
 
 
@@ -83,7 +85,25 @@ class LakeFolder:
         if (self.path / MARKER).exists():
             return
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        told = {"format": _FORMAT, "version": VERSION, "created": datetime.now(UTC).isoformat(timespec="seconds")}
+        self._tell({"format": _FORMAT, "version": VERSION, "created": datetime.now(UTC).isoformat(timespec="seconds")})
+
+    def claim(self, cluster_id: str | None) -> None:
+        """Keep the lake for one cluster, the first one to be written about; None is one that tells no id.
+
+        Raises:
+            LakeError: it is another cluster's.
+            OSError: it cannot be written.
+        """
+        told = self._told()
+        kept = told.get(_CLUSTER)
+        if cluster_id is None or kept == cluster_id:
+            return
+        if kept is not None:
+            held, this = visible(str(kept)), visible(cluster_id)
+            raise LakeError(f"{self.path} holds cluster {held}, this is {this}: a lake is of one cluster")
+        self._tell(told | {_CLUSTER: cluster_id})
+
+    def _tell(self, told: dict[str, object]) -> None:
         draft = self.path / f".{MARKER}.{os.getpid()}"
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             json.dump(told, file)
@@ -97,6 +117,13 @@ class LakeFolder:
         return [name for name in os.listdir(self.path) if name != LOCK and not name.startswith(f".{MARKER}.")]
 
     def _version(self) -> int:
+        version = self._told().get("version")
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            raise self._not_ours()
+        return version
+
+    def _told(self) -> dict[str, object]:
+        """What the marker says. Raises `LakeError`."""
         try:
             with open(self.path / MARKER, encoding="utf-8") as file:
                 told = json.loads(file.read(_LONGEST))
@@ -104,7 +131,9 @@ class LakeFolder:
             raise LakeError(f"{self.path} is not a lake: it has no {MARKER}") from None
         except (OSError, ValueError) as error:
             raise LakeError(f"{self.path / MARKER} cannot be read: {error}") from error
-        version = told.get("version") if isinstance(told, dict) and told.get("format") == _FORMAT else None
-        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-            raise LakeError(f"{self.path} is not a lake: its {MARKER} is not one of kgtui's")
-        return version
+        if not isinstance(told, dict) or told.get("format") != _FORMAT:
+            raise self._not_ours()
+        return told
+
+    def _not_ours(self) -> LakeError:
+        return LakeError(f"{self.path} is not a lake: its {MARKER} is not one of kgtui's")

@@ -10,7 +10,6 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from kgtui.errors import LakeError
 from kgtui.history.changes import Changes, new_rows
 from kgtui.history.flushing import Flusher
 from kgtui.history.folder import LakeFolder
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from kgtui.history.changes import Rows, Seen
     from kgtui.history.options import RecorderStatus
     from kgtui.history.rows import Row
-    from kgtui.history.writer import Before
     from kgtui.model.snapshot import Snapshot
 
 _FIRST_LISTS = 15.0  # seconds that brokers may take for their first list
@@ -126,28 +124,23 @@ class Recorder:
 
     # -- the beginning -----------------------------------------------------------------------------------------------
 
-    async def _first_lists(self, before: Before) -> None:
+    async def _first_lists(self, before: int | None) -> None:
         """Wait until every broker has told its list, or does not answer; then check whose lake it is."""
         end = time.monotonic() + _FIRST_LISTS
         while not self._stopping.is_set() and time.monotonic() < end and not _listed(self._watch.snapshot):
             await self._pause(0.05)
         self._gap = self._before(before)
-        cluster_id = self._watch.snapshot.cluster.cluster_id
-        if before.cluster_id is not None and cluster_id is not None and before.cluster_id != cluster_id:
-            raise LakeError(
-                f"{self._folder.path} holds cluster {visible(before.cluster_id)}, this is {visible(cluster_id)}:"
-                " a lake is of one cluster"
-            )
+        await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
-    def _before(self, before: Before) -> str:
+    def _before(self, before: int | None) -> str:
         """Say what the recorder before has left; the reason of the gap."""
-        if before.poll is None:
+        if before is None:
             return "the recording begins"
-        self._last = before.poll
+        self._last = before
         holder = self._lake.left_by
         if holder is None:
             return "recorder stopped"
-        seen = datetime.fromtimestamp(before.poll / 1000, UTC).isoformat(timespec="seconds")
+        seen = datetime.fromtimestamp(before / 1000, UTC).isoformat(timespec="seconds")
         self._say(
             f"the recorder before ({holder}) did not come to its end: the lake has what it saw until {seen};"
             " what came after, at most one flush interval, is lost"

@@ -173,7 +173,7 @@ def _compact_recorded(folder: LakeFolder, found: Sequence[StoredTable]) -> str:
     try:
         before = _file_count(found)
         writer = LakeWriter(folder)
-        newest = writer.begin().poll
+        newest = writer.begin()
         if newest is not None:
             # Without a recorder every keyframe is finished.
             writer.maintain(newest + 1, None, time.time())

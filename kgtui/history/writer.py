@@ -64,19 +64,6 @@ class Batch:
                     del some[-_AT_ONCE:]
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
-    """What a lake ends with.
-
-    Attributes:
-        poll: the newest one; None in an empty lake.
-        cluster_id: the cluster that it is about; None if it does not tell.
-    """
-
-    poll: int | None = None
-    cluster_id: str | None = None
-
-
 class LakeWriter:
     """Writes into one lake, which its recorder has locked.
 
@@ -94,18 +81,12 @@ class LakeWriter:
         """Rows that are not in the lake yet."""
         return sum(batch.size for batch in self._sealed) + (self._open.size if self._open else 0)
 
-    def begin(self) -> Before:
-        """Make the tables; what is there already."""
+    def begin(self) -> int | None:
+        """Make the tables; the newest poll that is there already."""
         with owner_only():
             for table in self._tables.values():
                 table.create()
-        polls = self._tables[POLLS.name]
-        newest = max((file for file in polls.files()), key=lambda file: file["max.poll"] or 0, default=None)
-        if newest is None:
-            return Before()
-        rows = polls.read(["poll", "cluster_id"], day=newest["partition.day"])
-        last = max(rows.to_pylist(), key=lambda row: row["poll"])
-        return Before(last["poll"], last["cluster_id"])
+        return max((file["max.poll"] for file in self._tables[POLLS.name].files()), default=None)
 
     def add(self, poll: int, keyframe: int, rows: Rows, told: Row) -> None:
         """Add a poll to what waits; nothing is written yet.

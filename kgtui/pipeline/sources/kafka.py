@@ -40,11 +40,13 @@ class OffsetsTopic:
         seeds: bootstrap addresses, `host:port`.
         bounds: partition → first offset and next offset.
         properties: Java client properties, with secrets.
+        cluster_id: the cluster's, if it tells one.
     """
 
     seeds: tuple[str, ...]
     bounds: Mapping[int, tuple[int, int]]
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cluster_id: str | None = None
 
     @property
     def size(self) -> int:

@@ -11,11 +11,11 @@ from kgtui import cli
 from kgtui.client.leaders import Leaders
 from kgtui.commands.offsets_topic import bounds_of
 from kgtui.errors import SourceError
-from kgtui.history.folder import MARKER
+from kgtui.history.folder import MARKER, LakeFolder
 from kgtui.model.answer import Answer, Coverage, Fault
 from kgtui.model.offsets import PartitionBounds
 from kgtui.pipeline import session
-from kgtui.pipeline.sources.kafka import TOPIC
+from kgtui.pipeline.sources.kafka import TOPIC, OffsetsTopic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,6 +78,24 @@ def test_a_lake_of_somebody_else(
 ) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
     assert "cannot be written: Permission denied" in told(capsys, 2, "watch", "--lake", tmp_path / "lake")
+
+
+def test_a_lake_of_another_cluster(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The same groups of two clusters in one table are nobody's history."""
+
+    async def found(_: object) -> OffsetsTopic:
+        return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="staging")
+
+    lake = LakeFolder.of(tmp_path / "lake")
+    lake.prepare()
+    lake.claim(None)
+    lake.claim("prod")
+    lake.claim("prod")
+    monkeypatch.setattr("kgtui.commands.offsets_topic.offsets_topic", found)
+    said = told(capsys, 2, "run", "--lake", lake.path, "--bootstrap-server", "127.0.0.1:1")
+    assert "holds cluster prod, this is staging: a lake is of one cluster" in said
 
 
 def test_options_that_do_not_fit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
