@@ -29,6 +29,7 @@ TYPES_FROM = 5  # ListGroups version that lists types (KIP-848, Kafka 3.8)
 SLICE = 1000  # rows decoded before other work may run
 PAUSE = 0.002  # seconds between slices: sleep(0) bounds the stall but not the latency of a key
 _TOGETHER = 10  # rows kept together
+_IN_A_ROW = 500  # of them compared or split before other work may run
 _PATIENCE = 16  # of them in a row that are looked for in vain before the order counts as another one
 
 _Rows = tuple[bytes, int]
@@ -191,8 +192,12 @@ class KafkaListingFeed:
         """Decode what is new and what is gone, in slices that leave room for keys."""
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
-        known, some, lost = _passed_over(self._known, rows) if comparable else ([], [], self._known)
-        gone = {raw for data, number in lost for raw in split_rows(self._version, data, number)}
+        known, some, lost = await _passed_over(self._known, rows) if comparable else ([], [], self._known)
+        gone: set[bytes] = set()
+        for index, (data, number) in enumerate(lost, 1):
+            gone.update(split_rows(self._version, data, number))
+            if index % _IN_A_ROW == 0:
+                await asyncio.sleep(PAUSE)
         updated: dict[str, Listing] = {}
         while True:
             for raw in some:
@@ -210,8 +215,10 @@ class KafkaListingFeed:
         return updated, [group for raw in gone if (group := before(raw).group_id) not in updated], known
 
 
-def _passed_over(known: Sequence[_Rows], rows: ListGroupsRows) -> tuple[list[_Rows], list[bytes], Sequence[_Rows]]:
-    """Pass over what is known, as long as it comes in the same order.
+async def _passed_over(
+    known: Sequence[_Rows], rows: ListGroupsRows
+) -> tuple[list[_Rows], list[bytes], Sequence[_Rows]]:
+    """Pass over what is known, as long as it comes in the same order; in slices too.
 
     Returns:
         What was passed, as it is known from now on; the rows in it that are new; those known before that are not in it.
@@ -221,6 +228,8 @@ def _passed_over(known: Sequence[_Rows], rows: ListGroupsRows) -> tuple[list[_Ro
     lost: list[_Rows] = []
     waiting = 0  # the first of `known` that has not come yet
     for index, (data, number) in enumerate(known):
+        if index % _IN_A_ROW == 0 and index:
+            await asyncio.sleep(PAUSE)
         before = rows.pass_over(data, number)
         if before is None:
             if index - waiting >= _PATIENCE:

@@ -11,6 +11,7 @@ from kgtui.tui.insights.rows import ROLES, minute
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, Shown, wrap
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from kgtui.model.finding import Insights
@@ -83,9 +84,10 @@ def command(path: Path) -> str:
     return join(("kgtui", "pipeline", "run", f"--lake={path}"))
 
 
-def unmade(which: Which, trouble: str, *, recorded: bool, width: int) -> list[Line]:
-    """What to do where there are no findings, in lines of so many cells."""
+def unmade(which: Which, trouble: str, *, recorded: bool, seeds: Sequence[str], width: int) -> list[Line]:
+    """What to do where there are no findings of the cluster with these addresses, in lines of so many cells."""
     path, blank = which.path, Cell("   ")
+    servers = ("--bootstrap-server", ",".join(seeds)) if seeds else ()
     makes: list[Line] = [
         (Cell("Spark makes the tables of it, on this machine or elsewhere:"),),
         (blank, Cell(command(path), ACCENT)),
@@ -100,7 +102,7 @@ def unmade(which: Which, trouble: str, *, recorded: bool, width: int) -> list[Li
             (Cell("They come from a lake: a folder into which it is recorded, and in which Spark makes tables."),),
             (),
             (Cell("R", ACCENT), Cell(" records it while this screen is open. Without a screen:")),
-            (blank, Cell(join(("kgtui", "record", str(path))), ACCENT)),
+            (blank, Cell(join(("kgtui", "record", str(path), *servers)), ACCENT)),
             *makes,
             (),
             (Cell("KGTUI_LAKE", ACCENT), Cell(" names another lake, in the environment of kgtui.", MUTED)),

@@ -182,7 +182,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     def _say_unmade(self, read: Read) -> None:
         self.query_one(SummaryLine).say(())
         self.query_one(Notice).say([])
-        lines = unmade(self._which, read.trouble, recorded=read.recorded, width=max(self.size.width - 8, 30))
+        width, seeds = max(self.size.width - 8, 30), self._main.snapshot.cluster.seeds
+        lines = unmade(self._which, read.trouble, recorded=read.recorded, seeds=seeds, width=width)
         where = self.query_one("#unmade", TextLines)
         where.set_lines(lines, fresh=True)
         where.focus()

@@ -124,10 +124,12 @@ def test_what_the_findings_do_not_tell() -> None:
 
 def test_what_to_do_without_findings() -> None:
     path = Path("/state/lakes/prod")
-    nothing = " ".join(words(unmade(Which(path, "", named=False), "", recorded=False, width=78)))
-    assert "kgtui record /state/lakes/prod" in nothing
+    which, seeds = Which(path, "", named=False), ("a:1", "b:2")
+    nothing = " ".join(words(unmade(which, "", recorded=False, seeds=seeds, width=98)))
+    assert "kgtui record /state/lakes/prod --bootstrap-server a:1,b:2" in nothing
     assert "kgtui pipeline run --lake=/state/lakes/prod" in nothing
-    unread = " ".join(words(unmade(Which(path, ""), "/x is a file; a lake is a folder", recorded=False, width=78)))
+    trouble = "/x is a file; a lake is a folder"
+    unread = " ".join(words(unmade(Which(path, ""), trouble, recorded=False, seeds=seeds, width=78)))
     assert "a lake is a folder" in unread
     assert "kgtui record" not in unread
 
