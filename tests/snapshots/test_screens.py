@@ -38,10 +38,11 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
-        for field in pilot.app.screen.query(Input):
-            field.cursor_blink = False
-        await pilot.press(*presses)
-        await settled(pilot)
+        for keys in (presses, ()):  # the keys may bring a screen with other fields
+            for field in pilot.app.screen.query(Input):
+                field.cursor_blink = False
+            await pilot.press(*keys)
+            await settled(pilot)
         await pilot.pause(0.1)
 
     return run

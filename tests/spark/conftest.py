@@ -50,7 +50,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
-        patch.setenv("KGTUI_SPARK_MEMORY", "1g")
+        patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
         spill = tmp_path_factory.mktemp("spark")
         # It takes all cores that it gets; tests of the screen, beside it in another worker, wait for frames.
         os.nice(10)
