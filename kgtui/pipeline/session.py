@@ -48,6 +48,8 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Files of a lake are for their owner alone.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
+        # Each small table that is joined takes a page, by itself up to 64 MB, until the collector finds it.
+        "spark.buffer.pageSize": "2m",
         # Where in Python each expression was made, for messages: five calls of the JVM for each of thousands.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }

@@ -35,7 +35,7 @@ def answer(*words: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def lake(live_431: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = str(tmp_path_factory.mktemp("recorded") / "lake")
-    ran = kgtui("record", path, "--bootstrap-server", live_431.bootstrap, "--interval", "1", "--for", "5")
+    ran = kgtui("record", path, "--bootstrap-server", live_431.bootstrap, "--interval", "1", "--for", "12")
     assert (ran.returncode, ran.stdout) == (0, "")
     assert "polls with" in ran.stderr
     return path
@@ -50,18 +50,19 @@ def test_ls_and_show_tell_of_the_recording_what_they_tell_of_the_brokers(live_43
     of_brokers = {row["group"]: [row.get(name) for name in told] for row in live["groups"] if row["group"] in ids}
     of_lake = {row["group"]: [row.get(name) for name in told] for row in recorded["groups"] if row["group"] in ids}
     assert of_lake == of_brokers
-    shown = answer("show", *sorted(ids), "--lake", lake)
-    assert {row["group"] for row in shown["groups"]} == ids
+    sayable = {name for name in ids if "\0" not in name}  # no program can be given that byte
+    shown = answer("show", *sorted(sayable), "--lake", lake)
+    assert {row["group"] for row in shown["groups"]} == sayable
 
 
 def test_check_judges_what_was_recorded(live_431: Live, lake: str) -> None:
     """Whoever stands still is in error once so short a time decides it."""
-    ran = kgtui("check", "--lake", lake, "--for", "4s", "--commit-interval", "0.1s", "--all", "--format", "json")
+    ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)
     groups = {row["group"]: row for row in found["groups"]}
     assert {group.id for group in live_431.groups.values()} <= groups.keys()
     assert {row["basis"] for row in groups.values()} == {"observed"}
-    assert all(row["reads"] >= 2 for row in groups.values())
+    assert {name: row["reads"] for name, row in groups.items() if row["reads"] < 2} == {}
     stopped = {name for name, row in groups.items() if row["cause"] == "STOP"}
     lagging = {group.id for group in live_431.groups.values() if group.lag and group.type in ("classic", "consumer")}
     assert lagging
