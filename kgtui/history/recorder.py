@@ -78,11 +78,10 @@ class Recorder:
     ) -> None:
         self._watch = watch
         self._options = options or RecorderOptions()
-        self._folder = LakeFolder.of(path)
         self._poller = Poller(admin, describe_every=self._options.describe)
         self._say = say or (lambda sentence: None)
         self._now, self._elapsed, self._wait = now, elapsed, wait
-        self._lake = Flusher(self._folder, self._options, self._say, now=now, elapsed=elapsed)
+        self._lake = Flusher(LakeFolder.of(path), self._options, self._say, now=now, elapsed=elapsed)
         self._changes = Changes()
         self._collector = Collector() if alone else None
         self._run = uuid.uuid4().hex

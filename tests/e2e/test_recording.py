@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
-import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.brokers.secure import PASSWORDS
+from tests.unit.commands import runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,11 +19,7 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
     from tests.brokers.secure import Secure
 
-
-def kgtui(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kgtui", *words], capture_output=True, text=True, timeout=120, check=False
-    )
+kgtui = partial(runs.kgtui, patience=120)
 
 
 def answer(*words: str) -> dict[str, Any]:

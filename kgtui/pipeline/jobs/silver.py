@@ -49,11 +49,11 @@ def write_batch(path: str, series: str, batch: DataFrame, serial: int) -> None:
     """
     lake = SparkLake(batch.sparkSession, path)
     commits = batch.transform(plain_commits)
+    written = None
     if series.endswith(ANEW):
         lake.merge(COMMITS, commits, days=days_of(batch))
-        _write_rest(lake, batch.transform(not_plain))
-        return
-    written = lake.append(COMMITS, commits, app=f"kgtui-{series}", serial=serial)
+    else:
+        written = lake.append(COMMITS, commits, app=f"kgtui-{series}", serial=serial)
     if written is None:
         _write_rest(lake, batch.transform(not_plain))
         return

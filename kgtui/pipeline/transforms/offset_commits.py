@@ -51,7 +51,7 @@ _TOMBSTONE, _UNKNOWN = -1, -2
 
 def plain_commits(records: DataFrame) -> DataFrame:
     """Those of the bronze rows that are plain commits or tombstones of commits, as rows of `commits`."""
-    return records.where(is_commit_key()).transform(_read).where(_plain()).transform(_contract)
+    return records.where(_is_commit_key()).transform(_read).where(_plain()).transform(_contract)
 
 
 def not_plain(records: DataFrame) -> DataFrame:
@@ -68,11 +68,11 @@ def others(records: DataFrame) -> DataFrame:
 def doubtful_commits(records: DataFrame) -> DataFrame:
     """The bronze rows with keys of commits that are not plain."""
     value = F.when(F.col("_layout") != _TOMBSTONE, F.col("value")).alias("value")
-    left = records.where(is_commit_key()).transform(_read).where(~F.coalesce(_plain(), F.lit(False)))
+    left = records.where(_is_commit_key()).transform(_read).where(~F.coalesce(_plain(), F.lit(False)))
     return left.select(*(value if name == "value" else name for name in records.columns))
 
 
-def is_commit_key() -> Column:
+def _is_commit_key() -> Column:
     """Whether a bronze row's key begins as those of offset commits do."""
     return (F.col("key") >= F.lit(_COMMIT_KEYS)) & (F.col("key") < F.lit(_OTHER_KEYS))
 

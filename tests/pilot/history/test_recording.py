@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import pytest
     from textual.pilot import Pilot
 
-"""Making the tables of a lake takes seconds on a busy machine."""
-
 
 def live(tmp_path: Path) -> KgtuiApp:
     """The screen on a cluster of one group."""

@@ -1,7 +1,10 @@
-"""Runs command lines in this process, on a scripted cluster."""
+"""Runs command lines: in this process, on a scripted cluster, or each in a process of its own."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +17,23 @@ if TYPE_CHECKING:
     import pytest
 
     from tests.scripted import ScriptedAdmin
+
+
+def kgtui(*words: str, patience: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
+    """A process that ran to its end.
+
+    Args:
+        patience: seconds that it may take.
+        env: variables beside those of this process.
+    """
+    return subprocess.run(
+        [sys.executable, "-m", "kgtui", *words],
+        capture_output=True,
+        text=True,
+        timeout=patience,
+        check=False,
+        env={**os.environ, **env},
+    )
 
 
 class Ran(NamedTuple):

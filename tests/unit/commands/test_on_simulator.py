@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from kgtui.commands.doctor import as_json, as_text, examine
 from kgtui.commands.gather import gather
 from kgtui.model.query import parse
 from kgtui.simulator import Options, Simulator, spawn
+from tests.unit.commands.runs import kgtui
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,17 +29,6 @@ def company() -> Iterator[SimulatorProcess]:
     """A simulated company in a process of its own."""
     with spawn(Options(groups=150)) as cluster:
         yield cluster
-
-
-def kgtui(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kgtui", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={**os.environ, **env},
-    )
 
 
 def test_a_real_process_lists_the_groups(company: SimulatorProcess) -> None:
