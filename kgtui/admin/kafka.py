@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta, ListingFeed
@@ -36,6 +37,7 @@ DESCRIBED = 100  # groups per request: answers stay below a few MB with dozens o
 MEASURED = 200  # groups per OffsetFetch request (KIP-709)
 # Faults after which a request that was sent may have been carried out.
 UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
+DEPARTED = 10_000  # groups that are listed no more, whose type is remembered: who looks at them asks for a while yet
 FEW = 20  # groups: up to this many a call uses the interactive lane, which no long list can hold up
 
 
@@ -51,6 +53,7 @@ class KafkaGroupAdmin:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._listings: dict[str, Listing] = {}
+        self._departed: dict[str, Listing] = {}
         self._router = Router(pool)
         self._lister = Lister(pool)
 
@@ -99,7 +102,7 @@ class KafkaGroupAdmin:
         return self._pool
 
     def _type_of(self, group: str) -> str | None:
-        listing = self._listings.get(group)
+        listing = self._listings.get(group) or self._departed.get(group)
         return listing.type if listing else None
 
     async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
@@ -177,8 +180,10 @@ class KafkaGroupAdmin:
         for group in delta.removed:
             listing = self._listings.get(group)
             if listing is not None and listing.coordinator == node:
-                del self._listings[group]
+                self._departed[group] = self._listings.pop(group)
                 self._pool.forget_coordinator(group)
+        for group in list(islice(self._departed, max(len(self._departed) - DEPARTED, 0))):
+            del self._departed[group]
 
     async def describe_groups(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT

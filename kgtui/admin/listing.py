@@ -82,6 +82,8 @@ class Lister:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self.comparing = asyncio.Lock()
+        """Held while a list is compared with the one before: of several at once, a key would wait for a slice each."""
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
         """An interner that knows whether this broker may have groups of newer types that it does not list as such."""
@@ -132,9 +134,11 @@ class Lister:
         self, node: int, groups: Collection[str], deadline: Deadline, lane: Lane = Lane.BULK
     ) -> dict[str, Listing]:
         """The listings of those of these groups that the broker lists; errors as of `listings`."""
-        wanted = frozenset(groups)
+        wanted = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
+            if not any(name in body for name in wanted.values()):  # what is in doubt is gone, as a rule
+                return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
             return throttle, code, [row for row in rows if row.group_id in wanted]
 
@@ -180,7 +184,8 @@ class KafkaListingFeed:
         if self._version not in (-1, rows.version):
             # The broker was upgraded or rolled back: its rows have another shape now.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
-        updated, removed, known = await self._differences(rows, self._intern)
+        async with self._lister.comparing:
+            updated, removed, known = await self._differences(rows, self._intern)
         self._known, self._version = known, rows.version
         delta = ListingDelta(updated, removed, total, _since(started), rows.version >= STATES_FROM)
         self._learn(delta, self._node)

@@ -48,6 +48,7 @@ class ListingTier:
         self._listed: set[int] = set()
         self._departures = Departures(store, clockwork.now)
         self._look = asyncio.Event()
+        self._taking = asyncio.Lock()  # of several lists at once, a key would wait for a slice each
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -102,8 +103,9 @@ class ListingTier:
                     self._look.set()  # perhaps it left the cluster, and its groups have moved
             else:
                 failures = 0
-                with self._collector.held():
-                    await self._take(node, delta)
+                async with self._taking:
+                    with self._collector.held():
+                        await self._take(node, delta)
                 self._store.set_broker(
                     node,
                     asked_at=None,
@@ -136,6 +138,11 @@ class ListingTier:
         pause = max(self._clock.interval - took, took * (1 / options.share - 1), 0.0)
         self._store.set_broker(node, interval=round(pause + took, 1))
         return pause
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a broker is being asked for its list."""
+        return any(status.asked_at is not None for status in self._store.brokers.values())
 
     @property
     def complete(self) -> bool:

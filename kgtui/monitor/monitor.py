@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.monitor.closer import CloserTiers
 
+_TOGETHER = 0.15
+"""Seconds that a broker's list waits for those of other brokers."""
 _PATIENCE = 10.0
 """What the sweep finds is rarely in view, verdicts change slowly, and every snapshot costs a pass over the screen."""
 
@@ -157,18 +159,23 @@ class Monitor:
             self._some_listed.set()
         first = self._listing.complete and not self._whole
         self._whole = self._whole or first
-        self._publish_soon(0.0 if first else 1.0)
+        if first:
+            self._publish_soon(0.0)
+        else:
+            # The brokers are asked at the same moment, and each snapshot of many groups takes its time.
+            self._publish_soon(at_least=_TOGETHER if self._listing.under_way else 0.0)
 
-    def _publish_soon(self, patience: float = 1.0) -> None:
+    def _publish_soon(self, patience: float = 1.0, *, at_least: float = 0.0) -> None:
         """Publish once for all that changes within a moment.
 
         Args:
-            patience: how much longer than usual this news may wait for other news; 0 for not at all.
+            patience: how much longer than usual after the last snapshot this news may come; 0 for not at all.
+            at_least: seconds that it waits in any case for other news.
         """
         if not self._store.dirty:
             return
         loop = asyncio.get_running_loop()
-        due = max(self._published + self._options.publish * patience, loop.time())
+        due = max(self._published + self._options.publish * patience, loop.time() + at_least)
         if self._publishing is not None:
             if self._publishing.when() <= due:
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections import OrderedDict, defaultdict
 from dataclasses import replace
 from types import MappingProxyType
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIVE = ("summaries", "state_since")  # parts that all snapshots share: copies of 100,000 entries cost too much
-_FEW = 64  # changes to a sorted list up to which bisecting is cheaper than sorting again
+_FEW = 8  # ids of a sorted list to each change of it, from which bisecting is cheaper than sorting again
 
 
 class Store:
@@ -137,7 +137,7 @@ class Store:
             # Another broker's list may have moved a group on while this one was taken in.
             come = [group for group in joined.get(listing, ()) if self.groups.get(group) == listing]
             gone = left.get(listing, [])
-            if len(come) + len(gone) <= _FEW:
+            if (len(come) + len(gone)) * _FEW <= len(ids):
                 ids = _patched(ids, come, gone)
             else:
                 out = {*gone, *come}
@@ -285,13 +285,21 @@ class Store:
         )
 
 
-def _patched(ids: list[str], come: Sequence[str], gone: Sequence[str]) -> list[str]:
-    """A sorted copy with a few changes."""
-    ids = list(ids)
-    for group in gone:
-        at = bisect_left(ids, group)
-        if at < len(ids) and ids[at] == group:
-            del ids[at]
-    for group in come:
-        insort(ids, group)
-    return ids
+def _patched(ids: list[str], come: Iterable[str], gone: Iterable[str]) -> list[str]:
+    """A sorted copy with some changes; what lies between two of them is copied in one go."""
+    kept: list[str] = []
+    start = 0
+    places = {at for group in gone if (at := bisect_left(ids, group)) < len(ids) and ids[at] == group}
+    for at in sorted(places):
+        kept += ids[start:at]
+        start = at + 1
+    kept += ids[start:]
+    patched: list[str] = []
+    start = 0
+    for group in sorted(come):
+        at = bisect_left(kept, group, start)
+        patched += kept[start:at]
+        patched.append(group)
+        start = at
+    patched += kept[start:]
+    return patched

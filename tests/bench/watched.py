@@ -12,7 +12,11 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import kgtui.tui  # before Textual: it says how many frames a second there may be
+
+# isort: split
 from rich.segment import Segment
+from textual import constants
 from textual.strip import Strip
 
 import kgtui.monitor
@@ -55,6 +59,8 @@ class Watched:
 
     def install(self) -> None:
         """Before the app starts."""
+        if str(constants.MAX_FPS) != os.environ["TEXTUAL_FPS"]:
+            raise RuntimeError("Textual was imported before kgtui.tui, and draws fewer frames than users get")
         kgtui.monitor.Monitor = Unstretched  # type: ignore[misc, assignment]
         self.callbacks.install()
         self._count_keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING
 
 from tests.pilot.shell import app_on, main_screen, settled
@@ -64,3 +65,22 @@ async def test_scrolling_by_a_row_draws_one_line(tmp_path: Path, monkeypatch: py
         assert tree.scroll_offset.y == top + 1
         bottom = tree.size.height - 1
         assert set(asked) == {bottom - 1, bottom}
+
+
+async def test_the_scroll_bar_is_drawn_where_it_looks_different(tmp_path: Path) -> None:
+    """Also with so many rows that its thumb is as short as can be."""
+    chance = random.Random(4)
+    for rows in (30, 100, 3_000):
+        app, _ = app_on(snapshot_of(many(rows)), tmp_path)
+        async with app.run_test(size=(120, 30)) as pilot:
+            await settled(pilot)
+            await pilot.press("right")
+            await settled(pilot)
+            tree = main_screen(app).groups
+            bar = tree.vertical_scrollbar
+            for _ in range(12):
+                step = chance.choice([1, 27, rows // 3])
+                tree.scroll_to(y=tree.scroll_offset.y + chance.choice([-step, step]), animate=False)
+                kept = bar.render_lines(bar.size.region)
+                bar.refresh()
+                assert kept == bar.render_lines(bar.size.region)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.tui.panes import PANES
 from kgtui.tui.panes.base import Pane
+from kgtui.tui.widgets.detail import PaneTabs
 from tests.pilot.shell import app_on, company, main_screen, settled, until
 from tests.pilot.watching import snapshot_of
 
@@ -43,3 +44,19 @@ async def test_a_pane_that_is_wanted_at_once_is_there_and_gets_the_focus(tmp_pat
         assert screen.focused is screen.detail.pane.focus_target()
         await until(pilot, lambda: made(screen) == {entry.id for entry in PANES})
         assert len(screen.query(Pane)) == len(PANES)
+
+
+async def test_a_click_on_a_tab_brings_its_pane_to_the_front(tmp_path: Path) -> None:
+    app, _ = app_on(company(), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        screen = main_screen(app)
+        at = 0
+        for entry in PANES:
+            await pilot.click(PaneTabs, offset=(at + 1, 0))
+            await settled(pilot)
+            assert (screen.detail.active, screen.detail.pane.display) == (entry.id, True)
+            at += len(f" {entry.key} {entry.title}")
+        await pilot.click(PaneTabs, offset=(at + 3, 0))  # beside them
+        assert screen.detail.active == PANES[-1].id
+        assert [pane.display for pane in screen.query(Pane)].count(True) == 1

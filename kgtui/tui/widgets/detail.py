@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import work
+from textual import on, work
 from textual.containers import Vertical
-from textual.widgets import TabbedContent, TabPane
+from textual.message import Message
+from textual.widgets import ContentSwitcher
 
 from kgtui.model import facts
 from kgtui.tui import text
@@ -18,16 +19,13 @@ from kgtui.tui.widgets.line import LineWidget, Piece, spread
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textual import events
     from textual.app import ComposeResult
 
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.panes import Pane, PaneEntry
+    from kgtui.tui.panes import Pane
     from kgtui.tui.session import Timeline
-
-
-WIDE = 80
-"""Cells in which every tab has its whole title."""
 
 
 class GroupTitle(LineWidget):
@@ -99,6 +97,70 @@ class GroupTitle(LineWidget):
         return [*found, dot, (f"broker {listing.coordinator}", "title--quiet")]
 
 
+class PaneTabs(LineWidget):
+    """The panes' titles; a click brings a pane to the front.
+
+    One line of ours instead of Textual's tabs: those are a dozen widgets that are made before the first frame, and
+    looked at in every other.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"tabs--front", "tabs--behind"}
+    """
+    | Class | Description |
+    | :- | :- |
+    | `tabs--front` | The title of the pane in front. |
+    | `tabs--behind` | The others. |
+    """
+
+    DEFAULT_CSS = """
+    PaneTabs {
+        background: $surface;
+        & > .tabs--front {
+            color: $block-cursor-foreground; background: $block-cursor-background; text-style: bold;
+        }
+        & > .tabs--behind { color: $kg-muted; }
+    }
+    """
+
+    class Chosen(Message):
+        """A title was clicked.
+
+        Attributes:
+            pane: its id.
+        """
+
+        def __init__(self, pane: str) -> None:
+            super().__init__()
+            self.pane = pane
+
+    def __init__(self, front: str) -> None:
+        super().__init__()
+        self._front = front
+        self._ends: list[tuple[int, str]] = []
+
+    def bring(self, pane: str) -> None:
+        """Show that this pane is in front."""
+        self._front = pane
+        self.redraw()
+
+    def pieces(self, width: int) -> Sequence[Piece]:
+        """Titles are shortened where they would not fit."""
+        pieces: list[Piece] = []
+        self._ends = []
+        used = 0
+        for pane, title in titles(width - 1).items():  # the first one stands one cell from the edge
+            pieces += [(" ", ""), (title, "tabs--front" if pane == self._front else "tabs--behind")]
+            used += 1 + len(title)
+            self._ends.append((used, pane))
+        return pieces
+
+    def on_click(self, event: events.Click) -> None:
+        """The blank before a title belongs to it."""
+        pane = next((pane for end, pane in self._ends if event.x < end), None)
+        if pane is not None:
+            self.post_message(self.Chosen(pane))
+
+
 class GroupDetail(Vertical):
     """Title and panes of the selected group. Only the pane in front is drawn; a pane is made when it first comes there.
 
@@ -108,15 +170,7 @@ class GroupDetail(Vertical):
     DEFAULT_CSS = """
     GroupDetail {
         background: $surface;
-        & TabbedContent { height: 1fr; }
-        & ContentTabs, & Tabs { height: 1; }
-        & Underline { display: none; }
-        & ContentTab { padding: 0; margin: 0 1 0 0; height: 1; color: $kg-muted; }
-        & Tabs #tabs-list-bar { padding-left: 1; }
-        & ContentTab.-active {
-            color: $block-cursor-foreground; background: $block-cursor-background; text-style: bold;
-        }
-        & TabPane { padding: 0; height: 1fr; }
+        & ContentSwitcher { height: 1fr; }
     }
     """
 
@@ -129,36 +183,22 @@ class GroupDetail(Vertical):
         front: str = PANES[0].id,
     ) -> None:
         super().__init__()
-        self._front = front
+        self.active = front
+        """The id of the pane in front."""
         self._snapshot = snapshot
         self._group: str | None = None
         self._command_config = command_config
         self._series = series
         self._timeline = timeline
         self._panes: dict[str, Pane] = {}
-        self._titles = titles(WIDE)
 
     def compose(self) -> ComposeResult:
-        """The title, and one tab per pane."""
+        """The title, the tabs, and the pane in front."""
         yield GroupTitle()
-        with TabbedContent(initial=self._front):
-            for entry in PANES:
-                with TabPane(self._titles[entry.id], id=entry.id):
-                    if entry.id == self._front:
-                        yield self._made(entry)
-
-    def on_resize(self) -> None:
-        """Shorten the tabs' titles where they would not fit."""
-        # A layout asked for while this one is under way would be lost.
-        self.call_after_refresh(self._entitle)
-
-    def _entitle(self) -> None:
-        width = self.size.width
-        wanted = titles(width - 1) if width else self._titles  # the first tab stands one cell from the edge
-        for name, title in wanted.items():
-            if title != self._titles[name]:
-                self.tabs.get_tab(name).label = title
-        self._titles = wanted
+        yield PaneTabs(self.active)
+        pane = self._made(self.active)
+        with ContentSwitcher(initial=pane.id):
+            yield pane
 
     @work(group="fill", exclusive=True)
     async def fill(self) -> None:
@@ -166,19 +206,9 @@ class GroupDetail(Vertical):
         for entry in PANES:
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")
-                if not any(tab.is_attached for tab in self.query(f"#{entry.id}")):
+                if not self.is_attached:
                     return  # the screen was taken down meanwhile
                 self._pane(entry.id)
-
-    @property
-    def tabs(self) -> TabbedContent:
-        """The tabs."""
-        return self.query_one(TabbedContent)
-
-    @property
-    def active(self) -> str:
-        """The id of the pane in front."""
-        return self.tabs.active
 
     @property
     def pane(self) -> Pane:
@@ -195,12 +225,14 @@ class GroupDetail(Vertical):
 
     def _pane(self, name: str) -> Pane:
         if name not in self._panes:
-            entry = next(entry for entry in PANES if entry.id == name)
-            self.query_one(f"#{name}", TabPane).mount(self._made(entry))
+            pane = self._made(name)
+            pane.display = False
+            self.query_one(ContentSwitcher).mount(pane)
         return self._panes[name]
 
-    def _made(self, entry: PaneEntry) -> Pane:
-        pane = self._panes[entry.id] = entry.widget(id=f"pane-{entry.id}")
+    def _made(self, name: str) -> Pane:
+        entry = next(entry for entry in PANES if entry.id == name)
+        pane = self._panes[name] = entry.widget(id=f"pane-{name}")
         pane.command_config = self._command_config
         pane.series = self._series
         pane.timeline = self._timeline
@@ -216,10 +248,14 @@ class GroupDetail(Vertical):
         """Draw the pane in front again though nothing in it changed."""
         self.pane.redraw()
 
-    def bring(self, pane: str) -> None:
+    def bring(self, name: str) -> None:
         """Bring a pane to the front."""
-        self.tabs.active = pane
+        self.active = name
+        pane = self.pane
+        self.query_one(ContentSwitcher).current = pane.id
+        self.query_one(PaneTabs).bring(name)
+        pane.show(self._snapshot, self._group)
 
-    def on_tabbed_content_tab_activated(self) -> None:
-        """Draw the pane that came to the front."""
-        self.pane.show(self._snapshot, self._group)
+    @on(PaneTabs.Chosen)
+    def _chosen(self, message: PaneTabs.Chosen) -> None:
+        self.bring(message.pane)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
@@ -14,7 +15,6 @@ from kgtui.tui.widgets.inked import Inked
 if TYPE_CHECKING:
     from typing import Self
 
-    from textual.geometry import Region
     from textual.strip import Strip
 
 T = TypeVar("T")
@@ -81,19 +81,29 @@ class Scrolled(Inked, ScrollView):
     # Scrolling
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other lines are in view; the scroll bar is drawn again only when it would look different."""
-        bar = self.vertical_scrollbar
-        if self._thumb(old_value) == self._thumb(new_value):
-            bar.set_reactive(ScrollBar.position, new_value)
-        elif self.show_vertical_scrollbar:
-            bar.position = new_value
+        """Other lines are in view."""
+        self._move_thumb(old_value, new_value)
         if by := round(new_value) - round(old_value):
             self.scrolled_by(by)
             super().refresh(self.size.region)
 
-    def _thumb(self, top: float) -> int:
-        """Where the thumb begins, in the eighths of a cell in which it is drawn."""
-        return int(top * self.size.height * 8 / max(self.virtual_size.height, 1))
+    def _move_thumb(self, before: float, now: float) -> None:
+        """Draw those cells of the scroll bar again that look different."""
+        bar = self.vertical_scrollbar
+        bar.set_reactive(ScrollBar.position, now)
+        old, new = self._thumb(before), self._thumb(now)
+        if old != new and self.show_vertical_scrollbar:
+            first, last = min(old.start, new.start) // 8, max(old.stop, new.stop) // 8
+            bar.refresh(Region(0, first, 1, last - first + 1))
+
+    def _thumb(self, top: float) -> range:
+        """Where the scroll bar draws its thumb with this line at the top, in eighths of a cell."""
+        height, lines = self.size.height, self.vertical_scrollbar.window_virtual_size
+        if lines <= height:
+            return range(height * 8)
+        length = max(1, height * height / lines)
+        start = int((height - length) * top / (lines - height) * 8)
+        return range(start, start + ceil(length * 8))
 
     def set_height(self, lines: int) -> None:
         """Have so many lines; the scroll bar is drawn again only when it would look different."""
@@ -114,10 +124,7 @@ class Scrolled(Inked, ScrollView):
             before = self.scroll_y
             self.set_reactive(Widget.scroll_y, float(top))
             self.set_reactive(Widget.scroll_target_y, float(top))
-            if self.show_vertical_scrollbar and self._thumb(before) != self._thumb(top):
-                self.vertical_scrollbar.position = float(top)
-            else:
-                self.vertical_scrollbar.set_reactive(ScrollBar.position, float(top))
+            self._move_thumb(before, float(top))
 
 
 def moved(kept: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtui.admin import kafka, listing
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.errors import ConnectError, DisconnectedError
 from tests.unit.admin.fake_pool import FakePool
@@ -131,6 +132,29 @@ async def test_what_every_rpc_denies_is_gone_without_a_look_at_the_list() -> Non
     assert list(answer.rows) == ["c"]
     assert [(fault.group, fault.code) for fault in answer.faults] == [("k", 69)]
     assert "ListGroups" not in {sent.api for sent in cluster.pool.sent[before:]}
+
+
+async def test_what_has_left_the_list_is_gone_without_another_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen shows it until every broker was asked, and describes it until then; the oldest are forgotten."""
+    monkeypatch.setattr(kafka, "DEPARTED", 1)
+    cluster = Cluster(ALL)
+    feed = cluster.admin.listing_feed(1)
+    await feed.poll()
+    for group in ("k", "s"):
+        del cluster.groups[group]
+        await feed.poll()
+    for group, seen in (("s", False), ("k", True)):
+        before = len(cluster.pool.sent)
+        answer = await cluster.admin.describe_groups([group])
+        assert [(fault.group, fault.code) for fault in answer.faults] == [(group, 69)]
+        assert ("ListGroups" in {sent.api for sent in cluster.pool.sent[before:]}) is seen
+
+
+async def test_a_list_without_the_groups_in_doubt_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster(ALL)
+    monkeypatch.setattr(listing, "decode_list_groups", lambda version, body: pytest.fail("decoded"))
+    answer = await cluster.admin.describe_groups(["nope"])
+    assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
 
 
 async def test_a_type_from_a_newer_broker_survives_the_list_and_cannot_be_described() -> None:

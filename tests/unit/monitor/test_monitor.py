@@ -12,11 +12,12 @@ import pytest
 from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model.answer import Fault
 from kgtui.monitor import Monitor, MonitorOptions, departures
-from tests.scripted import ScriptedAdmin, member
+from tests.scripted import ScriptedAdmin, ScriptedFeed, member
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
+    from kgtui.admin.base import ListingDelta
     from kgtui.model.answer import Answer
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupDescription
@@ -208,6 +209,27 @@ async def test_a_group_that_goes_leaves_at_the_next_list(admin: ScriptedAdmin) -
         del admin.groups["orders"], admin.descriptions["orders"]
         snapshot = await until(monitor, lambda s: "orders" not in s.groups)
     assert "orders" not in snapshot.details
+
+
+async def test_lists_that_come_one_after_the_other_are_one_snapshot(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poll = ScriptedFeed.poll
+
+    async def late(self: ScriptedFeed, *, timeout: float = 30.0) -> ListingDelta:
+        delta = await poll(self, timeout=timeout)
+        await asyncio.sleep(0.01 * self.broker)
+        return delta
+
+    monkeypatch.setattr(ScriptedFeed, "poll", late)
+    seen: list[int] = []
+    async with watching(admin, replace(FAST, sweep_pause=3_600.0, cluster_every=3_600.0)) as monitor:
+        await until(monitor, lambda s: s.swept == 3)
+        monitor.subscribe(lambda snapshot: seen.append(len(snapshot.groups)))
+        for broker in (1, 2, 3):
+            admin.add(f"new-{broker}", "consumer", coordinator=broker)
+        await until(monitor, lambda s: len(s.groups) == 6)
+    assert set(seen) <= {3, 6}
 
 
 async def test_groups_of_a_broker_that_left_go_once_the_others_were_asked(admin: ScriptedAdmin) -> None:

@@ -34,9 +34,10 @@ def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDel
     return ListingDelta(updated, [g for g in before if g not in now], len(now))
 
 
+@pytest.mark.parametrize("few", [0, 1_000], ids=["patched", "sorted anew"])
 @settings(max_examples=150)
-@given(st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
-def test_any_history_of_lists_ends_right(history: list[tuple[int, dict[str, str], bool]]) -> None:
+@given(history=st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
+def test_any_history_of_lists_ends_right(few: int, history: list[tuple[int, dict[str, str], bool]]) -> None:
     async def run() -> None:
         store = Store(keep=10, clock=lambda: 0.0)
         shown = store.snapshot()
@@ -50,7 +51,9 @@ def test_any_history_of_lists_ends_right(history: list[tuple[int, dict[str, str]
         for group, listing in store.groups.items():
             assert listing.state == lists[listing.coordinator][group]
 
-    asyncio.run(run())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kgtui.monitor.store._FEW", few)
+        asyncio.run(run())
 
 
 async def _take(store: Store, node: int, delta: ListingDelta) -> None:
