@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _SOME = 20  # summaries made before other work may run
-HALVED_AT = 50_000  # groups at which the sweep's rate is half of the one that was set
+HALVED_AT = 35_000  # groups at which the sweep's rate is half of the one that was set
 
 
 class SweepTier:
