@@ -42,7 +42,7 @@ class PoolOptions:
     head_start: float = 0.25
     retry_pause: float = 0.1
     retry_pause_max: float = 1.0
-    thread_bytes: int = 64 * 1024
+    thread_bytes: int = 256 * 1024
     batch: int = 500
 
     def in_flight(self, lane: Lane) -> int:

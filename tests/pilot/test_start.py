@@ -9,8 +9,10 @@ from textual.widgets import Button, Input
 
 from kgtui.errors import UnreachableError
 from kgtui.tui.app import KgtuiApp
+from kgtui.tui.dialogs.clusters import ClusterDialog
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.screens.start import StartScreen
+from kgtui.tui.session import ClusterChoice
 from tests.pilot.shell import company, screen_text, session_of, settled, until
 from tests.pilot.watching import HandWatch
 
@@ -95,3 +97,32 @@ async def test_ctrl_c_copies_what_is_selected(tmp_path: Path) -> None:
         await pilot.press("ctrl+c")
         assert app.clipboard == "good:9092"
         assert app.is_running
+
+
+async def test_configured_clusters_can_be_chosen(tmp_path: Path) -> None:
+    """As when none of them is the default: what to write into the file is then that alone."""
+
+    async def another(name: str) -> Session:
+        return session_of(HandWatch(company()), state_folder=tmp_path)
+
+    choices = tuple(ClusterChoice(name, f"{name}:9092") for name in ("dev", "[b]prod", "qa", "test"))
+    session = session_of(None, state_folder=tmp_path, clusters=choices, open=another, tried=(("localhost:9092", "no"),))
+    app = KgtuiApp(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        shown = screen_text(app)
+        assert "No cluster is the default" in shown
+        assert "(dev, [b]prod, qa" in shown
+        assert "[clusters." not in shown
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(app.screen, ClusterDialog)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert isinstance(app.screen, StartScreen)
+        await pilot.press("enter")
+        await settled(pilot)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: isinstance(app.screen, MainScreen))
+        await settled(pilot)
+        assert "payments.settle" in screen_text(app)

@@ -14,6 +14,7 @@ from textual.widgets import Button, Input, Static
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.tui import text
 from kgtui.tui.dialogs.clusters import EXAMPLE
+from kgtui.tui.messages import ClustersRequested
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
 
     from kgtui.tui.session import Session
 
+_NAMED = 3
+"""Clusters whose names are told before they are chosen from."""
+
 
 class StartScreen(Screen[None]):
     """What to do without a cluster."""
 
-    AUTO_FOCUS = "Input"
+    AUTO_FOCUS = "#choose, Input"
 
     DEFAULT_CSS = """
     StartScreen {
@@ -42,7 +46,7 @@ class StartScreen(Screen[None]):
         & Input:focus { border: none; }
         & #status { display: none; }
         & #status.-said { display: block; }
-        & #demo { margin-top: 1; height: auto; }
+        & #clusters, & #demo { margin-top: 1; height: auto; }
         & #file { margin-top: 1; color: $kg-muted; }
     }
     """
@@ -61,12 +65,15 @@ class StartScreen(Screen[None]):
         self._session = session
 
     def compose(self) -> ComposeResult:
-        """What was tried, then the three ways on."""
+        """What was tried, then the ways on: a configured cluster, an address, the demo, the file to write."""
         session = self._session
         with VerticalScroll(id="sheet", can_focus=False) as sheet:
             sheet.border_title = "kgtui: which Kafka cluster?"
             if session.tried:
                 yield Static(_tried(session), id="tried", markup=False)
+            if session.clusters and session.open is not None:
+                with Vertical(id="clusters"):
+                    yield Button(Content(_listed(session)), id="choose", compact=True)
             yield Static("Address of a broker, then enter:", id="ask", markup=False)
             yield Input(placeholder="host:port, or several with commas", id="address", disabled=session.connect is None)
             yield Static(id="status", markup=False)
@@ -86,6 +93,10 @@ class StartScreen(Screen[None]):
         if address and connect is not None:
             self._say(f"{self.BUSY} to {text.plain(address, 60)}{text.marks().ellipsis}", "kg-muted")
             self._open(connect(address))
+
+    @on(Button.Pressed, "#choose")
+    def _choose(self) -> None:
+        self.post_message(ClustersRequested())
 
     @on(Button.Pressed, "#run-demo")
     def _demo(self) -> None:
@@ -117,10 +128,21 @@ def _attempts(attempts: tuple[tuple[str, str], ...]) -> list[str]:
 
 
 def _tried(session: Session) -> Content:
-    lines = _attempts(session.tried)
-    return Content("\n".join(["No cluster is configured, and none answered:", *lines]))
+    why = "is the default" if session.clusters else "is configured"
+    return Content("\n".join([f"No cluster {why}, and none answered:", *_attempts(session.tried)]))
+
+
+def _listed(session: Session) -> str:
+    """How many clusters there are to choose from, and the first of them."""
+    names = [choice.name for choice in session.clusters]
+    more = text.marks().ellipsis if len(names) > _NAMED else ""
+    listed = ", ".join(text.plain(name, 20) for name in names[:_NAMED])
+    return f"Choose a configured cluster ({listed}{more})"
 
 
 def _file(session: Session) -> Content:
     where = text.plain(str(session.config_file)) if session.config_file else "config.toml"
-    return Content(f"Or name your clusters in {where}:\n\n{EXAMPLE}\ntab moves, enter chooses, ctrl+c leaves.")
+    keys = "tab moves, enter chooses, ctrl+c leaves."
+    if session.clusters:
+        return Content(f'Name the one to open at once in {where}:\n\n  default = "NAME"\n\n{keys}')
+    return Content(f"Or name your clusters in {where}:\n\n{EXAMPLE}\n{keys}")
