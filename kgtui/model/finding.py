@@ -99,8 +99,8 @@ class Finding:
 
     @property
     def urgency(self) -> tuple[int, int, float, str]:
-        """Sorts the most urgent first."""
-        return (self.kind.rank, self.severity.rank, -self.weight, self.subject)
+        """Sorts the most urgent first: a warning stands above any note."""
+        return (self.severity.rank, self.kind.rank, -self.weight, self.subject)
 
 
 @dataclass(frozen=True, slots=True)

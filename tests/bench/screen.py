@@ -71,7 +71,9 @@ def _watching(size: Size, yardstick: _Keys, bare: Terminal) -> Iterator[Figure]:
         yield from _latencies(size, keys, yardstick)
         yield from _filtering(size, ui, keys, yardstick)
         if size.sweep:
+            ui.ask("hurry", hurried=True)
             _until(ui, "swept", size.groups * 0.98, 900)
+            ui.ask("hurry", hurried=False)
         yield from _memory(size, ui, keys, bare)
 
 

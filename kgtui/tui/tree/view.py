@@ -118,9 +118,10 @@ class TreeView:
         return Layout(self.forest, self.is_open, self.leaves)
 
     def by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
-        """The groups of a node sorted by name, merged again only when one of its lists changed. Yields at slices."""
+        """The groups of a node sorted by name, merged again only when its lists differ. Yields at slices."""
         kept = self._merged.get(node.path)
-        if kept is not None and _same(kept[0], node.parts):
+        # Each letter of a filter makes new lists, which often are like those before.
+        if kept is not None and kept[0] == node.parts:
             return kept[1]
         ids = yield from merged(node.parts)
         self._merged[node.path] = (node.parts, ids)
@@ -270,8 +271,3 @@ def _verdict(snapshot: Snapshot, group: str) -> tuple[str, float]:
 
 def _parts(node: Node) -> list[Sequence[str]]:
     return [*node.parts, *(part for child in node.children for part in _parts(child))]
-
-
-def _same(old: list[Sequence[str]], new: list[Sequence[str]]) -> bool:
-    """Whether these are the very same lists: they are replaced when they change and never mutated."""
-    return len(old) == len(new) and all(one is other for one, other in zip(old, new, strict=True))

@@ -77,7 +77,7 @@ async def test_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: 
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot, app)
-        assert subjects(screen) == ["pay", "fraud", "fill", "restless", "calm", "perf.*", "tmp"]
+        assert subjects(screen) == ["pay", "fraud", "restless", "calm", "fill", "perf.*", "tmp"]
         await until(pilot, lambda: "lag" in screen.plot.plain and not screen.plot.busy)
         assert "Stopped committing on 2 partitions; 1,000 records wait." in said(app)
         assert "(4 h)" in said(app)

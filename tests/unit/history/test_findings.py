@@ -31,9 +31,9 @@ def test_one_of_each_kind_by_urgency(tmp_path: Path) -> None:
     assert [(finding.kind, finding.subject) for finding in found.findings] == [
         (Kind.UNHEALTHY, "pay"),
         (Kind.AT_RISK, "fraud"),
-        (Kind.DRAIN, "fill"),
         (Kind.FLAPPING, "restless"),
         (Kind.UNUSUAL, "calm"),
+        (Kind.DRAIN, "fill"),
         (Kind.UNUSED, "perf.*"),
         (Kind.UNUSED, "tmp"),
     ]
