@@ -78,7 +78,7 @@ def since(finding: Finding, as_of: float | None) -> str:
     if finding.since is None:
         return ""
     least = "since at the latest" if finding.since_at_least else "since"
-    long = "" if as_of is None else f" ({duration(as_of - finding.since)})"
+    long = "" if as_of is None or as_of - finding.since < 1 else f" ({duration(as_of - finding.since)})"
     return f"{least} {local(finding.since)}{long}"
 
 

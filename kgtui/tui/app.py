@@ -17,7 +17,6 @@ from textual.widgets import Input
 from textual.worker import WorkerError, WorkerFailed
 
 from kgtui.tui import crash, keys, text, themes
-from kgtui.tui.frugal import frugal_driver
 from kgtui.tui.key_order import KeyOrder
 from kgtui.tui.messages import (
     ClustersRequested,
@@ -30,6 +29,7 @@ from kgtui.tui.palette import ActionCommands, ChoiceCommands, GroupCommands
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.screens.start import StartScreen
 from kgtui.tui.settings import tell_mistaken_presets, tell_warnings
+from kgtui.tui.terminal import driver_on
 from kgtui.tui.unfinished import look_into_unfinished
 from kgtui.tui.visit import Visit, subscribed
 
@@ -87,8 +87,8 @@ class KgtuiApp(App[int]):
         self.set_keymap({action: ",".join(_keys(words)) for action, words in session.keymap.items()})
 
     def get_driver_class(self) -> type[Driver]:
-        """The platform's driver, writing fewer bytes."""
-        return frugal_driver(super().get_driver_class())
+        """The platform's driver, writing fewer bytes, and on after the terminal's end."""
+        return driver_on(super().get_driver_class())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The roles' colours for themes that do not name them."""

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from textual.driver import Driver
+from typing import NamedTuple
 
 _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
@@ -93,15 +90,3 @@ def _change(now: _Style, wanted: _Style) -> str:
     codes += [wanted.ink] if wanted.ink != now.ink else []
     codes += [wanted.ground] if wanted.ground != now.ground else []
     return f"\x1b[{';'.join(codes)}m" if codes else ""
-
-
-def frugal_driver(driver: type[Driver]) -> type[Driver]:
-    """A driver that writes such frames."""
-
-    class FrugalDriver(driver):  # type: ignore[misc, valid-type]
-        """Writes frames with fewer bytes in them."""
-
-        def write(self, data: str) -> None:
-            super().write(frugal(data))
-
-    return FrugalDriver

@@ -6,6 +6,7 @@ import os
 import pty
 import signal
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,8 +37,12 @@ def test_a_signal_ends_it(terminal: Terminal, cluster: SimulatorProcess, number:
     terminal.check_clean()
 
 
-def test_it_ends_when_its_terminal_is_gone(tmp_path: Path, cluster: SimulatorProcess) -> None:
-    """Started with `setsid`, by a tool or in a container, no signal tells it; it must not read an end for ever."""
+@pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
+def test_it_ends_when_its_terminal_is_gone(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
+    """Started with `setsid`, by a tool or in a container, no signal tells it; it must not read an end for ever.
+
+    Nor may it wait for ever to write frames that were not taken any more before that.
+    """
     here, there = pty.openpty()
     program = subprocess.Popen(
         [PROGRAM, "--bootstrap-server", cluster.bootstrap],
@@ -52,6 +57,9 @@ def test_it_ends_when_its_terminal_is_gone(tmp_path: Path, cluster: SimulatorPro
         drawn = b""
         while b"customers.sync" not in drawn:
             drawn += os.read(here, 1 << 16)
+        if typed:
+            os.write(here, typed)
+            time.sleep(1.0)
         os.close(here)
         assert program.wait(20) == 128 + signal.SIGHUP
     finally:

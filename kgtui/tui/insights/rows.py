@@ -68,6 +68,8 @@ def _lasted(row: Row) -> str | None:
     since, least = row.finding.since, row.finding.since_at_least
     if since is None or row.as_of is None:
         return None
+    if row.as_of - since < 1:
+        return "now"
     return f"{text.marks().at_least if least else ''}{text.age(row.as_of - since)}"
 
 
@@ -128,7 +130,7 @@ def _since(row: Row, *, short: bool) -> str:
     finding = row.finding
     if finding.since is None:
         return ""
-    long = "" if row.as_of is None else duration(row.as_of - finding.since)
+    long = "" if row.as_of is None or row.as_of - finding.since < 1 else duration(row.as_of - finding.since)
     if short:
         return f" for{' at least' if finding.since_at_least else ''} {long}" if long else ""
     least = " at the latest" if finding.since_at_least else ""

@@ -86,7 +86,7 @@ async def test_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: 
         assert [fact.values[:4] for fact in screen.facts.rows] == [("t", 1, "STOP", 700), ("t", 0, "STOP", 300)]
         assert [word for word in screen.plot.plain.split() if word in ("lag", "members", "state")] == ["lag", "members"]
         assert "2.0/s" in screen.plot.plain
-        await pilot.press("down", "down")
+        await pilot.press(*["down"] * 4)
         await until(pilot, lambda: "The backlog of 1,000 records is gone in about 1 h 30 m." in said(app))
         await until(pilot, lambda: "DRAIN 1 h 30 m" in screen_text(app).replace("drain", "DRAIN"))
 
