@@ -179,7 +179,7 @@ class KgtuiApp(App[int]):
 
     def _handle_exception(self, error: Exception) -> None:
         """A defect: write a report, and leave without Textual's traceback, which prints local variables."""
-        if self._ending:
+        if self._ending or not self.is_running:
             # What was under way finds half of the screen gone; whoever left is not told of that as of a defect.
             _log.info("while ending: %s", type(error).__name__)
             return

@@ -206,7 +206,7 @@ class GroupDetail(Vertical):
         for entry in PANES:
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")
-                if not self.is_attached:
+                if not self.query(ContentSwitcher):
                     return  # the screen was taken down meanwhile
                 self._pane(entry.id)
 
