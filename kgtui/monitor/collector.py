@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MANY = 10_000  # groups from which freezing pays
-_THRESHOLDS = (1_000, 5, 1_000_000)  # passes over what is young come by themselves, over few objects each
+_THRESHOLDS = (2_000, 10, 1_000_000)  # passes over what is young come by themselves, over few objects each
 _AWAY = 60.0  # seconds without a look at anything else after which nobody minds a pause
 _MMAP_THRESHOLD, _LARGE = -3, 256 * 1024  # glibc's option, and the bytes from which a block is mapped by itself
 _RARELY = 600.0  # seconds between two full passes
