@@ -32,9 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        from kgtui.commands.printing import forget_stdout
+        from kgtui.output.nowhere import lead_nowhere
 
-        forget_stdout()
+        lead_nowhere(sys.stdout)
         return PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the edge of the program: reported, with a redacted file
         from kgtui.commands.crash import report

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from kgtui.errors import KgtuiError
 from kgtui.model.text import visible
 from kgtui.output import marks
+from kgtui.output.nowhere import lead_nowhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,18 +57,8 @@ def _to_stdout() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        forget_stdout()
+        lead_nowhere(sys.stdout)
         raise KgtuiError(f"the output cannot be written: {error.strerror or error}") from error
-
-
-def forget_stdout() -> None:
-    """Whatever is still buffered goes nowhere, so that the interpreter's last flush does not complain."""
-    try:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-        os.close(null)
-    except (OSError, ValueError):
-        return
 
 
 def _fitting(text: str, stream: TextIO) -> str:

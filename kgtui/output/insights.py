@@ -78,8 +78,15 @@ def since(finding: Finding, as_of: float | None) -> str:
     if finding.since is None:
         return ""
     least = "since at the latest" if finding.since_at_least else "since"
-    long = "" if as_of is None or as_of - finding.since < 1 else f" ({duration(as_of - finding.since)})"
-    return f"{least} {local(finding.since)}{long}"
+    long = lasted(finding, as_of)
+    return f"{least} {local(finding.since)}{f' ({long})' if long else ''}"
+
+
+def lasted(finding: Finding, as_of: float | None) -> str:
+    """How long it goes on by then; `` when that is not known, or it has just begun."""
+    if finding.since is None or as_of is None or as_of - finding.since < 1:
+        return ""
+    return duration(as_of - finding.since)
 
 
 def local(seconds: float) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
+from kgtui.output.nowhere import lead_nowhere
 from kgtui.tui.frugal import frugal
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Enduring:
         try:
             return self._file.write(words)
         except OSError:
-            self._lead_nowhere()
+            lead_nowhere(self._file)
             return len(words)
 
     def flush(self) -> None:
@@ -54,15 +54,7 @@ class Enduring:
         try:
             self._file.flush()
         except OSError:
-            self._lead_nowhere()
-
-    def _lead_nowhere(self) -> None:
-        """What is buffered would be written once more at the end of the process, whose exit code was then Python's."""
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        try:
-            os.dup2(nowhere, self._file.fileno())
-        finally:
-            os.close(nowhere)
+            lead_nowhere(self._file)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.command_line import join
 from kgtui.model.finding import Kind, Severity
-from kgtui.model.health.words import duration
+from kgtui.output.insights import lasted
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, Shown, fitted, wrap
 from kgtui.tui.panes.columns import Column
@@ -130,7 +130,7 @@ def _since(row: Row, *, short: bool) -> str:
     finding = row.finding
     if finding.since is None:
         return ""
-    long = "" if row.as_of is None or row.as_of - finding.since < 1 else duration(row.as_of - finding.since)
+    long = lasted(finding, row.as_of)
     if short:
         return f" for{' at least' if finding.since_at_least else ''} {long}" if long else ""
     least = " at the latest" if finding.since_at_least else ""
