@@ -272,7 +272,8 @@ class Store:
     def snapshot(self) -> Snapshot:
         """A frozen copy; parts that did not change are shared with the one before, and some with all (`_LIVE`)."""
         for part in self._stale.difference(_LIVE):
-            self._frozen[part] = dict(getattr(self, part))
+            # Where entries were taken away, `dict()` of 100,000 takes ten times as long as their `copy`.
+            self._frozen[part] = getattr(self, part).copy()
         self._stale.clear()
         self._serial += 1
         return Snapshot(

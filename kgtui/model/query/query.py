@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.model.query.group_terms import FlagTerm
 from kgtui.model.query.order import SortKey, ordered
+from kgtui.model.query.sieve import Sieve
 from kgtui.model.query.terms import IdTerm, ListingTerm, Need
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Sequence
 
     from kgtui.model.group import Listing
     from kgtui.model.query.group_terms import GroupTerm, Term
@@ -67,26 +69,32 @@ class Query:
         return ordered([group for ids in chosen.values() for group in ids], self.order, snapshot)
 
     def choose(
-        self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
-    ) -> Generator[None, None, dict[Listing, list[str]]]:
-        """What `snapshot.by_listing` has of the groups chosen, sorted by id as there. Yields between slices."""
-        chosen: dict[Listing, list[str]] = {}
-        id_terms = self._id_terms
+        self,
+        snapshot: Snapshot,
+        marked: Collection[str] = frozenset(),
+        *,
+        size: int = SLICE,
+        sieve: Sieve | None = None,
+    ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
+        """What `snapshot.by_listing` has of the groups chosen, sorted by id as there. Yields between slices.
+
+        Args:
+            sieve: what was kept of passes before; added to.
+        """
+        chosen: dict[Listing, Sequence[str]] = {}
+        id_terms, sieve = tuple(self._id_terms), sieve or Sieve()
         testers = [term.tester(snapshot, marked) for term in self._group_terms]
+        sieve.forget(snapshot.by_listing, id_terms)
         for listing, ids, undecided in self._candidates(snapshot):
-            found: list[str] = []
-            for start in range(0, len(ids), size):
-                part: Sequence[str] = ids[start : start + size] if len(ids) > size else ids
-                for term in id_terms:
-                    part = term.filter(part)
-                for listing_term in undecided:
-                    part = [group for group in part if listing_term.of_group(group, snapshot)]
-                for holds in testers:
-                    part = [group for group in part if holds(group)]
-                found.extend(part)
-                yield
-            if found:
-                chosen[listing] = found
+            passed, left = sieve.left(listing, ids, id_terms)
+            if left:
+                passed = yield from _in_slices(passed, size, [term.filter for term in left])
+                sieve.keep(listing, ids, id_terms, passed)
+            if undecided or testers:
+                tests = [*(partial(term.of_group, snapshot=snapshot) for term in undecided), *testers]
+                passed = yield from _in_slices(passed, size, [partial(_those_that, holds) for holds in tests])
+            if passed:
+                chosen[listing] = passed
         return chosen
 
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
@@ -145,6 +153,23 @@ class Query:
     @property
     def _group_terms(self) -> list[GroupTerm]:
         return [term for term in self.terms if not isinstance(term, IdTerm | ListingTerm)]
+
+
+def _in_slices(
+    ids: Sequence[str], size: int, filters: Sequence[Callable[[Sequence[str]], Sequence[str]]]
+) -> Generator[None, None, Sequence[str]]:
+    found: list[str] = []
+    for start in range(0, len(ids), size):
+        part: Sequence[str] = ids[start : start + size] if len(ids) > size else ids
+        for through in filters:
+            part = through(part)
+        found.extend(part)
+        yield
+    return found
+
+
+def _those_that(holds: Callable[[str], object], ids: Sequence[str]) -> Sequence[str]:
+    return [group for group in ids if holds(group)]
 
 
 def _drain(steps: Generator[None, None, T]) -> T:

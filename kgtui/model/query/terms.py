@@ -89,6 +89,15 @@ class IdTerm:
         except UnicodeEncodeError:
             return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
 
+    def within(self, other: IdTerm) -> bool:
+        """Whether it is plain that no id passes this term that does not pass the other: more letters of one word."""
+        if self == other:
+            return True
+        if self.negated or other.negated or len(self.any_of) != 1 or len(other.any_of) != 1:
+            return False
+        longer, shorter = self.any_of[0], other.any_of[0]
+        return longer.kind == shorter.kind == "word" and shorter.text.lower() in longer.text.lower()
+
     def _filter(self, ids: Sequence[str], matchers: list[Callable[[str], object]]) -> Sequence[str]:
         if len(matchers) == 1:
             match = matchers[0]

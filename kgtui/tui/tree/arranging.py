@@ -38,7 +38,7 @@ async def arranged(view: TreeView, query: Query, run: Slices) -> Arrangement:
     snapshot = view.snapshot
     chosen = None
     if query.terms:
-        chosen = await run(query.choose(snapshot, view.marked))
+        chosen = await run(query.choose(snapshot, view.marked, sieve=view.sieve))
     forest = await run(arrange(snapshot, view.grouping, chosen))
     order: dict[Path, Sequence[str]] = {}
     for node in forest.nodes.values():

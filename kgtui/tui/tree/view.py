@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.offsets import LagTotal, lags, total
+from kgtui.model.query import Sieve
 from kgtui.tui.tree.draw import GroupRow
 from kgtui.tui.tree.forest import Forest, path_of
 from kgtui.tui.tree.layout import Layout, Place
@@ -39,6 +40,7 @@ class TreeView:
         anchor: what the cursor stands for; it stays while the group is out of sight or gone.
         row: the row in which the cursor is drawn.
         totals: lag by node, of the newest pass.
+        sieve: what filters have let through so far.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -51,6 +53,7 @@ class TreeView:
         self.marked: set[str] = set()
         self.anchor: Place | None = None
         self.row = 0
+        self.sieve = Sieve()
         self._by_hand: dict[Path, bool] = {}
         self._leaves_open = False
         self._merged: dict[Path, tuple[list[Sequence[str]], Sequence[str]]] = {}

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtui.errors import QueryError
-from kgtui.model.query import Query, parse
+from kgtui.model.query import Query, Sieve, parse
 from kgtui.model.query.group_terms import FlagTerm, NameTerm, NumberTerm
 from kgtui.model.query.patterns import Glob
 from kgtui.model.query.quantity import COUNT_UNITS, TIME_UNITS, Range, read_range
 from kgtui.model.query.terms import IdMatch, IdTerm, ListingTerm
-from tests.unit.model.query_cases import company
+from kgtui.tui.tree.work import drained
+from tests.unit.model.query_cases import CLASSIC, CONSUMER, company, snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 anything = st.text(max_size=30)
 typed = st.text(alphabet='abk01.:,"/\\!*?%+- <>[](){}^$\n\u202e\ud800é', max_size=40)
@@ -89,10 +95,56 @@ def test_selecting_is_matching_one_by_one_and_terms_are_joined_by_and(parts: lis
         assert found <= set(Query((part,)).select(snap))
 
 
+@given(st.lists(st.tuples(st.lists(terms, max_size=2), st.booleans()), max_size=6))
+def test_a_sieve_lets_through_what_a_filter_by_itself_does(passes: list[tuple[list[IdTerm], bool]]) -> None:
+    sieve, snap = Sieve(), company()
+    for parts, changed in passes:
+        if changed:
+            listing, ids = next(iter(snap.by_listing.items()))
+            snap = replace(snap, by_listing={**snap.by_listing, listing: ids[1:]})
+        query = Query(tuple(parts))
+        assert drained(query.choose(snap, sieve=sieve)) == drained(query.choose(snap))
+
+
+@given(st.text("abA.-", min_size=1, max_size=4), st.text("abA.-", max_size=4), st.lists(st.text("abA.-B", max_size=8)))
+def test_what_passes_a_word_passes_a_part_of_it(word: str, more: str, ids: list[str]) -> None:
+    longer, shorter = IdTerm((IdMatch("word", word + more),)), IdTerm((IdMatch("word", word),))
+    assert longer.within(shorter)
+    assert set(longer.filter(ids)) <= set(shorter.filter(ids))
+    assert not longer.within(replace(shorter, negated=True))
+    assert not replace(longer, negated=True).within(shorter)
+
+
+def test_another_letter_looks_only_at_what_is_left_and_the_same_filter_only_at_lists_that_changed() -> None:
+    names = ("orders", "stock", "x-ray")
+    snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})
+    sieve = Sieve()
+    looked: list[int] = []
+
+    class Counted(IdTerm):
+        def filter(self, ids: Sequence[str]) -> Sequence[str]:
+            looked.append(len(ids))
+            return super().filter(ids)
+
+    def pass_over(word: str) -> tuple[int, int]:
+        looked.clear()
+        found = drained(Query((Counted((IdMatch("word", word),)),)).choose(snap, sieve=sieve))
+        return sum(looked), sum(map(len, found.values()))
+
+    assert pass_over("o")[0] == len(snap.groups)
+    left = pass_over("o")
+    assert left[0] == 0
+    assert 0 < left[1] < len(snap.groups)
+    assert pass_over("or")[0] == left[1]
+    assert pass_over("x")[0] == len(snap.groups)
+    pass_over("o")
+    listing, ids = max(snap.by_listing.items(), key=lambda item: len(item[1]))
+    snap = replace(snap, by_listing={**snap.by_listing, listing: ids[1:]})
+    assert pass_over("o")[0] == len(ids) - 1
+
+
 @given(terms)
 def test_a_group_is_never_chosen_by_a_term_and_by_its_negation(term: IdTerm) -> None:
-    from dataclasses import replace
-
     snap = company()
     yes = set(Query((term,)).select(snap))
     no = set(Query((replace(term, negated=not term.negated),)).select(snap))
