@@ -1,65 +1,64 @@
-"""The garbage collector's pauses: off while a poll is taken in, frozen once, and full passes only while nobody looks.
+"""The garbage collector's pauses: off while a poll is taken in, and with many groups nearly always.
 
-With 100,000 groups a full collection stops the loop for up to 0.2 s, since it visits every mapping and list of them.
-Off for good, or frozen at every poll, it would leak the cycles that a screen makes; those die young, and the passes
-over what is young go on.
+With 100,000 groups a full collection stops the loop for up to 0.2 s, since it visits every mapping and list of them,
+and one of what is young for 10 to 20 ms, since each poll makes new ones. Reference counts free nearly all; what is left
+to the collector are cycles, of errors and of dialogs that were closed. So a pass comes only when much more is allocated
+than after the last one and no key is pressed, and freezes what it has seen. Cycles that die after they were
+frozen are left to a pass over everything while nobody looks.
 
 With so many groups the C library is told, too, to keep no large blocks that were freed.
 """
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _MANY = 10_000  # groups from which freezing pays
-_THRESHOLDS = (2_000, 10, 1_000_000)  # passes over what is young come by themselves, over few objects each
-_AWAY = 60.0  # seconds without a look at anything else after which nobody minds a pause
+_GROWN = 100_000  # blocks of memory more than after the last pass, beside those that are expected: about 8 MB
+_EXPECTED = 8  # blocks for what is kept of each group that has been read, and of its topics
+_RESTED = 1.0  # seconds without a look at anything else after which a short pause is not noticed
+_AWAY = 60.0  # seconds without a look at anything else after which nobody minds a long one
 _MMAP_THRESHOLD, _LARGE = -3, 256 * 1024  # glibc's option, and the bytes from which a block is mapped by itself
-_RARELY = 600.0  # seconds between two full passes
+_RARELY = 600.0  # seconds between two passes over everything
 
 
 class Collector:
-    """Counts who wants the collector to stay out of the way."""
+    """Counts who wants the collector to stay out of the way.
 
-    def __init__(self) -> None:
+    Args:
+        read: how many groups have been read.
+    """
+
+    def __init__(self, read: Callable[[], int] = lambda: 0) -> None:
+        self._read = read
         self._holders = 0
         self._frozen = False
         self._ours = False  # we turned it off
-        self._thresholds: tuple[int, int, int] | None = None
         self._tidied = 0.0
+        self._blocks = 0  # of memory, after the last pass
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """The collector is off until the last holder leaves; it stays off if it was off before.
-
-        With many groups it then has a turn of the loop to itself: what was made meanwhile takes milliseconds to look
-        through, which would come on top of whatever is done next.
-        """
+        """The collector is off until the last holder leaves; it stays off if it was off before, or with many groups."""
         self._holders += 1
-        if self._holders == 1 and gc.isenabled():
-            self._ours = True
-            gc.disable()
+        self._off()
         try:
             yield
         finally:
             self._holders -= 1
-            if self._holders == 0 and self._ours:
-                if self._frozen:
-                    asyncio.get_running_loop().call_soon(self._look_through)
-                else:
-                    self._on_again()
+            if self._holders == 0 and not self._frozen:
+                self._on_again()
 
-    def _look_through(self) -> None:
-        if self._holders == 0:
-            gc.collect(1)
-            self._on_again()
+    def _off(self) -> None:
+        if gc.isenabled():
+            self._ours = True
+            gc.disable()
 
     def _on_again(self) -> None:
         if self._ours:
@@ -73,33 +72,43 @@ class Collector:
         """
         if not self._frozen and groups >= _MANY:
             self._frozen = True
+            self._off()
             gc.freeze()
-            self._thresholds = gc.get_threshold()
-            gc.set_threshold(*_THRESHOLDS)
+            self._blocks = self._allocated()
             _give_back()
 
     def tidy(self, now: float, looked: float) -> None:
-        """A full pass now and then, while nobody looks.
+        """A pass once memory has grown, over everything now and then; neither while somebody presses keys.
 
         Args:
             now: seconds of a clock.
             looked: when somebody last looked at something else, by the same clock.
         """
-        if self._frozen and now - looked > _AWAY and now - self._tidied > _RARELY:
-            first, self._tidied = not self._tidied, now
-            if first:
-                gc.unfreeze()
-            gc.collect()
-            if first:
-                gc.freeze()
+        if not self._frozen:
+            return
+        self._blocks = min(self._blocks, blocks := self._allocated())
+        if now - looked > _AWAY and now - self._tidied > _RARELY:
+            self._tidied = now
+            gc.unfreeze()
+            self._collect()
+        elif now - looked > _RESTED and blocks - self._blocks > _GROWN:
+            self._collect()
+
+    def _collect(self) -> None:
+        gc.collect()
+        gc.freeze()
+        self._blocks = self._allocated()
+
+    def _allocated(self) -> int:
+        """Blocks of memory, without those that are expected to be."""
+        return sys.getallocatedblocks() - _EXPECTED * self._read()
 
     def release(self) -> None:
         """Leave the collector as it was found."""
         self._on_again()
-        if self._thresholds is not None:
-            gc.set_threshold(*self._thresholds)
+        if self._frozen:
             gc.unfreeze()
-            self._thresholds, self._frozen = None, False
+            self._frozen = False
 
 
 def _give_back() -> None:

@@ -29,6 +29,7 @@ from kgtui.tui.palette import ActionCommands, ChoiceCommands, GroupCommands
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.screens.start import StartScreen
 from kgtui.tui.settings import tell_mistaken_presets, tell_warnings
+from kgtui.tui.strips import without_cycles
 from kgtui.tui.terminal import driver_on
 from kgtui.tui.unfinished import look_into_unfinished
 from kgtui.tui.visit import Visit, subscribed
@@ -74,6 +75,7 @@ class KgtuiApp(App[int]):
     def __init__(self, session: Session) -> None:
         self._failed_themes: list[themes.FailedTheme] = []
         super().__init__()
+        without_cycles()
         self.session = session
         self._line = select.poll()
         self.look = session.look or text.Look()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Sequence
 
     from kgtui.model.group import Listing
-    from kgtui.model.query.group_terms import GroupTerm, Term
+    from kgtui.model.query.group_terms import GroupTerm, Term, Tester
     from kgtui.model.snapshot import Snapshot
 
 SLICE = 1_000
@@ -91,7 +91,7 @@ class Query:
                 passed = yield from _in_slices(passed, size, [term.filter for term in left])
                 sieve.keep(listing, ids, id_terms, passed)
             if undecided or testers:
-                tests = [*(partial(term.of_group, snapshot=snapshot) for term in undecided), *testers]
+                tests: list[Tester] = [*(partial(term.of_group, snapshot=snapshot) for term in undecided), *testers]
                 passed = yield from _in_slices(passed, size, [partial(_those_that, holds) for holds in tests])
             if passed:
                 chosen[listing] = passed
@@ -168,7 +168,7 @@ def _in_slices(
     return found
 
 
-def _those_that(holds: Callable[[str], object], ids: Sequence[str]) -> Sequence[str]:
+def _those_that(holds: Tester, ids: Sequence[str]) -> Sequence[str]:
     return [group for group in ids if holds(group)]
 
 
