@@ -145,14 +145,14 @@ async def test_nothing_is_drawn_when_nothing_changed(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 async def test_hostile_ids_keep_the_columns(tmp_path: Path, width: int) -> None:
-    """Markup, escapes, bidi, wide characters: every row is as wide as tree and scroll bar, and says what the id is."""
+    """Markup, escapes, bidi, wide characters: every row ends at the scroll bar, and says what the id is."""
     snapshot = snapshot_of([(group, "classic", "consumer", "Stable", 1) for group in HOSTILE])
     app, _ = app_on(snapshot, tmp_path)
     async with app.run_test(size=(width, 40)) as pilot:
         await settled(pilot)
         tree = tree_of(app)
         for y in range(tree.size.height):
-            assert tree.render_line(y).cell_length == tree.outer_size.width
+            assert tree.render_line(y).cell_length == tree.columns
         shown = "\n".join(rows(app))
         assert "[/red]" in shown
         assert "\\x1b[31m" in shown

@@ -150,7 +150,7 @@ class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        """One line of the window, as wide as the tree with its scroll bar."""
+        """One line of the window, up to the scroll bar: longer ones would be cut in two each time they are drawn."""
         line = self._line(self.scroll_offset.y + y)
         self._drawn[y] = line
         strip = self._strips.get(line)
@@ -175,7 +175,7 @@ class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
         return strip
 
     def _coloured(self, line: draw.Line | None) -> Strip:
-        width = self.outer_size.width
+        width = self.columns
         if line is None:
             return Strip.blank(width, self.worn())
         over: tuple[str, ...] = ()
