@@ -3,7 +3,7 @@
 With 100,000 groups a full collection stops the loop for up to 0.2 s, since it visits every mapping and list of them,
 and one of what is young for 10 to 20 ms, since each poll makes new ones. Reference counts free nearly all; what is left
 to the collector are cycles, of errors and of dialogs that were closed. So a pass comes only when much more is allocated
-than after the last one and no key is pressed, and freezes what it has seen. Cycles that die after they were
+than after the last one, and freezes what it has seen. Cycles that die after they were
 frozen are left to a pass over everything while nobody looks.
 
 With so many groups the C library is told, too, to keep no large blocks that were freed.
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 _MANY = 10_000  # groups from which freezing pays
 _GROWN = 100_000  # blocks of memory more than after the last pass, beside those that are expected: about 8 MB
-_EXPECTED = 8  # blocks for what is kept of each group that has been read, and of its topics
-_RESTED = 1.0  # seconds without a look at anything else after which a short pause is not noticed
-_AWAY = 60.0  # seconds without a look at anything else after which nobody minds a long one
+_EXPECTED = 4  # blocks for what is kept of each group that has been read
+_AWAY = 60.0  # seconds without a look at anything else after which nobody minds a pause
 _MMAP_THRESHOLD, _LARGE = -3, 256 * 1024  # glibc's option, and the bytes from which a block is mapped by itself
 _RARELY = 600.0  # seconds between two passes over everything
 
@@ -78,7 +77,7 @@ class Collector:
             _give_back()
 
     def tidy(self, now: float, looked: float) -> None:
-        """A pass once memory has grown, over everything now and then; neither while somebody presses keys.
+        """A pass once memory has grown, and over everything now and then while nobody looks.
 
         Args:
             now: seconds of a clock.
@@ -91,7 +90,7 @@ class Collector:
             self._tidied = now
             gc.unfreeze()
             self._collect()
-        elif now - looked > _RESTED and blocks - self._blocks > _GROWN:
+        elif blocks - self._blocks > _GROWN:
             self._collect()
 
     def _collect(self) -> None:

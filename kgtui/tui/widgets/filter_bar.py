@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static
 
@@ -24,6 +26,12 @@ if TYPE_CHECKING:
     from kgtui.model.query import Query
 
 HINT = "filter: a word, type:consumer, lag:1k+, state:Empty, not:topic:x% … (? lists all terms)"
+
+
+class Expression(Input):
+    """A field of fixed size. Textual's own lays out the whole screen anew for each letter."""
+
+    virtual_size = Reactive(Size(0, 0))
 
 
 class FilterBar(Vertical):
@@ -76,8 +84,8 @@ class FilterBar(Vertical):
         """The line, and the mistake under it."""
         with Horizontal():
             yield Static("/", id="sign", markup=False)
-            yield Input(self._initial, placeholder=HINT, id="expression", select_on_focus=False,
-                        suggester=SuggestFromList(self._presets.values(), case_sensitive=False))  # fmt: skip
+            yield Expression(self._initial, placeholder=HINT, id="expression", select_on_focus=False,
+                             suggester=SuggestFromList(self._presets.values(), case_sensitive=False))  # fmt: skip
             yield Static(id="note", markup=False)
         yield Static(id="mistake", markup=False)
 
@@ -158,9 +166,7 @@ class FilterBar(Vertical):
     def _show_mistake(self, error: QueryError | None) -> None:
         self.set_class(error is not None, "-mistaken")
         self.input.set_class(error is not None, "-faulty")
-        mistake = self.query_one("#mistake", Static)
         if error is None:
-            mistake.update("")
             return
         room = max(self.size.width - 4, 10)
         start = min(max(error.position - self.input.scroll_offset.x, 0), room - 1)
@@ -168,4 +174,4 @@ class FilterBar(Vertical):
         expected = f"; expected {error.expected}" if error.expected else ""
         words = text.plain(" ".join(f"{error}{expected}".split()))
         beside = len(pointer) + 1 + len(words) <= room
-        mistake.update(Content(f"{pointer}{' ' if beside else chr(10)}{words}"))
+        self.query_one("#mistake", Static).update(Content(f"{pointer}{' ' if beside else chr(10)}{words}"))

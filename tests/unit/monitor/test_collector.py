@@ -48,9 +48,7 @@ def test_the_collector_is_off_until_the_last_holder_leaves(collector: Collector)
     assert gc.isenabled()
 
 
-def test_with_many_groups_it_waits_until_much_more_is_allocated_and_no_key_is_pressed(
-    collector: Collector, passes: list[int]
-) -> None:
+def test_with_many_groups_it_waits_until_much_more_is_allocated(collector: Collector, passes: list[int]) -> None:
     collector.freeze_once(10_000)
     few = [[number] for number in range(1_000)]
     collector.tidy(now=1_000.0, looked=990.0)
@@ -59,8 +57,6 @@ def test_with_many_groups_it_waits_until_much_more_is_allocated_and_no_key_is_pr
     frozen = gc.get_freeze_count()
     many = [[number] for number in range(80_000)]
     assert len(many) == 80_000
-    collector.tidy(now=1_000.0, looked=999.9)
-    assert passes == []
     collector.tidy(now=1_000.0, looked=990.0)
     assert passes == [2]
     assert not gc.isenabled()
@@ -75,7 +71,7 @@ def test_what_is_kept_of_groups_is_no_reason_to_look(passes: list[int]) -> None:
     collector.freeze_once(10_000)
     try:
         kept = [[number] for number in range(80_000)]
-        read = 20_000
+        read = 50_000
         collector.tidy(now=1_000.0, looked=990.0)
         assert len(kept) == 80_000
         assert passes == []
