@@ -1,10 +1,10 @@
 """The garbage collector's pauses: off while a poll is taken in, and with many groups nearly always.
 
 With 100,000 groups a full collection stops the loop for up to 0.2 s, since it visits every mapping and list of them,
-and one of what is young for 10 to 20 ms, since each poll makes new ones. Reference counts free nearly all; what is left
-to the collector are cycles, of errors and of dialogs that were closed. So a pass comes only when much more is allocated
-than after the last one, and freezes what it has seen. Cycles that die after they were
-frozen are left to a pass over everything while nobody looks.
+and one of what is young for 10 to 20 ms, since each poll makes new ones. So the first load is frozen, and what is made
+of all groups later is set apart: no cycle goes through it. What is left to the collector are few objects, and few
+cycles: of errors, of layouts, of dialogs that were closed. A pass comes once memory has grown, and freezes what it has
+seen; cycles that die after they were frozen are left to a pass over everything while nobody looks.
 
 With so many groups the C library is told, too, to keep no large blocks that were freed.
 """
@@ -14,28 +14,24 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+T = TypeVar("T")
+
 _MANY = 10_000  # groups from which freezing pays
-_GROWN = 100_000  # blocks of memory more than after the last pass, beside those that are expected: about 8 MB
-_EXPECTED = 4  # blocks for what is kept of each group that has been read
+_GROWN = 30_000  # blocks of memory more than after the last pass: about 3 MB
 _AWAY = 60.0  # seconds without a look at anything else after which nobody minds a pause
 _MMAP_THRESHOLD, _LARGE = -3, 256 * 1024  # glibc's option, and the bytes from which a block is mapped by itself
 _RARELY = 600.0  # seconds between two passes over everything
 
 
 class Collector:
-    """Counts who wants the collector to stay out of the way.
+    """Counts who wants the collector to stay out of the way."""
 
-    Args:
-        read: how many groups have been read.
-    """
-
-    def __init__(self, read: Callable[[], int] = lambda: 0) -> None:
-        self._read = read
+    def __init__(self) -> None:
         self._holders = 0
         self._frozen = False
         self._ours = False  # we turned it off
@@ -73,8 +69,9 @@ class Collector:
             self._frozen = True
             self._off()
             gc.freeze()
-            self._blocks = self._allocated()
+            self._blocks = sys.getallocatedblocks()
             _give_back()
+            _begin_to_set_apart()
 
     def tidy(self, now: float, looked: float) -> None:
         """A pass once memory has grown, and over everything now and then while nobody looks.
@@ -85,7 +82,7 @@ class Collector:
         """
         if not self._frozen:
             return
-        self._blocks = min(self._blocks, blocks := self._allocated())
+        self._blocks = min(self._blocks, blocks := sys.getallocatedblocks())
         if now - looked > _AWAY and now - self._tidied > _RARELY:
             self._tidied = now
             gc.unfreeze()
@@ -96,11 +93,7 @@ class Collector:
     def _collect(self) -> None:
         gc.collect()
         gc.freeze()
-        self._blocks = self._allocated()
-
-    def _allocated(self) -> int:
-        """Blocks of memory, without those that are expected to be."""
-        return sys.getallocatedblocks() - _EXPECTED * self._read()
+        self._blocks = sys.getallocatedblocks()
 
     def release(self) -> None:
         """Leave the collector as it was found."""
@@ -108,6 +101,30 @@ class Collector:
         if self._frozen:
             gc.unfreeze()
             self._frozen = False
+
+
+_untrack: Callable[[object], None] | None = None
+
+
+def set_apart(data: T) -> T:
+    """The same data, which the collector does not look at from now on; nothing happens before there were many groups.
+
+    Args:
+        data: a list, a mapping or a value with slots that is part of no cycle. One that is changed later may come back
+            to the collector.
+    """
+    if _untrack is not None:
+        _untrack(data)
+    return data
+
+
+def _begin_to_set_apart() -> None:
+    global _untrack
+    if sys.implementation.name != "cpython":
+        return
+    import ctypes
+
+    _untrack = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("PyObject_GC_UnTrack", ctypes.pythonapi))
 
 
 def _give_back() -> None:

@@ -58,8 +58,8 @@ class Monitor:
     ) -> None:
         self._options = options = options or MonitorOptions()
         self._clock = Clockwork(options.interval, now, moment)
-        self._store = store = Store(options.keep, now)
-        self._collector = Collector(lambda: len(store.summaries))
+        self._collector = Collector()
+        self._store = Store(options.keep, now)
         self.series = SeriesStore()
         self.snapshot: Snapshot = self._store.snapshot()
         self._listeners: list[Callable[[Snapshot], None]] = []

@@ -14,6 +14,7 @@ from kgtui.model.cluster import ClusterInfo
 from kgtui.model.offsets import lag_of_group
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 from kgtui.model.summary import Topics, summary_of
+from kgtui.monitor.collector import set_apart
 from kgtui.monitor.options import PAUSE, SLICE
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Store:
         }  # fmt: skip
         self._frozen: dict[str, Mapping[Any, Any]] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
+        self._forgotten = 0  # groups since `groups` was made
 
     # -- lists -------------------------------------------------------------------------------------------------
 
@@ -125,6 +127,7 @@ class Store:
 
     def _forget(self, group: str, old: Listing, left: dict[Listing, list[str]]) -> None:
         del self.groups[group]
+        self._forgotten += 1
         left[old].append(group)
         for part in ("summaries", "details", "offsets", "configs", "health", "state_since", "group_faults"):
             if getattr(self, part).pop(group, None) is not None:
@@ -145,7 +148,7 @@ class Store:
                 ids.extend(come)
                 ids.sort()
             if ids:
-                self.by_listing[listing] = ids
+                self.by_listing[listing] = set_apart(ids)
             else:
                 self.by_listing.pop(listing, None)
         if joined or left:
@@ -200,7 +203,7 @@ class Store:
         sums = lag_of_group(offsets) if offsets else None
         topics = (topic for topic, _ in offsets.partitions) if offsets else ()
         summary = summary_of(description, sums, topics, fault, at, memberless=memberless, shared=self._topics)
-        self.summaries[group] = summary
+        self.summaries[group] = set_apart(summary)
         self._stale.add("summaries")
         return summary
 
@@ -271,9 +274,12 @@ class Store:
 
     def snapshot(self) -> Snapshot:
         """A frozen copy; parts that did not change are shared with the one before, and some with all (`_LIVE`)."""
+        if self._forgotten > len(self.groups) // 3:
+            self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # Where entries were taken away, `dict()` of 100,000 takes ten times as long as their `copy`.
-            self._frozen[part] = getattr(self, part).copy()
+            # Where entries were taken away, `dict()` of 100,000 takes ten times as long as their `copy`, until that
+            # many were taken away that a copy takes as long, too.
+            self._frozen[part] = set_apart(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1
         return Snapshot(

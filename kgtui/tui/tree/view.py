@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kgtui.model import facts
 from kgtui.model.offsets import LagTotal, lags, total
 from kgtui.model.query import Sieve
+from kgtui.monitor.collector import set_apart
 from kgtui.tui.tree.draw import GroupRow
 from kgtui.tui.tree.forest import Forest, path_of
 from kgtui.tui.tree.layout import Layout, Place
@@ -126,7 +127,7 @@ class TreeView:
         # Each letter of a filter makes new lists, which often are like those before.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
-        ids = yield from merged(node.parts)
+        ids = set_apart((yield from merged(node.parts)))
         self._merged[node.path] = (node.parts, ids)
         return ids
 

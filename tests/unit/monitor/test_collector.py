@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.monitor.collector import Collector
+from kgtui.model.snapshot import Summary
+from kgtui.monitor import collector as room
+from kgtui.monitor.collector import Collector, set_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +25,7 @@ def collector() -> Iterator[Collector]:
     collector = Collector()
     yield collector
     collector.release()
+    room._untrack = None
     assert (gc.isenabled(), gc.get_freeze_count()) == before
 
 
@@ -65,18 +68,21 @@ def test_with_many_groups_it_waits_until_much_more_is_allocated(collector: Colle
     assert passes == [2]
 
 
-def test_what_is_kept_of_groups_is_no_reason_to_look(passes: list[int]) -> None:
-    read = 0
-    collector = Collector(lambda: read)
+def test_what_is_set_apart_is_not_looked_at_and_lives_and_dies_as_ever(collector: Collector) -> None:
+    few = [object()]
+    assert gc.is_tracked(set_apart(few)), "nothing happens before there were many groups"
     collector.freeze_once(10_000)
-    try:
-        kept = [[number] for number in range(80_000)]
-        read = 50_000
-        collector.tidy(now=1_000.0, looked=990.0)
-        assert len(kept) == 80_000
-        assert passes == []
-    finally:
-        collector.release()
+    seen = weakref.ref(knot := Knot())
+    groups = {f"group-{number}": knot for number in range(1_000)}
+    names = set_apart(sorted(groups))
+    copied = set_apart(groups.copy())
+    summary = set_apart(Summary(1, 2, 0, 1, ("orders",), "", 0.0))
+    assert not any(gc.is_tracked(data) for data in (names, copied, summary))
+    gc.collect()
+    assert (len(names), copied["group-7"], summary.lag) == (1_000, knot, 2)
+    del groups, copied, knot, names, summary
+    gc.collect()
+    assert seen() is None
 
 
 def test_cycles_are_freed_once_memory_has_grown(collector: Collector) -> None:
@@ -143,7 +149,9 @@ def test_garbage_of_the_first_load_is_freed_once_nobody_looks(collector: Collect
 
 FREED = """
 from pathlib import Path
-from kgtui.monitor.collector import Collector
+from kgtui.model.snapshot import Summary
+from kgtui.monitor import collector as room
+from kgtui.monitor.collector import Collector, set_apart
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
