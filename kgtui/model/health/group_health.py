@@ -11,6 +11,7 @@ from kgtui.model.health.observed import judge_observed
 from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
 from kgtui.model.health.share import judge_share
 from kgtui.model.health.values import OBSERVED, EmptySpell, GroupHealth, TimeLag
+from kgtui.model.steps import drained
 from kgtui.model.verdict import PartitionVerdict, Status, roll_up
 
 if TYPE_CHECKING:
@@ -39,13 +40,7 @@ def health_of(
         offsets_retention: seconds for which the brokers keep offsets of an Empty group
             (`offsets.retention.minutes`); None when not known.
     """
-    steps = health_steps(observation, retention=retention, offsets_retention=offsets_retention)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            found: GroupHealth = done.value
-            return found
+    return drained(health_steps(observation, retention=retention, offsets_retention=offsets_retention))
 
 
 def health_steps(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from kgtui.model.query.group_terms import FlagTerm
 from kgtui.model.query.order import SortKey, ordered
 from kgtui.model.query.sieve import Sieve
 from kgtui.model.query.terms import IdTerm, ListingTerm, Need
+from kgtui.model.steps import drained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Sequence
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 SLICE = 1_000
 """Groups looked at between two chances to pause."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class Query:
 
     def select(self, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> list[str]:
         """The ids of all groups chosen, sorted by `order`, or by id where it says nothing."""
-        return _drain(self.steps(snapshot, marked))
+        return drained(self.steps(snapshot, marked))
 
     def steps(
         self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
@@ -102,7 +101,7 @@ class Query:
 
         The two are equal when no term needs more than the list, and once everything has been read.
         """
-        return _drain(self.search_steps(snapshot))
+        return drained(self.search_steps(snapshot))
 
     def search_steps(self, snapshot: Snapshot, *, size: int = SLICE) -> Generator[None, None, tuple[int, int]]:
         """`searched` in slices of `size` groups: yields between them."""
@@ -170,12 +169,3 @@ def _in_slices(
 
 def _those_that(holds: Tester, ids: Sequence[str]) -> Sequence[str]:
     return [group for group in ids if holds(group)]
-
-
-def _drain(steps: Generator[None, None, T]) -> T:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from kgtui.model import facts
 from kgtui.model.offsets import LagTotal, lags, total
 from kgtui.model.query import Sieve
+from kgtui.model.steps import drained
 from kgtui.monitor.collector import set_apart
 from kgtui.tui.tree.draw import GroupRow
 from kgtui.tui.tree.forest import Forest, path_of
 from kgtui.tui.tree.layout import Layout, Place
 from kgtui.tui.tree.order import Sort, merged, ordered
-from kgtui.tui.tree.work import drained
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping, Sequence

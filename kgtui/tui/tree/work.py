@@ -44,13 +44,3 @@ class Slices:
                 if not self._valid():
                     raise Superseded
                 self._began = perf_counter()
-
-
-def drained(steps: Generator[None, None, T]) -> T:
-    """Run a generator to its end at once; for few groups."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result

@@ -15,7 +15,7 @@ from kgtui.model.query.group_terms import FlagTerm, NameTerm, NumberTerm
 from kgtui.model.query.patterns import Glob
 from kgtui.model.query.quantity import COUNT_UNITS, TIME_UNITS, Range, read_range
 from kgtui.model.query.terms import IdMatch, IdTerm, ListingTerm
-from kgtui.tui.tree.work import drained
+from kgtui.model.steps import drained
 from tests.unit.model.query_cases import CLASSIC, CONSUMER, company, snapshot
 
 if TYPE_CHECKING:

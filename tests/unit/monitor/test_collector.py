@@ -155,9 +155,7 @@ def test_garbage_of_the_first_load_is_freed_once_nobody_looks(collector: Collect
 
 FREED = """
 from pathlib import Path
-from kgtui.model.snapshot import Summary
-from kgtui.monitor import collector as room
-from kgtui.monitor.collector import Collector, set_apart
+from kgtui.monitor.collector import Collector
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtui.model.snapshot import Summary
+from kgtui.model.steps import drained
 from kgtui.tui.tree.draw import GroupRow, coarse_age, columns, group_line, heading, node_line, width_of
 from kgtui.tui.tree.forest import GROUPINGS, Grouping, Node, arrange, family_of, path_of
 from kgtui.tui.tree.layout import Layout, Place
 from kgtui.tui.tree.order import SORTS, Sort, merged, ordered
 from kgtui.tui.tree.totals import NodeTotal, totals
 from kgtui.tui.tree.view import TreeView
-from kgtui.tui.tree.work import drained
 from tests.pilot.watching import Row, many, snapshot_of, summary
 
 if TYPE_CHECKING:
