@@ -62,11 +62,13 @@ def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]
     return [one for one in coordinates if not (target / f"{one[1]}-{one[2]}.jar").is_file()]
 
 
-def pom(coordinates: Iterable[Coordinate]) -> str:
-    """A project file whose only content is its dependencies."""
+def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
+    """A project file whose only content is its dependencies; what these depend on is not even looked up if unasked."""
+    others = "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
+    exclusions = "" if transitive else f"<exclusions>{others}</exclusions>"
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
-        f"<version>{version}</version></dependency>"
+        f"<version>{version}</version>{exclusions}</dependency>"
         for group, artifact, version in coordinates
     )
     return (
@@ -79,12 +81,11 @@ def pom(coordinates: Iterable[Coordinate]) -> str:
 def with_maven(coordinates: Iterable[Coordinate], into: Path, transitive: bool) -> None:
     """Resolves by `mvn dependency:copy-dependencies`."""
     project = into / "pom.xml"
-    flags = [] if transitive else ["-DexcludeTransitive=true"]
     # Two versions of one artifact cannot be dependencies of one project: one call for each of those.
     for batch in [list(coordinates)] if transitive else [[one] for one in coordinates]:
-        project.write_text(pom(batch), encoding="utf-8")
+        project.write_text(pom(batch, transitive), encoding="utf-8")
         goal = f"{DEPENDENCY_PLUGIN}:copy-dependencies"
-        _run(["mvn", "-B", "-q", "-C", "-f", str(project), goal, f"-DoutputDirectory={into}", *flags])
+        _run(["mvn", "-B", "-q", "-C", "-U", "-f", str(project), goal, f"-DoutputDirectory={into}"])
     project.unlink()
 
 

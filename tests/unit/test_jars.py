@@ -52,10 +52,17 @@ def test_folder_appears_complete_or_not_at_all(cache: Path) -> None:
 
 def test_both_resolvers_are_asked_for_the_same() -> None:
     coordinates = fetch.broker_coordinates("3.9.2")
-    project, module = fetch.pom(coordinates), fetch.ivy_module(coordinates, transitive=True)
+    project, module = fetch.pom(coordinates, transitive=True), fetch.ivy_module(coordinates, transitive=True)
     for group, artifact, version in coordinates:
         assert f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}<" in project
         assert f'org="{group}" name="{artifact}" rev="{version}"' in module
+
+
+def test_what_a_jar_depends_on_is_not_looked_up_unasked() -> None:
+    """A repository may have the jar alone."""
+    coordinates = fetch.spark_coordinates()
+    assert fetch.pom(coordinates, transitive=False).count("<exclusion><groupId>*</groupId>") == len(coordinates)
+    assert "<exclusion>" not in fetch.pom(coordinates, transitive=True)
 
 
 def test_a_version_added_later_is_fetched_into_the_folder_that_is_there(cache: Path) -> None:
