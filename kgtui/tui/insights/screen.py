@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from kgtui.model.finding import Finding
+    from kgtui.tui.insights.rows import Row
     from kgtui.tui.screens.main import MainScreen
 
 REST = 0.1
@@ -42,6 +43,27 @@ LOW, LOWEST = 32, 22
 """Lines of the screen below which plot and evidence share one place, and below which there is none for the plot."""
 
 KEYS = "enter to the group  space marks  v kind  l evidence  Y copies  esc closes"
+
+
+class Told(TextLines):
+    """What is known of a finding, in as many words as there is room for."""
+
+    def __init__(self) -> None:
+        super().__init__(id="told", focus=False)
+        self._row: Row | None = None
+
+    def tell(self, row: Row | None) -> None:
+        """Of this one from now on."""
+        self._row = row
+        self._write()
+
+    def on_resize(self) -> None:
+        # The words are chosen for the room, and there is none before the findings have been read.
+        self.call_after_refresh(self._write)
+
+    def _write(self) -> None:
+        row = self._row
+        self.set_lines([] if row is None else told(row, max(self.columns, 20), max(self.size.height, 4)))
 
 
 class InsightsScreen(ModalScreen["str | None"]):
@@ -112,7 +134,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             yield FindingTable(COLUMNS, lambda row: row.number, id="findings")
             yield TextLines(id="unmade")
             with Vertical(id="sentences", classes="part"):
-                yield TextLines(id="told", focus=False)
+                yield Told()
             with Vertical(id="course", classes="part"):
                 yield InsightPlot()
             with Vertical(id="evidence", classes="part"):
@@ -214,8 +236,7 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     def _look(self) -> None:
         row = self.findings.row
-        lines = self.query_one("#told", TextLines)
-        lines.set_lines([] if row is None else told(row, max(lines.columns, 20), max(lines.size.height, 4)))
+        self.query_one(Told).tell(row)
         finding = None if row is None else row.finding
         if finding is not self._finding:
             self._finding = finding

@@ -15,6 +15,7 @@ from kgtui.history.schemas.gold import BASELINE, CHURN, CLEANUP, GOLD, HEALTH
 from kgtui.model.finding import Kind
 from kgtui.tui import lakes, recording
 from kgtui.tui.dialogs.delete import DeleteDialog
+from kgtui.tui.insights import screen as screen_module
 from kgtui.tui.insights.screen import InsightsScreen
 from kgtui.tui.screens.main import MainScreen
 from tests.pilot.shell import HOSTILE, app_on, main_screen, rows, screen_text, settled
@@ -79,7 +80,7 @@ async def test_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: 
         screen = await asked(pilot, app)
         assert subjects(screen) == ["pay", "fraud", "restless", "calm", "fill", "perf.*", "tmp"]
         await until(pilot, lambda: "lag" in screen.plot.plain and not screen.plot.busy)
-        assert "Stopped committing on 2 partitions; 1,000 records wait." in said(app)
+        await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 records wait." in said(app))
         assert "(4 h)" in said(app)
         assert "kgtui show pay" in said(app)
         assert "evidence: 2 rows of gold/health" in said(app)
@@ -89,6 +90,15 @@ async def test_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: 
         await pilot.press(*["down"] * 4)
         await until(pilot, lambda: "The backlog of 1,000 records is gone in about 1 h 30 m." in said(app))
         await until(pilot, lambda: "DRAIN 1 h 30 m" in screen_text(app).replace("drain", "DRAIN"))
+
+
+async def test_the_words_take_the_room_they_get(tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the room there was before the findings had been read, and not only once the cursor has moved."""
+    monkeypatch.setattr(screen_module, "REST", 1e6)
+    app, _ = app_on(cluster(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await asked(pilot, app)
+        await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 records wait." in said(app))
 
 
 async def test_enter_goes_to_the_group_even_if_a_filter_hides_it(tmp_path: Path, lake: Path) -> None:
