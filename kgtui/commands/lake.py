@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.commands.printing import put_bytes, put_text, say, terminal_width
 from kgtui.commands.times import seconds_of
 from kgtui.errors import UsageError
 from kgtui.output.amounts import in_bytes
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from kgtui.history.upkeep import Done, Keep, LakeStatus, TableStatus
 
 _DAY = 86_400.0
+_GIVE_WAY = ("VERSION", "FILES", "SIZE", "ON DISK")
+"""Columns that a narrow terminal does without, the first of them first."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +68,7 @@ def _status(args: argparse.Namespace) -> int:
 
         put_bytes(json_bytes({"version": VERSION, **_object(found)}))
     else:
-        put_text(_text(found))
+        put_text(_text(found, terminal_width()))
     troubled = [table for table in found.tables if table.trouble]
     for table in troubled:
         say(f"{table.table.title} cannot be read: {table.trouble}")
@@ -110,8 +112,9 @@ def keep_of(given: Iterable[str]) -> Keep:
     return Keep(default, tuple(named.items()))
 
 
-def _text(found: LakeStatus) -> str:
-    from kgtui.output.table import Column, table
+def _text(found: LakeStatus, width: int | None) -> str:
+    """Cut to a terminal of so many cells column by column; JSON has them all."""
+    from kgtui.output.table import Column, cell_width, table
 
     now = time.time()
     columns = [
@@ -119,8 +122,13 @@ def _text(found: LakeStatus) -> str:
         Column("ON DISK", number=True), Column("DAYS"), Column("VERSION", number=True), Column("WRITTEN"),
     ]  # fmt: skip
     rows = [_cells(one, now) for one in found.tables]
+    for left_out in range(len(_GIVE_WAY) + 1):
+        shown = [at for at, column in enumerate(columns) if column.title not in _GIVE_WAY[:left_out]]
+        text = table([columns[at] for at in shown], [[cells[at] for at in shown] for cells in rows])
+        if width is None or max(map(cell_width, text.splitlines())) <= width:
+            break
     who = f"; being recorded by {found.recorder}" if found.recorder else ""
-    return f"{table(columns, rows)}\n{found.path}: {in_bytes(found.disk)} on disk{who}\n"
+    return f"{text}\n{found.path}: {in_bytes(found.disk)} on disk{who}\n"
 
 
 def _cells(one: TableStatus, now: float) -> tuple[str, ...]:

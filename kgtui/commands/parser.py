@@ -36,6 +36,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 KAFKA_COMMANDS = {"groups": "options and output of Kafka's kafka-groups.sh"}
 """Commands with options of their own making: `kgtui.commands.kafka_groups`."""
 
+HELP = frozenset(("-h", "--help"))
+
 EPILOG = "Without a command: the UI. Filters, the same everywhere, are explained by `kgtui ls --help`."
 
 
@@ -45,7 +47,7 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, *, module: str | None = None, add_help: bool = True, **texts: Any) -> None:
         self._module = module
         self._epilog: Callable[[], str] | None = None
-        super().__init__(formatter_class=_formatter, allow_abbrev=False, add_help=add_help, **texts)
+        super().__init__(allow_abbrev=False, add_help=add_help, **texts)
 
     def load(self) -> ModuleType | None:
         """Add the options of the command's module, once."""
@@ -62,12 +64,17 @@ class CommandParser(argparse.ArgumentParser):
         """As argparse; a command whose epilog takes something to make has it as a function."""
         if self._epilog is not None:
             self.epilog = self._epilog()
+        # Not before: argparse makes one for every option that is added.
+        self.formatter_class = _formatter
         return super().format_help()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse, after `load`."""
+        """As argparse, after `load`; what a command does not know is its own error, which names its help."""
         self.load()
-        return super().parse_known_args(args, namespace)
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        return found, rest
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage and exiting."""
@@ -97,8 +104,8 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
     group.add_argument("--debug", action="store_true", default=flag, help="write more into the log file")
 
 
-def build(prog: str = "kgtui", *, only: Collection[str] = ()) -> CommandParser:
-    """The whole parser, or one with some of the commands; they load their options when used."""
+def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> CommandParser:
+    """The whole parser, or one with `only` some of the commands; they load their options when used."""
     parser = CommandParser(
         prog=prog, description="Every group of a Kafka cluster, live, in a terminal.", epilog=EPILOG
     )  # fmt: skip
@@ -109,10 +116,10 @@ def build(prog: str = "kgtui", *, only: Collection[str] = ()) -> CommandParser:
     # A prog of its own, because argparse would format the usage to make one.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
-        if not only or name in only:
+        if only is None or name in only:
             commands.add_parser(name, module=module, help=summary, description=_sentence(summary))
     for name, summary in KAFKA_COMMANDS.items():
-        if not only:
+        if only is None:
             commands.add_parser(name, help=summary, add_help=False)
     return parser
 
@@ -146,12 +153,11 @@ def _sentence(summary: str) -> str:
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
     """The options; `args.command` is None for the UI. Raises `UsageError`; `--help` prints and exits."""
     named = COMMANDS.keys() & set(words)
+    about_all = not named and not HELP.isdisjoint(words)
     try:
         # A parser takes about as long to make as to use: those of commands that nobody names are left out.
-        args = build(only=named).parse_args(list(words))
+        args = build(only=None if about_all else named).parse_args(list(words))
     except UsageError:
-        if not named:
-            raise
         args = build().parse_args(list(words))  # which knows every command that could have been meant
     if args.print_completion:
         args.command = "print-completion"

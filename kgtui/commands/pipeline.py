@@ -94,11 +94,11 @@ def _check_lake(path: str) -> None:
 
 def _prepare(path: str, sources: Sources, every: float | None) -> None:
     """Make the lake, and make sure that there is, or for `watch` can be, something to work on. Raises `LakeError`."""
-    from kgtui.history.folder import LakeFolder
+    from kgtui.history.folder import LOG, LakeFolder
     from kgtui.history.schemas import COORDINATOR_RECORDS, POLLS
 
     lake = LakeFolder.of(path)
-    known = any((lake.table(table.name, table.layer) / "_delta_log").is_dir() for table in (POLLS, COORDINATOR_RECORDS))
+    known = any((lake.table(table.name, table.layer) / LOG).is_dir() for table in (POLLS, COORDINATOR_RECORDS))
     if every is None and not known and sources.topic is None and sources.records is None:
         raise LakeError(
             f"nothing to work on: {lake.path} holds no recording and no records; name a cluster with "

@@ -19,6 +19,7 @@ from kgtui.history.arrow import (
     one_chunk,
     rows_of_group,
 )
+from kgtui.history.folder import LOG
 from kgtui.history.parquet import SortedFile, SortedRows, in_one, read_rows, write_rows
 from kgtui.history.schemas import PARTITION
 
@@ -102,7 +103,7 @@ class DeltaFolder:
     @property
     def exists(self) -> bool:
         """Whether anything has made the table."""
-        return self._delta is not None or (self.path / "_delta_log").is_dir()
+        return self._delta is not None or (self.path / LOG).is_dir()
 
     def open(self, *, renew: bool = False) -> DeltaTable | None:
         """The table, with `renew` as it is now; None while it does not exist."""

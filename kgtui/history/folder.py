@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MARKER = "lake.json"
 LOCK = "recorder.lock"
+LOG = "_delta_log"
+"""The folder that makes a folder a Delta table."""
 
 LAKE_VARIABLE = "KGTUI_LAKE"
 """Environment variable that names the lake where nothing else does."""

@@ -8,6 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgtui.history.delta import library, owner_only
+from kgtui.history.folder import LOG
 from kgtui.history.schemas import LAYER, PARTITION
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 LAYERS = (LAYER, "bronze", "silver", "gold")
 """In the order in which what is in them comes to be; a lake may have others."""
-
-LOG = "_delta_log"
-"""The folder that makes a folder a Delta table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from kgtui.monitor.options import MonitorOptions
 from kgtui.monitor.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.snapshot import Snapshot
@@ -65,7 +65,7 @@ class Monitor:
         self._listeners: list[Callable[[Snapshot], None]] = []
         self._publishing: asyncio.TimerHandle | None = None
         self._published = 0.0
-        self._whole = False
+        self._whole_at: float | None = None
         self._looked = now()
         self._listing = ListingTier(admin, self._store, options, self._clock, self._collector, self._lists_changed)
         self._admin = admin
@@ -147,6 +147,11 @@ class Monitor:
         """Ask now, also while paused."""
         self._clock.refresh()
 
+    def forget(self, groups: Iterable[str]) -> None:
+        """Groups are known to be deleted: they go at once, not once every broker has told that it has them no more."""
+        self._store.forget(groups)
+        self._publish_soon(0.0)
+
     def set_interval(self, seconds: float) -> None:
         """Change the interval; kept between half a second and five minutes."""
         self._clock.set_interval(seconds)
@@ -157,9 +162,8 @@ class Monitor:
         """Nobody waits longer for the first list of the whole cluster than it takes."""
         if self._store.groups:
             self._some_listed.set()
-        first = self._listing.complete and not self._whole
-        self._whole = self._whole or first
-        if first:
+        if self._listing.complete and self._whole_at is None:
+            self._whole_at = asyncio.get_running_loop().time()
             self._publish_soon(0.0)
         else:
             # The brokers are asked at the same moment, and each snapshot of many groups takes its time.
@@ -186,7 +190,8 @@ class Monitor:
         self._publishing = None
         self._published = asyncio.get_running_loop().time()
         self.snapshot = self._store.snapshot()
-        if self._listing.complete:
+        # Not while the first frame is made, which waits for nothing else.
+        if self._whole_at is not None and self._published - self._whole_at >= _DRAWN:
             self._collector.freeze_once(len(self.snapshot.groups))
             self._collector.tidy(self._clock.now(), self._looked)
         for listener in list(self._listeners):

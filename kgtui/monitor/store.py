@@ -87,10 +87,15 @@ class Store:
 
     def drop(self, node: int, groups: Iterable[str]) -> None:
         """Forget groups of a broker that are gone; those that another one coordinates by now stay."""
+        known = self.groups
+        self.forget([group for group in groups if group in known and known[group].coordinator == node])
+
+    def forget(self, groups: Iterable[str]) -> None:
+        """Forget groups that are gone."""
         left: dict[Listing, list[str]] = defaultdict(list)
         for group in groups:
             old = self.groups.get(group)
-            if old is not None and old.coordinator == node:
+            if old is not None:
                 self._forget(group, old, left)
         self._move({}, left)
 

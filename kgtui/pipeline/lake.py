@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from kgtui.history.folder import LakeFolder
+from kgtui.history.folder import LOG, LakeFolder
 from kgtui.history.schemas import POLLS
 from kgtui.pipeline.spark_schema import conform, ddl
 
@@ -49,7 +49,11 @@ class SparkLake:
 
     def exists(self, table: Table) -> bool:
         """Whether anything has made the table."""
-        return (self.path(table) / "_delta_log").is_dir()
+        return self._log(table).is_dir()
+
+    def version(self, table: Table) -> int | None:
+        """The newest version of a table, by the name of its file in Delta's log; None while there is none."""
+        return max((int(file.stem) for file in self._log(table).glob("*.json") if file.stem.isdigit()), default=None)
 
     def read(self, table: Table) -> DataFrame:
         """All rows of a table; none while it does not exist."""
@@ -141,6 +145,9 @@ class SparkLake:
     def path(self, table: Table) -> Path:
         """The folder of a table."""
         return self.folder.path.absolute() / table.layer / table.name
+
+    def _log(self, table: Table) -> Path:
+        return self.path(table) / LOG
 
     def name(self, table: Table) -> str:
         """The table in SQL."""

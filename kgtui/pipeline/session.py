@@ -102,8 +102,7 @@ def start(
     """
     check_pyspark()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # What it logs about a JVM that is gone is raised as well.
-    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    without_talk_of_py4j()
     elsewhere = remote is not None and not remote.startswith("local")
     place = remote or master or "local[*]"
     configured = session_options(_cores(place))
@@ -122,6 +121,19 @@ def start(
 
         ship(spark)
     return spark
+
+
+def without_talk_of_py4j() -> None:
+    """Nothing of what Py4J logs is shown: what fails in a call is raised as well.
+
+    It cleans up on the JVM's side in a thread of its own, whose calls fail when the JVM ends in the middle of one.
+    """
+    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    logging.getLogger().addFilter(_not_of_py4j)  # to which it logs that, with a stack
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def apart(work: Callable[[], object]) -> None:

@@ -247,6 +247,7 @@ class KgtuiApp(App[int]):
         """Ask the cluster at once what is left, and let go of marks on what is gone."""
         if results is None or self.session.monitor is None:
             return
+        self.session.monitor.forget(result.group for result in results.by_group.values() if result.verified)
         self.session.monitor.refresh()
         for screen in self.screen_stack:
             if isinstance(screen, MainScreen):

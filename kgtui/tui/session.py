@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.comparison import Comparison
@@ -49,6 +49,8 @@ class Watch(Protocol):
     async def run(self) -> None: ...
 
     def refresh(self) -> None: ...
+
+    def forget(self, groups: Iterable[str]) -> None: ...
 
     def pause(self) -> None: ...
 

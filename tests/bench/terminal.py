@@ -66,6 +66,7 @@ class Terminal:
         self._arrived = threading.Condition()
         self._ended = False
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})}
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed was compiled once; so is what is measured
         if control:
             env["KGTUI_BENCH_CONTROL"] = str(far.fileno())
         self.began = time.perf_counter()

@@ -81,6 +81,26 @@ async def test_from_the_key_to_the_gone_group(admin: ScriptedAdmin, tmp_path: Pa
     assert StateFolder(tmp_path).audit.exists()
 
 
+async def test_what_was_deleted_goes_at_once(
+    admin: ScriptedAdmin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Marked groups that nobody looks at; no list has told of it yet."""
+    async with running(admin, tmp_path) as (app, pilot):
+        screen = main_screen(app)
+        await select(app, pilot, "p\u0430yment")
+        monkeypatch.setattr(Monitor, "refresh", lambda _: None)
+        await pilot.press("p")
+        screen.groups.set_marks(("payment", "third"), marked=True)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DeleteDialog) and app.screen.plan is not None)
+        await pilot.pause()
+        await pilot.press("2", "enter")
+        await until(pilot, lambda: isinstance(app.screen, DeleteResult))
+        await pilot.pause()
+        await pilot.press("escape")
+        await until(pilot, lambda: set(screen.snapshot.groups) == {"p\u0430yment"})
+
+
 async def test_typing_goes_to_the_field(admin: ScriptedAdmin, tmp_path: Path) -> None:
     """Cancel has the focus, and yet the name can be typed at once, even one that begins with a key of the app."""
     admin.add("quit", state="Empty")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from kgtui.model.answer import Fault
 from kgtui.tui import keys
@@ -10,6 +11,7 @@ from kgtui.tui.dialogs.explain import ExplainDialog
 from kgtui.tui.screens.copied import CopiedDialog
 from kgtui.tui.screens.help import HelpScreen
 from kgtui.tui.widgets.footer import ActionFooter
+from kgtui.tui.widgets.header import Polled
 from tests.pilot.shell import app_on, company, main_screen, screen_text, settled
 from tests.pilot.watching import NOW, snapshot_of
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+    from kgtui.model.snapshot import Snapshot
 
 SILENT = Fault("NO_ANSWER", "no answer to ListGroups within 10 s", broker=2)
 
@@ -32,6 +36,40 @@ async def test_header_and_fault_line(tmp_path: Path) -> None:
     assert "10 groups" in shown
     assert "polled 09:53:19 +01:00 in 23 ms · swept 50%" in shown
     assert "! broker 2: no answer for 12 s (its 4 groups are as of 09:53:08)" in shown
+
+
+def of_brokers(known: Snapshot, **answers: Any) -> Snapshot:
+    """The same with other answers of every broker."""
+    return replace(known, brokers={node: replace(one, **answers) for node, one in known.brokers.items()})
+
+
+async def test_answers_of_brokers_within_a_second_write_the_header_once(tmp_path: Path) -> None:
+    """Over a slow line each of them would cost as much as the poll's own."""
+    first = company()
+    app, watch = app_on(first, tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        later = of_brokers(first, took_ms=1234.0)
+        watch.publish(later)
+        await settled(pilot)
+        assert "polled 09:53:19 +01:00 in 23 ms" in screen_text(app)
+        watch.publish(of_brokers(later, answered_at=NOW + 1))
+        await settled(pilot)
+        assert "polled 09:53:21 +01:00 in 1.2 s" in screen_text(app)
+
+
+async def test_a_longer_time_in_the_header_lays_nothing_out(tmp_path: Path) -> None:
+    """A layout of the screen writes two kilobytes, several times."""
+    app, watch = app_on(of_brokers(company(), answered_at=NOW, took_ms=7.0), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        polled = main_screen(app).query_one(Polled)
+        before = polled.outer_size
+        assert "in 7 ms" in screen_text(app)
+        watch.publish(of_brokers(company(), answered_at=NOW + 2, took_ms=987.0))
+        await settled(pilot)
+        assert "in 987 ms" in screen_text(app)
+        assert polled.outer_size == before
 
 
 async def test_panes_by_number_enter_and_escape(tmp_path: Path) -> None:

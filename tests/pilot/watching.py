@@ -150,6 +150,9 @@ class HandWatch:
     def refresh(self) -> None:
         self.refreshed += 1
 
+    def forget(self, groups: Iterable[str]) -> None:
+        pass
+
     def pause(self) -> None:
         self.paused = True
 

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from kgtui.history.schemas import Table
     from kgtui.pipeline.lake import SparkLake
 
+MADE_FROM = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
+"""Tables that tell whether there is anything new; of the recorded ones, `polls` is written last."""
+
 _BEFORE = timedelta(days=1)
 
 
@@ -133,9 +136,8 @@ def _cleanup(lake: SparkLake, first: date, options: GoldOptions) -> DataFrame:
 
 def _affected(lake: SparkLake, since: date | None) -> tuple[date, ...]:
     """Days that have anything, from the first that may not be done."""
-    tables = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
     found: set[date] = set()
-    for table in tables:
+    for table in MADE_FROM:
         if lake.exists(table):
             found.update(row["day"] for row in lake.read(table).select("day").distinct().collect())
     if since is None and lake.exists(BASELINE):

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kgtui.pipeline.jobs import bronze, silver
+from kgtui.pipeline.jobs.gold import MADE_FROM
 from kgtui.pipeline.jobs.streams import finish, stop
 from kgtui.pipeline.sources import files, kafka
 from kgtui.pipeline.trouble import in_words
@@ -61,6 +62,8 @@ def once(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], Non
 def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None], *, every: float) -> None:
     """Go on reading and decoding, and keep what follows fresh, until something fails or an interrupt comes.
 
+    What follows is computed again once there is something new to compute it from.
+
     Raises `SourceError`.
     """
     running: dict[str, StreamingQuery] = {}
@@ -69,9 +72,15 @@ def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], No
         try:
             running |= _begin(lake, sources, every)
             running["silver"] = silver.run(lake, every=every)
+            made = None
+            say("looking for what is new")
             while True:
                 begun = time.monotonic()
-                gold(lake)
+                # As of before: what comes while the tables are made is for the next round.
+                found = tuple(lake.version(table) for table in MADE_FROM)
+                if found != made:
+                    gold(lake)
+                    made = found
                 say(f"up to date at {datetime.now().astimezone().isoformat(timespec='seconds')}")
                 for query in running.values():  # one that has failed raises here
                     query.awaitTermination(_LOOK)

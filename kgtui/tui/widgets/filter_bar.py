@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -26,12 +27,17 @@ if TYPE_CHECKING:
     from kgtui.model.query import Query
 
 HINT = "filter: a word, type:consumer, lag:1k+, state:Empty, not:topic:x% … (? lists all terms)"
+SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
 class Expression(Input):
     """A field of fixed size. Textual's own lays out the whole screen anew for each letter."""
 
     virtual_size = Reactive(Size(0, 0))
+
+    def on_resize(self) -> None:
+        """A hint that fits."""
+        self.placeholder = HINT if self.size.width > cell_len(HINT) else SHORT_HINT
 
 
 class FilterBar(Vertical):

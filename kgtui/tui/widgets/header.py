@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Target, Timeline, Watch
 
 
+_MOST = ("", "in 999 ms", "· swept 100%")
+"""How long the pieces of the right end become as a rule."""
+
+
 class Polled(LineWidget):
     """The right end of the header. On its own, so that its clock does not write out the whole line again."""
 
@@ -37,7 +41,7 @@ class Polled(LineWidget):
     def say(self, right: list[Piece]) -> int:
         """Show these pieces; how many cells they take, which only grows: a width that changes lays out the screen."""
         self._said = _joined(right)
-        needed = _cells(right) + 1 if right else 0
+        needed = _room(right) + 1 if right else 0
         width = self._widest[len(right)] = max(needed, self._widest.get(len(right), 0))
         if self.styles.width is None or self.styles.width.value != width:
             self.styles.width = width
@@ -98,6 +102,8 @@ class ClusterHeader(LineWidget):
         self._snapshot = watch.snapshot
         self._shown: int | None = None
         self._marked = 0
+        self._polled = ""
+        self._took: float | None = None
 
     def compose(self) -> ComposeResult:
         """The right end."""
@@ -118,7 +124,7 @@ class ClusterHeader(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """The left, and room for the right, whose quiet pieces give way on a narrow screen."""
         left, right = self._left(), self._right()
-        while right and _cells(left) + _cells(right) + 2 > width:
+        while right and _cells(left) + _room(right) + 2 > width:
             polled = right.pop()
             if not right and _cells(left) + 12 < width:
                 right = [(polled[0].split(" ")[1], "header--plain")]
@@ -184,10 +190,13 @@ class ClusterHeader(LineWidget):
             return [(text.date(self._timeline.at), "header--plain")]
         if newest is None:
             return []
-        right = [(f"polled {text.clock(newest, offset=True)}", "header--plain")]
-        took = [status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None]
-        if took:
-            right.append((f"in {text.milliseconds(max(took))}", "header--quiet"))
+        polled = f"polled {text.clock(newest, offset=True)}"
+        right = [(polled, "header--plain")]
+        if polled != self._polled or self._took is None:  # not with the answer of each broker: a slow line pays for it
+            took = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
+            self._polled, self._took = polled, max(took, default=None)
+        if self._took is not None:
+            right.append((f"in {text.milliseconds(self._took)}", "header--quiet"))
         if snapshot.groups:
             share = text.share_of(snapshot.swept, len(snapshot.groups))
             right.append((f"{text.marks().dot} swept {share}", "header--quiet"))
@@ -212,6 +221,12 @@ def _joined(right: list[Piece]) -> list[Piece]:
     for words, role in right:
         joined.append((f" {words}" if joined else words, role))
     return joined
+
+
+def _room(right: Sequence[Piece]) -> int:
+    """Cells for the right end, also when its figures grow as they will."""
+    spare = (max(0, cell_len(most) - cell_len(words)) for (words, _), most in zip(right, _MOST, strict=False))
+    return _cells(right) + sum(spare)
 
 
 def _cells(pieces: Sequence[Piece]) -> int:

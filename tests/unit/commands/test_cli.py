@@ -238,3 +238,18 @@ def test_a_filter_for_the_screen_is_checked_before_the_screen_is_taken(capsys: p
     assert cli.main(["--filter", "stat:x"]) == 2
     assert "did you mean state?" in capsys.readouterr().err
     assert cli.main(["--interval", "-1"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "help_of"),
+    [
+        (("--nope",), "kgtui"),
+        (("ls", "--nope"), "kgtui ls"),
+        (("lake", "status", "/nowhere", "--nope"), "kgtui lake status"),
+    ],
+)
+def test_an_unknown_option_points_at_the_help_of_its_command(
+    words: tuple[str, ...], help_of: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(words) == 2
+    assert capsys.readouterr().err == f"kgtui: unrecognized arguments: --nope (see {help_of} --help)\n"

@@ -40,6 +40,24 @@ def test_status_as_a_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> Non
     assert re.search(r"lake: \d[\d.]* kB on disk\n$", out)
 
 
+@pytest.mark.parametrize(
+    ("width", "titles"),
+    [
+        (200, ["TABLE", "ROWS", "FILES", "SIZE", "ON", "DISK", "DAYS", "VERSION", "WRITTEN"]),
+        (80, ["TABLE", "ROWS", "SIZE", "ON", "DISK", "DAYS", "WRITTEN"]),
+        (20, ["TABLE", "ROWS", "DAYS", "WRITTEN"]),
+    ],
+)
+def test_status_on_a_terminal(
+    lake: Path, width: int, titles: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("kgtui.commands.lake.terminal_width", lambda: width)
+    assert main(["lake", "status", str(lake)]) == 0
+    header, groups = capfd.readouterr().out.splitlines()[:2]
+    assert header.split() == titles
+    assert len(groups) < max(width, 70)
+
+
 def test_status_as_json(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["lake", "status", str(lake), "--format", "json"]) == 0
     told = json.loads(capfd.readouterr().out)

@@ -211,6 +211,17 @@ async def test_a_group_that_goes_leaves_at_the_next_list(admin: ScriptedAdmin) -
     assert "orders" not in snapshot.details
 
 
+async def test_a_group_known_to_be_deleted_leaves_without_a_list(admin: ScriptedAdmin) -> None:
+    async with watching(admin) as monitor:
+        await until(monitor, lambda s: s.swept == 3)
+        monitor.pause()
+        before = set(monitor.snapshot.groups)
+        monitor.forget(["orders", "never-heard-of"])
+        snapshot = await until(monitor, lambda s: set(s.groups) != before)
+    assert set(snapshot.groups) == before - {"orders"}
+    assert "orders" not in snapshot.summaries
+
+
 async def test_lists_that_come_one_after_the_other_are_one_snapshot(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
