@@ -23,5 +23,6 @@ def without_cycles() -> None:
 
 
 def _divided(strip: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
-    cuts = list(cuts)
-    return [strip] if cuts == [strip.cell_length] else _divide(strip, cuts)
+    length = strip.cell_length
+    cuts = [cut for cut in cuts if cut <= length]
+    return [strip] if cuts == [length] else _divide(strip, cuts)

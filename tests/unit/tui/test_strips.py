@@ -22,13 +22,13 @@ def _as_textual_has_it() -> Iterator[None]:
     setattr(Strip, "divide", before)  # noqa: B010
 
 
-def left_behind(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]]) -> int:
-    """Objects in cycles after a line was divided into itself alone."""
+def left_behind(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
+    """Objects in cycles after a line of eight cells was divided into itself alone."""
     strip = Strip([Segment("payments")])
     gc.collect()
     gc.disable()
     try:
-        assert divide(strip, [8]) == [strip]
+        assert divide(strip, cuts) == [strip]
         del strip
         return gc.collect()
     finally:
@@ -36,9 +36,15 @@ def left_behind(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]]) -> in
 
 
 def test_a_strip_that_is_drawn_whole_is_freed_with_its_last_reference() -> None:
-    assert left_behind(strips._divide) > 5, "Textual has mended it: kgtui.tui.strips can go"
+    assert left_behind(strips._divide, 8) > 5, "Textual has mended it: kgtui.tui.strips can go"
     strips.without_cycles()
-    assert left_behind(Strip.divide) == 0
+    assert left_behind(Strip.divide, 8) == 0
+
+
+def test_a_strip_that_ends_before_the_last_cut_is_freed_too() -> None:
+    """As each line of the tree, which ends at the scroll bar."""
+    strips.without_cycles()
+    assert left_behind(Strip.divide, 8, 10) == 0
 
 
 def test_strips_are_divided_as_before() -> None:
