@@ -1,7 +1,7 @@
 """A GroupAdmin whose cluster is a few dictionaries: for tests of what stands on top of the interface.
 
-Set `groups`, `descriptions`, `commits`, `shares`, `bounds`, `configs`; put an exception or a `Fault` into `broken`
-under a broker's node id or a group id; read what was asked from `calls`.
+Set `groups`, `descriptions`, `commits`, `shares`, `bounds`, `configs`, `kept`; put an exception or a `Fault` into
+`broken` under a broker's node id or a group id; read what was asked from `calls`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from kgtui.model.group import GroupConfig, GroupDescription, GroupListing, Listi
 from kgtui.model.guard import DESCRIBE_RPC
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+from kgtui.model.retention import Retention
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -46,6 +47,7 @@ class ScriptedAdmin:
     shares: dict[str, tuple[ShareOffset, ...]] = field(default_factory=dict)
     bounds: dict[TopicPartition, PartitionBounds] = field(default_factory=dict)
     configs: dict[str, tuple[GroupConfig, ...]] = field(default_factory=dict)
+    kept: Retention = field(default_factory=Retention)
     brokers: dict[int, Broker] = field(default_factory=brokers)
     broken: dict[int | str, Fault | ClientError] = field(default_factory=dict)
     delete_outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -165,6 +167,12 @@ class ScriptedAdmin:
         self, groups: Iterable[str], *, timeout: float = 30.0
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
         return await self._pick("group_configs", groups, self.configs)
+
+    async def retention(self, topics: Iterable[str], *, timeout: float = 30.0) -> Answer[Retention]:
+        asked = list(topics)
+        await self._asked("retention", asked)
+        known = {topic: seconds for topic, seconds in self.kept.topics.items() if topic in asked}
+        return Answer(Retention(known, self.kept.offsets))
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = 30.0) -> tuple[Outcome, ...]:
         asked = list(groups)

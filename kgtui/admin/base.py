@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupConfig, GroupDescription, GroupListing, Listing
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+    from kgtui.model.retention import Retention
 
 DEFAULT_TIMEOUT = 30.0
 
@@ -111,6 +112,13 @@ class GroupAdmin(Protocol):
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
         """Group configs with their sources, by name (KIP-848, KIP-1226); `NOT_SUPPORTED` before 4.0."""
+        ...
+
+    async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
+        """How long these topics keep records, and the brokers the offsets of Empty groups (DescribeConfigs).
+
+        A config that may not be read is a fault, and what it would tell is not named.
+        """
         ...
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:

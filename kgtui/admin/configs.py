@@ -1,29 +1,37 @@
-"""Group configs (DescribeConfigs, resource type GROUP)."""
+"""Configs of groups, and how long topics and offsets are kept (DescribeConfigs)."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.admin.faults import fault_of_code, not_supported
 from kgtui.admin.routing import EXCHANGE_ERRORS
 from kgtui.client.pool import Lane
 from kgtui.client.race import AllFailedError, first_good
-from kgtui.errors import DeadlineError
+from kgtui.errors import DeadlineError, KgtuiError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.group import GroupConfig
+from kgtui.model.retention import Retention
 from kgtui.protocol.messages import DESCRIBE_CONFIGS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Pool, Reply
 
+T = TypeVar("T")
+
 HEAD_START = 0.25  # seconds that one broker has before the next is asked too
-GROUP_RESOURCE = 32
+TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE = 2, 4, 32
+RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY = "retention.ms", "retention.bytes", "cleanup.policy"
+OFFSETS_MINUTES = "offsets.retention.minutes"
+TOPICS = 500  # asked about in one request
 DOCUMENTED_FROM = 3  # DescribeConfigs version that tells types and documentation
+TOPIC_FORBIDDEN, CLUSTER_FORBIDDEN = 29, 31
 INVALID_REQUEST = 42  # what brokers before 4.0 answer: they do not know the resource type (seen on 3.9.2)
 
 # Kafka's DescribeConfigsResponse.ConfigSource and ConfigType
@@ -51,26 +59,49 @@ _TYPES = {
 }
 
 
-async def ask_any(
+async def group_configs(
     pool: Pool, nodes: Sequence[int], groups: Sequence[str], deadline: Deadline
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
-    """Configs of each group from the first broker that answers; a silent one costs no more than `HEAD_START`."""
+    """Configs of each group from the first broker that answers."""
+    try:
+        return await _first(nodes, partial(read_configs, pool, groups=groups, deadline=deadline), deadline)
+    except KgtuiError as error:
+        return Answer({}, tuple(fault_of(error, group=group) for group in groups), Coverage(groups=(0, len(groups))))
+
+
+async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
+    """How long topics keep records, and the first broker that answers the offsets of Empty groups."""
+    kept: dict[str, float] = {}
+    offsets: float | None = None
+    faults: list[Fault] = []
+    for start in range(0, len(topics), TOPICS):
+        some = topics[start : start + TOPICS]
+        try:
+            answer = await _first(nodes, partial(read_retention, pool, topics=some, deadline=deadline), deadline)
+        except KgtuiError as error:
+            faults.append(fault_of(error))
+            break
+        kept |= answer.rows.topics
+        offsets = answer.rows.offsets
+        faults += answer.faults
+    return Answer(Retention(kept, offsets), tuple(dict.fromkeys(faults)))
+
+
+async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
+    """What the first broker answers; a silent one costs no more than `HEAD_START`. Raises what the first one raised."""
     try:
         async with asyncio.timeout(deadline.left()):
             return await first_good(
-                [partial(read_configs, pool, node, groups, deadline) for node in nodes],
-                head_start=HEAD_START,
-                losing=EXCHANGE_ERRORS,
+                [partial(ask, node) for node in nodes], head_start=HEAD_START, losing=EXCHANGE_ERRORS
             )
     except AllFailedError as failed:
-        error = failed.errors[0]
-    except TimeoutError:
-        error = DeadlineError("no broker answered DescribeConfigs in time")
-    return Answer({}, tuple(fault_of(error, group=group) for group in groups), Coverage(groups=(0, len(groups))))
+        raise failed.errors[0] from failed
+    except TimeoutError as error:
+        raise DeadlineError("no broker answered DescribeConfigs in time") from error
 
 
 async def read_configs(
-    pool: Pool, node: int, groups: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
+    pool: Pool, node: int, *, groups: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
     """Configs of each group from any broker: group configs live in the cluster's metadata, not with the coordinator."""
     version = await pool.version(node, DESCRIBE_CONFIGS, timeout=deadline.left(), lane=lane)
@@ -97,6 +128,60 @@ async def read_configs(
         else:
             rows[group] = tuple(sorted(map(_config, result["Configs"]), key=lambda config: config.name))
     return Answer(rows, tuple(failed), Coverage(groups=(len(rows), len(groups))))
+
+
+async def read_retention(
+    pool: Pool, node: int, *, topics: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
+) -> Answer[Retention]:
+    """Of topics any broker tells; of offsets each one its own configs, which are hardly ever unlike."""
+    asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]
+    asked += [(TOPIC_RESOURCE, topic, [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY]) for topic in topics]
+    request = {
+        "Resources": [
+            {"ResourceType": kind, "ResourceName": name, "ConfigurationKeys": keys} for kind, name, keys in asked
+        ],
+        "IncludeSynonyms": False,
+        "IncludeDocumentation": False,
+    }
+    reply: Reply[dict[str, Any]] = await pool.call(node, DESCRIBE_CONFIGS, request, timeout=deadline.left(), lane=lane)
+    kept: dict[str, float] = {}
+    offsets: float | None = None
+    faults: list[Fault] = []
+    for result in reply.value["Results"]:
+        kind, name, values = result["ResourceType"], result["ResourceName"], _values(result["Configs"])
+        if result["ErrorCode"]:
+            faults.append(_refused(result, node))
+        elif kind == BROKER_RESOURCE:
+            minutes = values.get(OFFSETS_MINUTES)
+            offsets = None if minutes is None else minutes * 60.0
+        elif (seconds := _kept(values, result["Configs"])) is not None:
+            kept[name] = seconds
+    return Answer(Retention(kept, offsets), tuple(faults))
+
+
+def _refused(result: dict[str, Any], node: int) -> Fault:
+    """Why the configs of a topic or a broker are not known; a missing permission by the name that it has here."""
+    of_topic = result["ResourceType"] == TOPIC_RESOURCE
+    what = f"{'topic' if of_topic else 'broker'} {result['ResourceName']}"
+    fault = fault_of_code(
+        result["ErrorCode"], message=result["ErrorMessage"], broker=node, asked=f"read configs of {what}"
+    )
+    if fault.code not in (TOPIC_FORBIDDEN, CLUSTER_FORBIDDEN):
+        return fault
+    return replace(fault, advice=f"grant DESCRIBE_CONFIGS on the {'topic' if of_topic else 'cluster'} to this user")
+
+
+def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Those that are whole numbers, by name."""
+    return {row["Name"]: int(row["Value"]) for row in configs if str(row["Value"]).lstrip("-").isdecimal()}
+
+
+def _kept(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> float | None:
+    """Seconds that a topic keeps a record; None when time alone does not say it."""
+    policy = next((str(row["Value"]) for row in configs if row["Name"] == CLEANUP_POLICY), "delete")
+    milliseconds = values.get(RETENTION_MS, -1)
+    by_time_alone = "delete" in policy and values.get(RETENTION_BYTES, -1) < 0 <= milliseconds
+    return milliseconds / 1000 if by_time_alone else None
 
 
 def _config(row: dict[str, Any]) -> GroupConfig:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kgtui.client.pool import ClusterView, Reply
     from kgtui.model.group import GroupConfig, GroupDescription
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+    from kgtui.model.retention import Retention
 
 T = TypeVar("T")
 
@@ -232,12 +233,21 @@ class KafkaGroupAdmin:
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
-        from kgtui.admin.configs import ask_any
+        from kgtui.admin import configs
 
         deadline = Deadline(timeout)
+        return await configs.group_configs(self._pool, await self._nodes(deadline), list(groups), deadline)
+
+    async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
+        from kgtui.admin import configs
+
+        deadline = Deadline(timeout)
+        return await configs.retention(self._pool, await self._nodes(deadline), list(topics), deadline)
+
+    async def _nodes(self, deadline: Deadline) -> list[int]:
+        """All brokers, the controller first."""
         view = await self._pool.metadata(timeout=deadline.left())
-        nodes = sorted(view.brokers, key=lambda node: node != view.controller)
-        return await ask_any(self._pool, nodes, list(groups), deadline)
+        return sorted(view.brokers, key=lambda node: node != view.controller)
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         names = list(dict.fromkeys(groups))

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.gather import gather
 from kgtui.commands.printing import put_bytes, put_text, say
-from kgtui.errors import UsageError
+from kgtui.errors import KgtuiError, UsageError
+from kgtui.model.answer import Answer, fault_of
 from kgtui.model.query import Need, parse
+from kgtui.model.retention import Retention
 from kgtui.model.verdict import Status
 
 if TYPE_CHECKING:
@@ -128,7 +130,7 @@ async def check(
     watch = Watch(admin, {group: found.snapshot.groups[group] for group in found.ids}, plan, watching, pace)
     if found.ids:
         await watch.run()
-    return _tell(args, query, found, watch)
+    return _tell(args, query, found, watch, await _retention(admin, watch, timeout))
 
 
 async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:
@@ -142,7 +144,24 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
         await watch.run()
     for note in watch.notes(args.seconds):
         say(note)
-    return _tell(args, query, found, watch)
+    return _tell(args, query, found, watch, Retention())
+
+
+async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
+    """How long the topics of the groups keep records; what could not be read is said and left out."""
+    topics = set().union(*(seen.topics for seen in watch.observations.values()))
+    if not topics:
+        return Retention()
+    try:
+        answer = await admin.retention(sorted(topics), timeout=timeout)
+    except KgtuiError as error:
+        answer = Answer(Retention(), (fault_of(error),))
+    if answer.faults:
+        first, *others = answer.faults
+        more = f" (and {len(others)} more)" if others else ""
+        advice = f"; {first.advice}" if first.advice else ""
+        say(f"how soon data or offsets will be lost may be missing: {first.message}{more}{advice}")
+    return answer.rows
 
 
 def _at_first(query: Query) -> Query:
@@ -150,11 +169,13 @@ def _at_first(query: Query) -> Query:
     return replace(query.limited((Need.DESCRIPTION, Need.OFFSETS)), order=query.order)
 
 
-def _tell(args: argparse.Namespace, query: Query, found: Gathered, watch: Watch | RecordedWatch) -> int:
+def _tell(
+    args: argparse.Namespace, query: Query, found: Gathered, watch: Watch | RecordedWatch, kept: Retention
+) -> int:
     """Print the verdicts; the exit code."""
     from kgtui.model.health import Lack
 
-    checked, chosen = _judge(args, query, found, watch)
+    checked, chosen = _judge(args, query, found, watch, kept)
     _print(args.format, checked)
     _notes(checked, chosen)
     # A check of what is not there is not passed, were it only for a misspelled name.
@@ -167,14 +188,17 @@ def _tell(args: argparse.Namespace, query: Query, found: Gathered, watch: Watch 
 
 
 def _judge(
-    args: argparse.Namespace, query: Query, found: Gathered, watch: Watch | RecordedWatch
+    args: argparse.Namespace, query: Query, found: Gathered, watch: Watch | RecordedWatch, kept: Retention
 ) -> tuple[Checked, list[GroupHealth]]:
     """What to print, and the health of all groups that are chosen."""
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of
     from kgtui.output.health import Checked
 
-    health = {group: health_of(seen) for group, seen in watch.observations.items()}
+    health = {
+        group: health_of(seen, retention=kept.topics, offsets_retention=kept.offsets)
+        for group, seen in watch.observations.items()
+    }
     snapshot = _as_of_the_end(found.snapshot, health, watch)
     ids = _chosen(query, snapshot)
     chosen = [health[group] for group in ids]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kgtui.history.finding_evidence import evidence_of, seconds_of
 from kgtui.model.finding import Finding, Kind, Severity
 from kgtui.model.group import EMPTY
+from kgtui.model.health import Loss
 from kgtui.model.health.words import duration
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ WORTH_TELLING = 60.0
 
 _LATELY = 2 * 3_600.0
 """Seconds since a restless hour began within which the group counts as restless now."""
-
-_SOON, _SOME_DAYS = 86_400.0, 3 * 86_400.0
-"""Seconds within which data that will be lost is an error, and a warning."""
 
 _STATUS = {
     "STOP": "stopped committing",
@@ -115,9 +113,9 @@ def at_risk(rows: Iterable[Row]) -> list[Finding]:
 def _risk(row: Row, lost: int) -> Severity:
     """The sooner, the worse; when nobody can tell, it may be now."""
     seconds = row["loss_seconds"]
-    if lost or seconds is None or seconds <= _SOON:
+    if lost or seconds is None or seconds <= Loss.SOON:
         return Severity.ERROR
-    return Severity.WARN if seconds <= _SOME_DAYS else Severity.NOTE
+    return Severity.WARN if seconds <= Loss.NEAR else Severity.NOTE
 
 
 def _loss(row: Row, lost: int) -> str:

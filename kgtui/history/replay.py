@@ -10,6 +10,7 @@ from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta
 from kgtui.errors import ClientError
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
 from kgtui.model.group import GroupListing, canonical_state, canonical_type
+from kgtui.model.retention import Retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -143,6 +144,9 @@ class ReplayAdmin:
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
         missing = tuple(Fault("NOT_SUPPORTED", "group configs are not recorded", group=group) for group in groups)
         return Answer({}, missing, Coverage((0, 0), (0, len(missing))))
+
+    async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
+        return Answer(Retention(), (Fault("NOT_SUPPORTED", "configs of topics and brokers are not recorded"),))
 
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.monitor.focus import FocusTier
 from kgtui.monitor.health import HealthTier
+from kgtui.monitor.retention import RetentionTier
 from kgtui.monitor.sweep import SweepTier
 
 if TYPE_CHECKING:
@@ -37,14 +38,15 @@ class CloserTiers:
         changed: Callable[[], None],
         unhurried: Callable[[], None],
     ) -> None:
-        self._health = HealthTier(store, options, clockwork, unhurried)
+        self._retention = RetentionTier(admin, options, clockwork)
+        self._health = HealthTier(store, options, clockwork, unhurried, self._retention)
         self._focus = FocusTier(admin, store, series, options, clockwork, changed, self._health.take)
         self._sweep = SweepTier(admin, store, options, clockwork, unhurried)
 
     async def run(self) -> None:
         """Until cancelled."""
         async with asyncio.TaskGroup() as tiers:
-            for tier in (self._focus, self._sweep, self._health):
+            for tier in (self._focus, self._sweep, self._health, self._retention):
                 tiers.create_task(tier.run())
 
     def look_at(self, selected: str | None, visible: Sequence[str]) -> None:

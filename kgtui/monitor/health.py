@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
     from kgtui.monitor.clockwork import Clockwork
     from kgtui.monitor.options import MonitorOptions
+    from kgtui.monitor.retention import RetentionTier
     from kgtui.monitor.store import Store
 
 T = TypeVar("T")
@@ -64,12 +65,14 @@ class HealthTier:
         options: MonitorOptions,
         clockwork: Clockwork,
         changed: Callable[[], None],
+        retention: RetentionTier,
         watching: Watching | None = None,
     ) -> None:
         self._store = store
         self._keep = options.keep
         self._clock = clockwork
         self._changed = changed
+        self._retention = retention
         self._watching = watching or Watching()
         self._observations: OrderedDict[str, Observation] = OrderedDict()
         self._reads: deque[Read] = deque()
@@ -163,7 +166,10 @@ class HealthTier:
         """Judge in slices. No read is taken in meanwhile, so that the observation does not change."""
         self._unjudged.discard(group)
         began = self._clock.now()
-        health, spent = await _in_slices(health_steps(self._observations[group]))
+        seen, kept = self._observations[group], self._retention.known
+        self._retention.want(seen.topics)
+        steps = health_steps(seen, retention=kept.topics, offsets_retention=kept.offsets)
+        health, spent = await _in_slices(steps)
         share = _OF_SELECTED if group == self._selected else _SHARE * len(self._observations)
         self._due[group] = began + max(self._watching.rules.expire_cache, spent / share)
         self._saved = max(self._saved - spent, -_SAVED)

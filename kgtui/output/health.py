@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model import facts
-from kgtui.model.health.words import duration, missing, reason
+from kgtui.model.health.words import duration, expiry, missing, reason
 from kgtui.model.verdict import Status
 from kgtui.output import machine, marks
 from kgtui.output.table import Column, table
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 CSV_HEADER = (
     "group", "type", "state", "verdict", "cause", "basis", "lag", "lag_unknown", "trend", "time_lag",
-    "time_lag_at_least", "drain", "lost", "loss_in", "rebalances_per_hour", "members_behind", "undecided", "reason",
+    "time_lag_at_least", "drain", "lost", "loss_in", "rebalances_per_hour", "members_behind", "empty", "expires_in",
+    "undecided", "reason",
 )  # fmt: skip
 
 _COLUMNS = (
@@ -28,7 +29,6 @@ _COLUMNS = (
     Column("TREND", number=True), Column("TIME LAG", number=True), Column("WHY"),
 )  # fmt: skip
 _STILL = 0.05  # records a second that are no trend
-_NEAR = 7 * 86_400.0  # seconds before a loss from which it is worth saying
 _LONG = 60.0  # seconds of time lag from which it is worth saying when it will be gone
 
 
@@ -96,9 +96,12 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     found = [reason(health, group_type)]
     if health.lost:
         found.append(f"{health.lost:,} records expired unread")
-    if health.loss is not None and health.loss.seconds < _NEAR:
+    if health.loss is not None and health.loss.seconds <= health.loss.NEAR:
         soon = "at most" if health.loss.at_most else "about"
         found.append(f"records of {health.loss.topic} will be lost in {soon} {duration(health.loss.seconds)}")
+    empty = health.empty
+    if empty is not None and empty.expires_in is not None and empty.expires_in <= empty.SOON:
+        found.append(expiry(empty))
     if health.rebalances is not None and health.rebalances.flapping:
         found.append(f"{health.rebalances.rebalances} rebalances in {duration(health.rebalances.seconds)}")
     if health.holding_up:
@@ -154,6 +157,8 @@ def _record(checked: Checked, group: str) -> tuple[object, ...]:
         None if health.loss is None else _rounded(health.loss.seconds),
         None if rebalances is None else _rounded(rebalances.per_hour),
         len(health.holding_up),
+        None if health.empty is None else _rounded(health.empty.seconds),
+        None if health.empty is None else _rounded(health.empty.expires_in),
         "; ".join(missing(one) for one in health.undecided),
         reason(health, group_type),
     )
@@ -195,7 +200,9 @@ def _object(checked: Checked, group: str) -> dict[str, Any]:
         },
         "holding_up": [{"member_id": name, "epochs_behind": behind} for name, behind in health.holding_up.items()],
         "empty": None if health.empty is None else {
-            "seconds": _rounded(health.empty.seconds), "at_least": health.empty.at_least
+            "seconds": _rounded(health.empty.seconds),
+            "at_least": health.empty.at_least,
+            "expires_in": _rounded(health.empty.expires_in),
         },
         "partitions": [_partition(row) for row in health.partitions.values() if row.status > Status.OK],
         "seconds": _rounded(health.seconds),

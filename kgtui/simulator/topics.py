@@ -57,6 +57,14 @@ class Topic:
         object.__setattr__(self, "salt", salt)
         object.__setattr__(self, "_shape", tuple(shape))
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """Its configs. One that keeps so many records says how long that is, near enough."""
+        own = dict(self.configs)
+        if self.rate and not own:
+            own["retention.ms"] = str(round(self.kept / (self.rate * 1.2)) * 1000)
+        return own
+
     def flow(self, t: float) -> float:
         """Seconds' worth of average traffic that came in until `t`; grows without ever going back."""
         shift = self.salt % 628 / 100

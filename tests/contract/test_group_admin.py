@@ -221,6 +221,19 @@ async def test_group_configs(subject: Subject) -> None:
     assert configs["consumer.session.timeout.ms"].type == "INT"
 
 
+async def test_how_long_records_and_offsets_are_kept(subject: Subject) -> None:
+    group = subject.groups["classic"].id
+    topics = {row.topic for row in (await subject.admin.committed_offsets([group])).rows[group]}
+    answer = await subject.admin.retention([*topics, "no-such-topic"])
+    assert answer.rows.offsets == 7 * 86_400.0
+    assert answer.rows.topics.keys() == topics
+    if not subject.simulated:
+        assert set(answer.rows.topics.values()) == {7 * 86_400.0}
+    (fault,) = answer.faults
+    assert fault.name == "UNKNOWN_TOPIC_OR_PARTITION"
+    assert "no-such-topic" in fault.message
+
+
 async def test_the_broker_deletes_only_what_is_empty(subject: Subject) -> None:
     subject.make_empty("to-be-deleted")
     live = [group.id for group in subject.groups.values() if group.members]

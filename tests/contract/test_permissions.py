@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin.kafka import KafkaGroupAdmin, connect
 from kgtui.config import read_properties
 from kgtui.model.offsets import GroupOffsets, lags
+from kgtui.model.retention import Retention
 from tests.brokers.secure import COMMITS, LIVE_GROUP
 
 if TYPE_CHECKING:
@@ -60,6 +61,16 @@ async def test_the_lag_on_a_forbidden_topic_is_unknown_and_not_zero(secure_broke
         assert bounds["team-b-events", 0].log_end is None
         assert bounds["team-b-events", 0].error in {3, 29}
         assert [row.lag for row in lags(GroupOffsets(rows, (), bounds))] == [0, None]
+
+
+async def test_whose_configs_may_not_be_read_is_said_with_the_permission(secure_broker: Secure) -> None:
+    async with as_principal(secure_broker, "viewer") as admin:
+        answer = await admin.retention(["team-a-events"])
+    assert answer.rows == Retention()
+    assert {fault.name: fault.advice for fault in answer.faults} == {
+        "CLUSTER_AUTHORIZATION_FAILED": "grant DESCRIBE_CONFIGS on the cluster to this user",
+        "TOPIC_AUTHORIZATION_FAILED": "grant DESCRIBE_CONFIGS on the topic to this user",
+    }
 
 
 async def test_a_group_on_a_forbidden_topic_is_not_described(secure_broker: Secure) -> None:

@@ -189,5 +189,18 @@ def _empty(observation: Observation, offsets_retention: float | None) -> EmptySp
         return None
     since, at_least = observation.empty_since
     seconds = observation.read_at - since
-    expires = None if offsets_retention is None else max(offsets_retention - seconds, 0.0)
+    expires = None
+    if offsets_retention is not None and _forgets(observation):
+        expires = max(offsets_retention - seconds, 0.0)
     return EmptySpell(seconds, at_least, expires)
+
+
+def _forgets(observation: Observation) -> bool:
+    """Whether the brokers drop its offsets some time after it became Empty.
+
+    They keep those of share groups, and those of simple groups expire one by one, from when they were committed.
+    """
+    description = observation.description
+    return (
+        bool(observation.rows) and description is not None and description.type != SHARE and bool(description.protocol)
+    )

@@ -66,6 +66,11 @@ class Observation:
         self._composition: tuple[int, int] | None = None
         self._told_at: float | None = None
 
+    @property
+    def topics(self) -> set[str]:
+        """The topics of the newest read."""
+        return {topic for topic, _ in self.rows}
+
     def add(
         self, at: float, description: GroupDescription | None, offsets: GroupOffsets | None, *, fault: bool = False
     ) -> None:

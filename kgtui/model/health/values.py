@@ -100,6 +100,11 @@ class Loss:
         at_most: it may come sooner, because the record may be older than was seen.
     """
 
+    SOON = 86_400.0
+    """Seconds within which it is an error."""
+    NEAR = 3 * 86_400.0
+    """Seconds within which it is worth telling: a weekend."""
+
     topic: str
     partition: int
     seconds: float
@@ -153,6 +158,9 @@ class EmptySpell:
     seconds: float
     at_least: bool = False
     expires_in: float | None = None
+
+    SOON = 86_400.0
+    """Seconds within which the expiry is worth a warning."""
 
 
 @dataclass(frozen=True, slots=True)

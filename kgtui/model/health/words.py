@@ -9,7 +9,7 @@ from kgtui.model.health.values import Lack
 from kgtui.model.verdict import Status
 
 if TYPE_CHECKING:
-    from kgtui.model.health.values import GroupHealth, PartitionHealth, Undecided
+    from kgtui.model.health.values import EmptySpell, GroupHealth, PartitionHealth, Undecided
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
@@ -51,6 +51,14 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None, others: st
     nobody = "; no member subscribes to the topic" if worst.subscribed is False else ""
     nobody = "; the group is Empty" if state == EMPTY else nobody
     return f"{what} on {where} for {duration(worst.still)}, {waiting}{nobody}"
+
+
+def expiry(spell: EmptySpell) -> str:
+    """When the broker may drop the offsets of a group that is Empty; `` where that is not known."""
+    if spell.expires_in is None:
+        return ""
+    at_most = "at most " if spell.at_least else ""
+    return f"offsets may expire in {at_most}{duration(spell.expires_in)}"
 
 
 def missing(undecided: Undecided) -> str:

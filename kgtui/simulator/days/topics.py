@@ -37,6 +37,10 @@ class DailyTopic(Topic):
     surge: tuple[float, float] = (0.0, 0.0)
     surging: float = 0.0
 
+    @property
+    def settings(self) -> dict[str, str]:
+        return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
+
     def flow(self, t: float) -> float:
         """Seconds' worth of average traffic that came in until `t`; grows without ever going back."""
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)

@@ -88,7 +88,7 @@ def _result(call: Call, row: dict[str, Any]) -> dict[str, Any]:
     if kind == GROUP:
         defaults, own, source = group_defaults(call.node.release), call.world.configs.get(name, {}), DYNAMIC_GROUP
     elif kind == TOPIC:
-        defaults, own, source = TOPIC_DEFAULTS, dict(call.world.topics[name].configs), DYNAMIC_TOPIC
+        defaults, own, source = TOPIC_DEFAULTS, call.world.topics[name].settings, DYNAMIC_TOPIC
     else:
         # Without a name, the configs that were set for all brokers: none were. Nor were client metrics.
         defaults, own, source = BROKER_DEFAULTS if kind == BROKER and name else (), {}, DEFAULT

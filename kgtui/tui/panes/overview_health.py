@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.health.words import duration, missing, reason
+from kgtui.model.health.words import duration, expiry, missing, reason
 from kgtui.model.verdict import Status
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, MUTED, OK, WARN, Cell, Field, field, some, unknown
@@ -24,7 +24,6 @@ TREND_WINDOW = 60.0
 STEADY = 0.05
 """Records a second that are no trend."""
 _STALE = 60.0  # seconds without a read after which a verdict says of when it is
-_NEAR = 7 * 86_400.0  # seconds before a loss from which it is worth a line
 _NAMED = 3  # members that are named
 
 
@@ -115,10 +114,10 @@ def _lost(health: GroupHealth | None, standing: Standing | None) -> Iterator[Fie
 
 def _loss(health: GroupHealth) -> Iterator[Field]:
     loss = health.loss
-    if loss is None or loss.seconds > _NEAR:
+    if loss is None or loss.seconds > loss.NEAR:
         return
-    soon = "at most" if loss.at_most else "about"
-    cells = [Cell(f"in {soon} {duration(loss.seconds)}", ERROR), Cell(f"  unread in {loss.topic}-{loss.partition}")]
+    about, role = "at most" if loss.at_most else "about", ERROR if loss.seconds <= loss.SOON else WARN
+    cells = [Cell(f"in {about} {duration(loss.seconds)}", role), Cell(f"  unread in {loss.topic}-{loss.partition}")]
     if loss.lead is not None:
         cells.append(Cell(f"  {some(loss.lead, 'record')} ahead of the log start", MUTED))
     yield field("data loss", *cells)
@@ -155,5 +154,6 @@ def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Fiel
     least = text.marks().at_least if spell.at_least else ""
     cells = [Cell(f"{least}{duration(spell.seconds)}")]
     if spell.expires_in is not None:
-        cells.append(Cell(f"  offsets may expire in {duration(spell.expires_in)}", MUTED))
+        soon = spell.expires_in <= spell.SOON
+        cells.append(Cell(f"  {expiry(spell)}", WARN if soon else MUTED))
     yield field("Empty for", *cells)

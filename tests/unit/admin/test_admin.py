@@ -11,6 +11,7 @@ from kgtui.admin import kafka
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.client.pool import Lane
 from kgtui.errors import ConnectError, DeadlineError, UnreachableError
+from kgtui.model.retention import Retention
 from tests.unit.admin.fake_pool import FakePool
 
 if TYPE_CHECKING:
@@ -136,6 +137,51 @@ async def test_a_silent_controller_is_not_the_only_one_asked_for_configs() -> No
     pool.answers["DescribeConfigs"] = lambda sent: ConnectError("refused", broker=sent.node)
     answered = await KafkaGroupAdmin(pool).group_configs(["g", "h"])
     assert [(fault.group, fault.name) for fault in answered.faults] == [("g", "NOT_CONNECTED"), ("h", "NOT_CONNECTED")]
+
+
+KEPT = {
+    "plain": {"retention.ms": "60000", "retention.bytes": "-1", "cleanup.policy": "delete"},
+    "both": {"retention.ms": "60000", "retention.bytes": "-1", "cleanup.policy": "compact,delete"},
+    "by-size": {"retention.ms": "60000", "retention.bytes": "1000", "cleanup.policy": "delete"},
+    "by-key": {"retention.ms": "60000", "retention.bytes": "-1", "cleanup.policy": "compact"},
+    "for-ever": {"retention.ms": "-1", "retention.bytes": "-1", "cleanup.policy": "delete"},
+    "1": {"offsets.retention.minutes": "2"},
+}
+
+
+def kept(sent: Sent) -> dict[str, Any]:
+    """What brokers say, of the keys asked for, with 29 for topics that are not named above."""
+    results = []
+    for asked in sent.fields["Resources"]:
+        name = asked["ResourceName"]
+        rows = [config("x") | {"Name": key, "Value": KEPT[name][key]} for key in asked["ConfigurationKeys"]
+                if name in KEPT]  # fmt: skip
+        results.append({
+            "ErrorCode": 0 if name in KEPT else 29, "ErrorMessage": None, "ResourceType": asked["ResourceType"],
+            "ResourceName": name, "Configs": rows,
+        })  # fmt: skip
+    return {"Results": results}
+
+
+async def test_only_what_time_alone_deletes_has_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtui.admin.configs.TOPICS", 2)
+    pool = FakePool(answers={"DescribeConfigs": kept})
+    answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size", "by-key", "for-ever", "secret"])
+    assert answer.rows == Retention({"plain": 60.0, "both": 60.0}, 120.0)
+    (fault,) = answer.faults
+    assert fault.message == "read configs of topic secret: Topic authorization failed."
+    assert fault.advice == "grant DESCRIBE_CONFIGS on the topic to this user"
+    assert len(pool.sent) == 3
+
+
+async def test_what_one_request_brought_is_kept_when_the_next_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtui.admin.configs.TOPICS", 1)
+    pool = FakePool(answers={
+        "DescribeConfigs": lambda sent: kept(sent) if len(pool.sent) == 1 else ConnectError("refused", broker=sent.node)
+    })  # fmt: skip
+    answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size"])
+    assert answer.rows == Retention({"plain": 60.0}, 120.0)
+    assert [fault.name for fault in answer.faults] == ["NOT_CONNECTED"]
 
 
 async def test_a_black_hole_holds_up_no_configs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,9 @@ import pytest
 
 from kgtui.commands.watching import Pace
 from kgtui.errors import DeadlineError
-from kgtui.model.answer import Fault
+from kgtui.model.answer import Answer, Fault
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+from kgtui.model.retention import Retention
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.commands.runs import Ran, runner
 
@@ -95,6 +96,39 @@ def test_groups_that_are_not_ok_are_printed_and_one_in_error_makes_it_fail(run: 
 def test_all_prints_the_others_too(run: Callable[..., Ran]) -> None:
     ran = run("check", "--all")
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "WARN", "stuck": "STOP"}
+
+
+def test_what_the_retention_will_take_is_foretold(admin: ScriptedAdmin, run: Callable[..., Ran]) -> None:
+    admin.kept = Retention({"t-stuck": 7_200.0}, 86_400.0)
+    ran = run("check", "stuck")
+    assert "; records of t-stuck will be lost in at most 1 h 58 m" in ran.out
+    assert ran.err == ""
+    loss = objects(run("check", "stuck", "--format", "json"))["stuck"]["loss"]
+    assert (loss["basis"], loss["at_most"]) == ("retention", True)
+
+
+def test_offsets_that_expire_soon_are_told(admin: ScriptedAdmin, run: Callable[..., Ran]) -> None:
+    admin.add("left", "consumer", state="Empty", lag=0)
+    admin.kept = Retention({}, 7_200.0)
+    assert "offsets may expire in at most 1 h 58 m" in run("check", "left", "--all").out
+    ran = run("check", "left", "--all", "--format", "json")
+    assert objects(ran)["left"]["empty"] == {"seconds": 120.0, "at_least": True, "expires_in": 7_080.0}
+    (row,) = csv.DictReader(io.StringIO(run("check", "left", "--all", "--format", "csv").out))
+    assert (row["empty"], row["expires_in"]) == ("120.0", "7080.0")
+
+
+def test_what_may_not_be_read_of_retention_is_said_and_fails_nothing(
+    admin: ScriptedAdmin, run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(topics: object, *, timeout: float) -> Answer[Retention]:
+        faults = (Fault("X", "read configs of topic a: no.", advice="grant it"), Fault("X", "of b"))
+        return Answer(Retention(), faults)
+
+    monkeypatch.setattr(admin, "retention", refused)
+    ran = run("check", "fine")
+    assert ran.code == 0
+    said = "how soon data or offsets will be lost may be missing"
+    assert ran.err == f"kgtui: {said}: read configs of topic a: no. (and 1 more); grant it\n"
 
 
 @pytest.mark.parametrize(

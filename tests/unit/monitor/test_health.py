@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.errors import ConnectError
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
+from kgtui.model.retention import Retention
 from kgtui.model.verdict import Status
 from kgtui.monitor import Monitor, MonitorOptions, health
 from kgtui.monitor.clockwork import Clockwork
 from kgtui.monitor.health import HealthTier, Read
+from kgtui.monitor.retention import RetentionTier
 from kgtui.monitor.store import Store
 from tests.scripted import ScriptedAdmin
 
 if TYPE_CHECKING:
+    from kgtui.model.answer import Answer
     from kgtui.model.health import GroupHealth
 
 LISTING = Listing("consumer", "consumer", "Stable", 1)
@@ -32,7 +36,10 @@ class Bench:
         self.store.groups.update(dict.fromkeys(groups, LISTING))
         self.changes = 0
         self.clock = Clockwork(2.0, lambda: self.now)
-        self.tier = HealthTier(self.store, MonitorOptions(keep=keep), self.clock, self._changed)
+        options = MonitorOptions(keep=keep)
+        self.admin = ScriptedAdmin()
+        self.retention = RetentionTier(self.admin, options, self.clock)
+        self.tier = HealthTier(self.store, options, self.clock, self._changed, self.retention)
 
     def _changed(self) -> None:
         self.changes += 1
@@ -224,6 +231,46 @@ async def test_who_goes_back_in_a_recording_begins_anew() -> None:
     bench.take(500, 900)
     await bench.tier.work_off()
     assert (bench.health().reads, bench.health().seconds, bench.health().status) == (2, 10.0, Status.OK)
+
+
+async def test_what_topics_and_offsets_are_kept_for_is_asked_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtui.monitor.retention._PAUSE", 0.0)
+    bench = Bench()
+    bench.admin.kept = Retention({"t": 3600.0}, 86_400.0)
+    asking = asyncio.create_task(bench.retention.run())
+    try:
+        await bench.watch(20, position=1_000)
+        assert bench.health().loss is None
+        await asyncio.sleep(0.05)
+        await bench.watch(20, position=1_000)
+    finally:
+        asking.cancel()
+    loss = bench.health().loss
+    assert loss is not None
+    assert (loss.basis, loss.at_most) == ("retention", False)
+    assert 3500 < loss.seconds < 3600
+    assert bench.admin.calls == [("retention", ("t",))]
+
+
+async def test_what_may_not_be_read_is_asked_again_ten_minutes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtui.monitor.retention._PAUSE", 0.0)
+    bench = Bench()
+
+    async def refused(topics: object, *, timeout: float) -> Answer[Retention]:
+        bench.admin.calls.append(("refused", ()))
+        raise ConnectError("refused", broker=1)
+
+    monkeypatch.setattr(bench.admin, "retention", refused)
+    asking = asyncio.create_task(bench.retention.run())
+    try:
+        for seconds in (0, 300, 301):
+            bench.now += seconds
+            bench.retention.want(["t", "u"])
+            await asyncio.sleep(0.05)
+    finally:
+        asking.cancel()
+    assert len(bench.admin.calls) == 2
+    assert bench.retention.known == Retention()
 
 
 async def test_the_monitor_judges_what_is_looked_at_and_nothing_else() -> None:

@@ -55,6 +55,8 @@ def text_of(field: Field) -> str:
          "a 1 epoch behind b 1 epoch behind c 1 epoch behind and 2 more"),
         ({"empty": EmptySpell(300.0, at_least=True)}, "Empty for", "≥ 5 m"),
         ({"empty": EmptySpell(300.0, expires_in=86_400.0)}, "Empty for", "5 m offsets may expire in 1 d"),
+        ({"empty": EmptySpell(300.0, at_least=True, expires_in=7_200.0)}, "Empty for",
+         "≥ 5 m offsets may expire in at most 2 h"),
     ],
 )  # fmt: skip
 def test_what_is_known_is_said(fields: dict[str, Any], label: str, expected: str) -> None:
@@ -69,7 +71,7 @@ def test_what_is_known_is_said(fields: dict[str, Any], label: str, expected: str
         {"lost": None},
         {"lost": 0},
         {"loss": None},
-        {"loss": Loss("t", 3, 30 * 86_400.0, "retention", None)},
+        {"loss": Loss("t", 3, 4 * 86_400.0, "retention", None)},
         {"rebalances": RebalanceRate(0, 0, 0, 600.0)},
         {"holding_up": {}},
         {"empty": None},
@@ -84,6 +86,7 @@ def test_what_is_not_known_takes_no_line(fields: dict[str, Any]) -> None:
 def test_urgent_facts_are_coloured() -> None:
     found = said(with_health(loss=Loss("t", 3, 60.0, "log start", 5), rebalances=RebalanceRate(8, 8, 8, 600.0)))
     assert found["data loss"].lines[0][0].role == ERROR
+    assert said(with_health(loss=Loss("t", 3, 100_000.0, "log start", 5)))["data loss"].lines[0][0].role == WARN
     assert found["rebalances"].lines[0][0].role == WARN
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kgtui.model.health import Observation, Watching, health_of
@@ -86,6 +88,17 @@ def test_time_empty_is_as_long_as_it_was_seen() -> None:
     assert health_of(seen).empty is None
     ever = watch([offsets((1, 1))] * 3, description=described("Empty"))
     assert health_of(ever).empty == EmptySpell(10.0, at_least=True)
+
+
+def test_offsets_that_do_not_expire_with_the_group_are_not_said_to() -> None:
+    """Of share groups they are kept; of simple groups each expires by itself; what has none loses none."""
+    for told, reads in (
+        (replace(described("Empty"), type="share", protocol="share"), [offsets((1, 1))] * 3),
+        (replace(described("Empty"), type="classic", protocol=""), [offsets((1, 1))] * 3),
+        (described("Empty"), [offsets()] * 3),
+    ):
+        empty = health_of(watch(reads, description=told), offsets_retention=3600.0).empty
+        assert empty == EmptySpell(10.0, at_least=True)
 
 
 def test_time_empty_begins_anew_after_a_gap() -> None:
