@@ -62,7 +62,9 @@ def health_steps(
         verdicts[key], health = judge(row, samples)
         partitions[key] = health if topics is None else replace(health, subscribed=row.topic in topics)
         ages.add(row, samples)
-        loss = _loss(observation, row, samples, retention or {})
+        # One that gets on has only not committed for a moment, and nothing of it is in danger.
+        kept = retention.get(row.topic) if retention and health.status > Status.OK else None
+        loss = _loss(observation, row, samples, kept)
         losses += [] if loss is None else [loss]
         yield
     verdict = roll_up(verdicts)
@@ -175,13 +177,13 @@ def _lost(observation: Observation) -> int | None:
 
 
 def _loss(
-    observation: Observation, row: PartitionLag, samples: Sequence[Sample], retention: Mapping[str, float]
+    observation: Observation, row: PartitionLag, samples: Sequence[Sample], retention: float | None
 ) -> Loss | None:
     if observation.steady_since is None:
         return None
     since = round(observation.steady_since * 1000)
     steady = samples if samples[0].at >= since else [sample for sample in samples if sample.at >= since]
-    return loss_to_come(row, steady, retention.get(row.topic))
+    return loss_to_come(row, steady, retention)
 
 
 def _empty(observation: Observation, offsets_retention: float | None) -> EmptySpell | None:
