@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MANY = 10_000  # groups from which freezing pays
-_GROWN, _BUSY = 30_000, 60_000  # blocks of memory more than after the last pass: about 3 MB, 5 while keys are pressed
-_RESTED = 1.0  # seconds without a look at anything else
+_GROWN = 20_000  # blocks of memory more than after the last pass: about 2 MB
 _AWAY = 60.0  # seconds without a look at anything else after which nobody minds a pause
 _MMAP_THRESHOLD, _LARGE = -3, 256 * 1024  # glibc's option, and the bytes from which a block is mapped by itself
 _RARELY = 600.0  # seconds between two passes over everything
@@ -88,7 +87,7 @@ class Collector:
             self._tidied = now
             gc.unfreeze()
             self._collect()
-        elif blocks - self._blocks > (_GROWN if now - looked > _RESTED else _BUSY):
+        elif blocks - self._blocks > _GROWN:
             self._collect()
 
     def _collect(self) -> None:

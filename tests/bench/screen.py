@@ -147,7 +147,7 @@ def _memory(size: Size, ui: Terminal, keys: _Keys, bare: Terminal) -> Iterator[F
     yield Figure(
         f"memory gained in {size.soak:.0f} s of keys and polls", last - first, "MB", "at its beginning", first, 5
     )
-    yield Figure("longest callback of these, CPU", of["worst"], "ms", aim=20)
+    yield Figure(f"longest callback of these, CPU ({of['worst_name'][:30]})", of["worst"], "ms", aim=20)
 
 
 def _opening(size: Size, yardstick: _Keys) -> Iterator[Figure]:

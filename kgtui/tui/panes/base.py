@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import work
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from kgtui.tui.panes.cells import shown, wrap
 from kgtui.tui.panes.notices import awaited, notices
 from kgtui.tui.panes.table import LineTable
+from kgtui.tui.widgets.sized import Sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from textual.widget import Widget
 
     from kgtui.model.command_line import View
     from kgtui.model.series import SeriesStore
@@ -32,36 +32,58 @@ AT_ONCE = 400
 """Items that are prepared at once; more would hold up the loop for longer than a frame, and go to a thread."""
 
 
-class Notice(Static):
-    """Lines above a pane about the state of its reading; takes no room when there is nothing to say."""
+class Said(Sized, Static):
+    """Lines that take room only while there is something to say.
+
+    A layout draws the whole screen again, and ages grow with every snapshot: it is asked for only for more lines or
+    fewer.
+    """
 
     DEFAULT_CSS = """
-    Notice { height: auto; max-height: 4; display: none; }
-    Notice.-said { display: block; }
+    Said { height: auto; display: none; }
+    Said.-said { display: block; }
     """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._shape = (0, 0)
+
+    def lines(self, width: int) -> list[tuple[Cell, ...]]:
+        """What to say, each line of at most `width` cells; none hide the widget."""
+        raise NotImplementedError
+
+    def write(self) -> None:
+        """Show what is to be said now."""
+        # Hidden, it has no width yet: that of what it stands in spares a second layout once it is seen.
+        around = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
+        width = max(16, self.size.width or around or 80)
+        lines = self.lines(width)
+        self.set_class(bool(lines), "-said")
+        self.update(ink(lines), layout=(width, len(lines)) != self._shape)
+        self._shape = (width, len(lines))
+
+    def on_resize(self) -> None:
+        # A layout asked for while this one is under way would be lost.
+        self.call_after_refresh(self.write)
+
+
+class Notice(Said):
+    """Lines above a pane about the state of its reading."""
+
+    DEFAULT_CSS = "Notice { max-height: 4; }"
 
     def __init__(self) -> None:
         super().__init__()
         self._said: list[tuple[Cell, ...]] = []
-        self._shape = (0, 0)
 
     def say(self, said: list[tuple[Cell, ...]]) -> None:
         """Show these lines, wrapped; no lines hide the notice."""
         if said != self._said:
             self._said = said
-            self._write()
+            self.write()
 
-    def on_resize(self) -> None:
-        # A layout asked for while this one is under way would be lost.
-        self.call_after_refresh(self._write)
-
-    def _write(self) -> None:
-        self.set_class(bool(self._said), "-said")
-        width = max(16, self.size.width or 80)
-        lines = [piece for line in self._said for piece in wrap(line, width)]
-        # Ages grow with every snapshot, and a layout draws the whole screen again: only for more lines or fewer.
-        self.update(ink(lines), layout=(width, len(lines)) != self._shape)
-        self._shape = (width, len(lines))
+    def lines(self, width: int) -> list[tuple[Cell, ...]]:
+        return [piece for line in self._said for piece in wrap(line, width)]
 
 
 class Pane(Vertical):

@@ -11,6 +11,7 @@ from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
 from kgtui.tui.widgets.inked import Inked
+from kgtui.tui.widgets.sized import Sized
 
 if TYPE_CHECKING:
     from typing import Self
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
 T = TypeVar("T")
+
+
+class _Bar(Sized, ScrollBar):
+    """A scroll bar that comes with one layout."""
 
 
 class Scrolled(Inked, ScrollView):
@@ -40,6 +45,15 @@ class Scrolled(Inked, ScrollView):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._kept: dict[int, Strip] = {}  # by line of the window
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar, made when it is first asked for."""
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = _Bar(vertical=True, name="vertical", thickness=self.scrollbar_size_vertical)
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
 
     def notify_style_update(self) -> None:
         """Another theme, or the focus."""

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+from textual._compositor import Compositor
 from textual.widgets import Static
 
+from kgtui.model.answer import Fault
 from kgtui.tui.dialogs.explain import ExplainDialog
 from kgtui.tui.dialogs.export import ExportDialog
-from kgtui.tui.panes import AssignmentsPane, OffsetsPane
+from kgtui.tui.panes import AssignmentsPane, OffsetsPane, OverviewPane, Pane
+from kgtui.tui.panes.base import Notice
 from tests.pilot.panes import data
-from tests.pilot.shell import app_on, main_screen, settled
+from tests.pilot.shell import app_on, main_screen, settled, until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+    from textual._compositor import ReflowResult
     from textual.pilot import Pilot
 
     from kgtui.tui.app import KgtuiApp
@@ -37,6 +43,30 @@ async def said(pilot: Pilot[int], words: str) -> None:
     async with asyncio.timeout(10):
         while words not in str(pilot.app.screen.query_one("#says", Static).content):
             await pilot.pause()
+
+
+async def test_a_notice_lays_the_screen_out_once_as_it_comes_and_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = Fault("NO_ANSWER", "no answer", group="payments.settle")
+    app, _ = app_on(replace(data.company(), group_faults={"payments.settle": fault}), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: len(app.screen.query(Pane)) == 6)
+        await selected(pilot, app, "orders.enrich")
+        await settled(pilot)
+        layouts: list[object] = []
+        reflow = Compositor.reflow
+
+        def counted(compositor: Compositor, *args: Any, **named: Any) -> ReflowResult:
+            layouts.append(args)
+            return reflow(compositor, *args, **named)
+
+        monkeypatch.setattr(Compositor, "reflow", counted)
+        for group, count in (("payments.settle", 1), ("orders.enrich", 2)):
+            await selected(pilot, app, group)
+            await settled(pilot)
+            assert ("ago)" in str(app.screen.query_one(OverviewPane).query_one(Notice).content)) is (count == 1)
+            assert len(layouts) == count
 
 
 async def test_explain_by_key_is_about_the_selected_group(tmp_path: Path) -> None:
