@@ -117,7 +117,7 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
     """When retention will reach the group's position, if log start, log end and group go on as they did.
 
     By the topic's retention where it is known: the oldest unread record has an age, and it grows as far as the group
-    is slower than the log. Else by the measured movement of the log start towards the position.
+    is slower than the log. And by the measured movement of the log start towards the position. The sooner counts.
 
     Args:
         row: the newest read.
@@ -129,7 +129,7 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
     """
     if row.position is None or not row.lag or row.lost:
         return None
-    deleted = deletion(samples) if retention is None else None
+    deleted = deletion(samples)
     if retention is None and deleted is None:
         return None
     moved = growth([(sample.at, sample.position) for sample in samples])
@@ -139,13 +139,13 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
     behind = _falling_behind(moved, growth([(sample.at, sample.log_end) for sample in samples]))
     if behind is None or behind <= 0 or (behind < _NOISE and not age.at_least):
         return None
+    losses = []
     if retention is not None:
-        found: float | None = max(retention - age.seconds, 0.0) / behind
-    else:
-        closing = None if deleted is None else deleted - moved
-        found = row.lead / closing if row.lead is not None and closing is not None and closing > 0 else None
-    basis, at_most = ("log start", False) if retention is None else ("retention", age.at_least)
-    return None if found is None else Loss(row.topic, row.partition, found, basis, row.lead, at_most)
+        seconds = max(retention - age.seconds, 0.0) / behind
+        losses.append(Loss(row.topic, row.partition, seconds, "retention", row.lead, age.at_least))
+    if deleted is not None and row.lead is not None and deleted > moved:
+        losses.append(Loss(row.topic, row.partition, row.lead / (deleted - moved), "log start", row.lead))
+    return min(losses, key=lambda loss: loss.seconds, default=None)
 
 
 def _falling_behind(moved: float, grown: float | None) -> float | None:

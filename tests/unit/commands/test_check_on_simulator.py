@@ -104,7 +104,8 @@ async def test_the_company_is_judged_as_it_behaves(company: Simulator, capfd: py
     assert groups["orders.ship"]["drain"] == pytest.approx(480, rel=0.1)
     assert groups["orders.enrich"]["rebalances"]["flapping"]
     assert not groups["payments.settle"]["rebalances"]["flapping"]
-    assert groups["customers.sync-old"]["empty"] == {"seconds": 120.0, "at_least": True}
+    week = 7 * 86_400.0
+    assert groups["customers.sync-old"]["empty"] == {"seconds": 120.0, "at_least": True, "expires_in": week - 120.0}
     assert groups["payments.settle"]["empty"] is None
 
 
@@ -187,7 +188,7 @@ async def test_a_recording_of_the_company_is_judged_as_a_watch_of_it(
     assert groups["orders.archive"]["time_lag"] == {"seconds": 120.0, "at_least": True}
     assert groups["orders.ship"]["drain"] == pytest.approx(480, rel=0.1)
     assert groups["orders.enrich"]["rebalances"]["flapping"]
-    assert groups["customers.sync-old"]["empty"] == {"seconds": 120.0, "at_least": True}
+    assert groups["customers.sync-old"]["empty"] == {"seconds": 120.0, "at_least": True, "expires_in": None}
 
 
 @asynccontextmanager

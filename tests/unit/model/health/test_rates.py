@@ -88,6 +88,16 @@ def test_a_group_that_stands_still_loses_records_when_the_log_start_arrives() ->
     assert loss.seconds == pytest.approx(4600 / (100 / 30))
 
 
+def test_of_two_ways_to_lose_records_the_sooner_counts() -> None:
+    """Retention may be said, and segments go faster all the same."""
+    rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
+    row = lag_of_commit(*row_of(5000, 11_400, 400))
+    found = {retention: loss_to_come(row, rows, retention=retention) for retention in (3600.0, 600.0)}
+    assert {retention: loss.basis for retention, loss in found.items() if loss is not None} == {
+        3600.0: "log start", 600.0: "retention",
+    }  # fmt: skip
+
+
 def test_with_the_retention_known_it_is_the_age_that_counts() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
