@@ -14,7 +14,8 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from threading import Thread
+from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,6 +38,7 @@ class Collector:
         self._ours = False  # we turned it off
         self._tidied = 0.0
         self._blocks = 0  # of memory, after the last pass
+        self._trim: Callable[[int], object] | None = None
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -70,7 +72,7 @@ class Collector:
             self._off()
             gc.freeze()
             self._blocks = sys.getallocatedblocks()
-            _give_back()
+            self._trim = _give_back()
             _begin_to_set_apart()
 
     def tidy(self, now: float, looked: float) -> None:
@@ -94,6 +96,9 @@ class Collector:
         gc.collect()
         gc.freeze()
         self._blocks = sys.getallocatedblocks()
+        if self._trim is not None:
+            # Milliseconds, without Python's lock.
+            Thread(target=self._trim, args=(0,), name="give memory back", daemon=True).start()
 
     def release(self) -> None:
         """Leave the collector as it was found."""
@@ -127,17 +132,19 @@ def _begin_to_set_apart() -> None:
     _untrack = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("PyObject_GC_UnTrack", ctypes.pythonapi))
 
 
-def _give_back() -> None:
-    """Have glibc give large blocks back as soon as they are free; other C libraries are left as they are.
+def _give_back() -> Callable[[int], object] | None:
+    """Have glibc give large blocks back as soon as they are free; returns what has it give back smaller ones, once.
 
     By itself it keeps blocks as large as a list's answer or a mapping of all groups in its heap, once it has seen one
-    come and go, with holes between them: 15 to 20 MB with 100,000 groups.
+    come and go, with holes between them: 15 to 20 MB with 100,000 groups. Other C libraries are left as they are.
     """
     if not sys.platform.startswith("linux"):
-        return
+        return None
     import ctypes
 
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt") and hasattr(library, "malloc_trim"):
         library.mallopt(_MMAP_THRESHOLD, _LARGE)
         library.malloc_trim(0)
+        return cast("Callable[[int], object]", library.malloc_trim)
+    return None

@@ -13,7 +13,7 @@ from kgtui.model.series import SeriesStore
 from kgtui.monitor.clockwork import Clockwork
 from kgtui.monitor.collector import Collector
 from kgtui.monitor.listing import ListingTier
-from kgtui.monitor.options import MonitorOptions
+from kgtui.monitor.options import PAUSE, MonitorOptions
 from kgtui.monitor.store import Store
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Monitor:
         self.snapshot: Snapshot = self._store.snapshot()
         self._listeners: list[Callable[[Snapshot], None]] = []
         self._publishing: asyncio.TimerHandle | None = None
+        self._tidying: asyncio.TimerHandle | None = None
         self._published = 0.0
         self._whole_at: float | None = None
         self._looked = now()
@@ -89,8 +90,9 @@ class Monitor:
                 tiers.create_task(self._listing.run())
                 tiers.create_task(self._look_closer())
         finally:
-            if self._publishing is not None:
-                self._publishing.cancel()
+            for timer in (self._publishing, self._tidying):
+                if timer is not None:
+                    timer.cancel()
             self._collector.release()
 
     async def _look_closer(self) -> None:
@@ -190,9 +192,13 @@ class Monitor:
         self._publishing = None
         self._published = asyncio.get_running_loop().time()
         self.snapshot = self._store.snapshot()
-        # Not while the first frame is made, which waits for nothing else.
-        if self._whole_at is not None and self._published - self._whole_at >= _DRAWN:
-            self._collector.freeze_once(len(self.snapshot.groups))
-            self._collector.tidy(self._clock.now(), self._looked)
         for listener in list(self._listeners):
             listener(self.snapshot)
+        # Not while the first frame is made, which waits for nothing else; and what was pressed meanwhile goes first.
+        if self._whole_at is not None and self._published - self._whole_at >= _DRAWN and self._tidying is None:
+            self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)
+
+    def _tidy(self) -> None:
+        self._tidying = None
+        self._collector.freeze_once(len(self.snapshot.groups))
+        self._collector.tidy(self._clock.now(), self._looked)
