@@ -6,7 +6,8 @@ of all groups later is set apart: no cycle goes through it. What is left to the 
 cycles: of errors, of layouts, of dialogs that were closed. A pass comes once memory has grown, and freezes what it has
 seen; cycles that die after they were frozen are left to a pass over everything while nobody looks.
 
-With so many groups the C library is told, too, to keep no large blocks that were freed.
+With so many groups the C library is told, too, to keep no large blocks that were freed, and to give back what else it
+can after each pass.
 """
 
 from __future__ import annotations

@@ -147,13 +147,14 @@ def test_garbage_of_the_first_load_is_freed_once_nobody_looks(collector: Collect
     assert gc.get_freeze_count() > 0
 
 
-FREED = """
+RESIDENT = """
 from pathlib import Path
 from kgtui.monitor.collector import Collector
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-
+"""
+FREED = """
 bytes(8_000_000)  # from now on glibc would keep blocks of this size in its heap
 Collector().freeze_once(10_000)
 blocks = [b"x" * 1_000_000 for _ in range(60)]
@@ -164,5 +165,29 @@ print(before - resident())
 
 
 def test_large_blocks_are_given_back_at_once() -> None:
-    freed = subprocess.run([sys.executable, "-c", FREED], check=True, capture_output=True, text=True).stdout
-    assert int(freed) > 25_000_000
+    freed = subprocess.run([sys.executable, "-c", RESIDENT + FREED], check=True, capture_output=True, text=True)
+    assert int(freed.stdout) > 25_000_000
+
+
+TRIMMED = """
+import threading
+collector = Collector()
+collector.freeze_once(10_000)
+blocks = [b"x" * 100_000 for _ in range(600)]
+before = resident()
+del blocks[:-1]  # the last one keeps the heap as long as it is
+kept = [[number] for number in range(80_000)]
+stayed = before - resident()
+collector.tidy(now=1_000.0, looked=999.0)
+for thread in threading.enumerate():
+    if thread is not threading.current_thread():
+        thread.join()
+print(stayed, before - resident())
+"""
+
+
+def test_small_blocks_are_given_back_with_a_pass() -> None:
+    done = subprocess.run([sys.executable, "-c", RESIDENT + TRIMMED], check=True, capture_output=True, text=True)
+    stayed, freed = map(int, done.stdout.split())
+    assert stayed < 20_000_000
+    assert freed > 30_000_000

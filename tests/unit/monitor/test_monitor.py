@@ -12,6 +12,8 @@ import pytest
 from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model.answer import Fault
 from kgtui.monitor import Monitor, MonitorOptions, departures
+from kgtui.monitor import monitor as module
+from kgtui.monitor.collector import Collector
 from tests.scripted import ScriptedAdmin, ScriptedFeed, member
 
 if TYPE_CHECKING:
@@ -64,6 +66,29 @@ def admin() -> ScriptedAdmin:
     admin.add("billing", "classic", "connect", coordinator=2)
     admin.add("tasks", "share", coordinator=3, lag=4)
     return admin
+
+
+async def test_the_collector_tidies_once_a_snapshot_has_been_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both together would hold up a key for twice as long."""
+    monkeypatch.setattr(module, "_DRAWN", 0.0)
+    seen: list[str] = []
+    tidied = asyncio.Event()
+
+    def tidy(collector: Collector, now: float, looked: float) -> None:
+        seen.append("tidied")
+        tidied.set()
+
+    monkeypatch.setattr(Collector, "tidy", tidy)
+
+    def show(snapshot: Snapshot) -> None:
+        asyncio.get_running_loop().call_soon(seen.append, "after the frame")
+
+    admin = ScriptedAdmin()
+    admin.add("g")
+    async with watching(admin) as monitor, asyncio.timeout(5):
+        monitor.subscribe(show)
+        await tidied.wait()
+    assert seen[seen.index("tidied") - 1] == "after the frame"
 
 
 async def test_the_first_list_is_shown_at_once_and_the_first_snapshot_has_all_of_it(admin: ScriptedAdmin) -> None:
