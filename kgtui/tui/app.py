@@ -68,10 +68,6 @@ class KgtuiApp(App[int]):
     ENABLE_COMMAND_PALETTE = True
     CSS = """
     Toast { width: 70; max-width: 90%; }
-    /* These ask something, at their end. */
-    DeleteDialog, ExportDialog, RecordDialog, RecordingDialog, TimeDialog {
-        & > ToastRack { dock: top; align: right top; margin: 0; }
-    }
     CommandPalette > Vertical { width: 90; max-width: 96%; margin-top: 1; }
     CommandPalette SearchIcon { display: none; }
     """
