@@ -21,7 +21,7 @@ _KEPT = 20_000  # topics that are remembered
 
 
 class RetentionTier:
-    """Knows what it was told; what it may not read stays unknown, and is tried again as rarely as the rest.
+    """Knows what it was told last; what it may not read is tried again as rarely as the rest.
 
     Attributes:
         known: what the verdicts may rest on now.
@@ -67,6 +67,8 @@ class RetentionTier:
         except KgtuiError:
             return
         told = answer.rows
+        if not told.topics and told.offsets is None:
+            return  # nothing was learned, and what is known is no worse for it
         for topic in topics:
             self._topics.pop(topic, None)
         self._topics.update(told.topics)

@@ -252,6 +252,23 @@ async def test_what_topics_and_offsets_are_kept_for_is_asked_and_told(monkeypatc
     assert bench.admin.calls == [("retention", ("t",))]
 
 
+async def test_a_read_that_brings_nothing_leaves_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtui.monitor.retention._PAUSE", 0.0)
+    bench = Bench()
+    bench.admin.kept = known = Retention({"t": 3600.0}, 86_400.0)
+    asking = asyncio.create_task(bench.retention.run())
+    try:
+        for kept in (known, Retention()):
+            bench.admin.kept = kept
+            bench.retention.want(["t"])
+            await asyncio.sleep(0.05)
+            bench.now += 700
+    finally:
+        asking.cancel()
+    assert len(bench.admin.calls) == 2
+    assert bench.retention.known == known
+
+
 async def test_what_may_not_be_read_is_asked_again_ten_minutes_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.monitor.retention._PAUSE", 0.0)
     bench = Bench()
