@@ -173,7 +173,7 @@ def _refused(result: dict[str, Any], node: int) -> Fault:
 
 def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
     """Those that are whole numbers, by name."""
-    return {row["Name"]: int(row["Value"]) for row in configs if str(row["Value"]).lstrip("-").isdecimal()}
+    return {row["Name"]: int(row["Value"]) for row in configs if str(row["Value"]).removeprefix("-").isdecimal()}
 
 
 def _kept(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> float | None:
