@@ -172,7 +172,7 @@ class Pane(Vertical):
         """Go to the next view; most panes have one."""
 
     def _update(self, *, fresh: bool) -> None:
-        if not self.query(Notice):
+        if not self.children:
             return  # the app is ending, which leaves what was just mounted without its children
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from kgtui.tui.panes.base import Notice, Pane
+from kgtui.tui.panes.base import Pane
 from kgtui.tui.panes.cells import ACCENT, MUTED, Cell, wrap
 from kgtui.tui.panes.lines import TextLines
 from kgtui.tui.panes.overview_fields import sections
@@ -50,9 +50,9 @@ class OverviewPane(Pane):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._summed: tuple[GroupOffsets | None, Standing | None] = (None, None)
+        self._noticed: list[tuple[Cell, ...]] = []
 
     def compose(self) -> ComposeResult:
-        yield Notice()
         yield TextLines(id="fields")
 
     @property
@@ -79,6 +79,10 @@ class OverviewPane(Pane):
             return None, None
         return self._summed if reading.value is self._summed[0] else (reading.value, standing_of(reading.value))
 
+    def _say(self, lines: list[tuple[Cell, ...]]) -> None:
+        # Drawn with the rest: a notice of its own would lay the screen out whenever the cursor comes to a fault.
+        self._noticed = lines
+
     def draw(self, prepared: tuple[GroupOffsets | None, Standing | None], *, fresh: bool) -> None:
         self._summed = prepared
         self._write(fresh=fresh)
@@ -86,11 +90,13 @@ class OverviewPane(Pane):
     def _write(self, *, fresh: bool) -> None:
         if self.snapshot is None or self.group is None:
             return
+        width = max(20, self.text.columns - 1)
         parts = sections(
             self.snapshot, self.group, self._summed[1], command_config=self.command_config, series=self.series,
             awaited=self.awaited,
         )  # fmt: skip
-        self.text.set_lines(lay_out(parts, max(20, self.text.columns - 1)), fresh=fresh)
+        noticed = [piece for line in self._noticed for piece in wrap(line, width)]
+        self.text.set_lines([*noticed, *lay_out(parts, width)], fresh=fresh)
 
     def clear(self) -> None:
         self._summed = (None, None)

@@ -7,22 +7,27 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from textual._compositor import Compositor
+from textual.app import App
 from textual.widgets import Static
 
 from kgtui.model.answer import Fault
 from kgtui.tui.dialogs.explain import ExplainDialog
 from kgtui.tui.dialogs.export import ExportDialog
-from kgtui.tui.panes import AssignmentsPane, OffsetsPane, OverviewPane, Pane
+from kgtui.tui.panes import AssignmentsPane, OffsetsPane, Pane
 from kgtui.tui.panes.base import Notice
+from kgtui.tui.panes.cells import Cell
+from kgtui.tui.panes.lines import TextLines
 from tests.pilot.panes import data
-from tests.pilot.shell import app_on, main_screen, settled, until
+from tests.pilot.panes.stage import COLOURS
+from tests.pilot.shell import app_on, main_screen, screen_text, settled, until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
     from textual._compositor import ReflowResult
+    from textual.app import ComposeResult
     from textual.pilot import Pilot
 
     from kgtui.tui.app import KgtuiApp
@@ -45,28 +50,54 @@ async def said(pilot: Pilot[int], words: str) -> None:
             await pilot.pause()
 
 
-async def test_a_notice_lays_the_screen_out_once_as_it_comes_and_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def layouts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Grows with every layout of a screen."""
+    counted: list[object] = []
+    reflow = Compositor.reflow
+
+    def counting(compositor: Compositor, *args: Any, **named: Any) -> ReflowResult:
+        counted.append(args)
+        return reflow(compositor, *args, **named)
+
+    monkeypatch.setattr(Compositor, "reflow", counting)
+    return counted
+
+
+async def test_what_the_overview_says_of_a_fault_lays_nothing_out(tmp_path: Path, layouts: list[object]) -> None:
+    """A layout draws the whole screen, and the cursor comes past many groups."""
     fault = Fault("NO_ANSWER", "no answer", group="payments.settle")
     app, _ = app_on(replace(data.company(), group_faults={"payments.settle": fault}), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: len(app.screen.query(Pane)) == 6)
         await selected(pilot, app, "orders.enrich")
         await settled(pilot)
-        layouts: list[object] = []
-        reflow = Compositor.reflow
-
-        def counted(compositor: Compositor, *args: Any, **named: Any) -> ReflowResult:
-            layouts.append(args)
-            return reflow(compositor, *args, **named)
-
-        monkeypatch.setattr(Compositor, "reflow", counted)
-        for group, count in (("payments.settle", 1), ("orders.enrich", 2)):
+        layouts.clear()
+        for group in ("payments.settle", "orders.enrich"):
             await selected(pilot, app, group)
             await settled(pilot)
-            assert ("ago)" in str(app.screen.query_one(OverviewPane).query_one(Notice).content)) is (count == 1)
-            assert len(layouts) == count
+            assert (" ago)" in screen_text(app)) is (group == "payments.settle")
+        assert layouts == []
+
+
+async def test_a_notice_that_comes_lays_the_screen_out_once(layouts: list[object]) -> None:
+    class Noticed(App[None]):
+        def get_theme_variable_defaults(self) -> dict[str, str]:
+            return COLOURS
+
+        def compose(self) -> ComposeResult:
+            yield Notice()
+            yield TextLines()
+
+    app = Noticed()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        layouts.clear()
+        app.query_one(Notice).say([(Cell("no answer"),)])
+        await pilot.pause()
+        await pilot.pause()
+        assert app.query_one(Notice).region.height == 1
+        assert len(layouts) == 1
 
 
 async def test_explain_by_key_is_about_the_selected_group(tmp_path: Path) -> None:
