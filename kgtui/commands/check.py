@@ -195,10 +195,7 @@ def _judge(
     from kgtui.model.health import health_of
     from kgtui.output.health import Checked
 
-    health = {
-        group: health_of(seen, retention=kept.topics, offsets_retention=kept.offsets)
-        for group, seen in watch.observations.items()
-    }
+    health = {group: health_of(seen, kept) for group, seen in watch.observations.items()}
     snapshot = _as_of_the_end(found.snapshot, health, watch)
     ids = _chosen(query, snapshot)
     chosen = [health[group] for group in ids]

@@ -166,10 +166,9 @@ class HealthTier:
         """Judge in slices. No read is taken in meanwhile, so that the observation does not change."""
         self._unjudged.discard(group)
         began = self._clock.now()
-        seen, kept = self._observations[group], self._retention.known
+        seen = self._observations[group]
         self._retention.want(seen.topics)
-        steps = health_steps(seen, retention=kept.topics, offsets_retention=kept.offsets)
-        health, spent = await _in_slices(steps)
+        health, spent = await _in_slices(health_steps(seen, self._retention.known))
         share = _OF_SELECTED if group == self._selected else _SHARE * len(self._observations)
         self._due[group] = began + max(self._watching.rules.expire_cache, spent / share)
         self._saved = max(self._saved - spent, -_SAVED)

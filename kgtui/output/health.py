@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model import facts
-from kgtui.model.health.words import duration, expiry, missing, reason
+from kgtui.model.health.words import duration, expiry, loss_in, missing, reason
 from kgtui.model.verdict import Status
 from kgtui.output import machine, marks
 from kgtui.output.table import Column, table
@@ -97,8 +97,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     if health.lost:
         found.append(f"{health.lost:,} records expired unread")
     if health.loss is not None and health.loss.seconds <= health.loss.NEAR:
-        soon = "at most" if health.loss.at_most else "about"
-        found.append(f"records of {health.loss.topic} will be lost in {soon} {duration(health.loss.seconds)}")
+        found.append(f"records of {health.loss.topic} will be lost in {loss_in(health.loss)}")
     empty = health.empty
     if empty is not None and empty.expires_in is not None and empty.expires_in <= empty.SOON:
         found.append(expiry(empty))

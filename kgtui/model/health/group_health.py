@@ -11,44 +11,34 @@ from kgtui.model.health.observed import judge_observed
 from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
 from kgtui.model.health.share import judge_share
 from kgtui.model.health.values import OBSERVED, EmptySpell, GroupHealth, TimeLag
+from kgtui.model.retention import Retention
 from kgtui.model.steps import drained
 from kgtui.model.verdict import PartitionVerdict, Status, roll_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     from kgtui.model.health.observation import Observation
     from kgtui.model.health.samples import Sample
     from kgtui.model.health.values import Loss, PartitionHealth, Undecided
     from kgtui.model.offsets import PartitionLag, TopicPartition
 
+NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
 """The newest stretch of reads that a trend is taken over."""
 
 
-def health_of(
-    observation: Observation,
-    *,
-    retention: Mapping[str, float] | None = None,
-    offsets_retention: float | None = None,
-) -> GroupHealth:
+def health_of(observation: Observation, retention: Retention = NOT_KNOWN) -> GroupHealth:
     """How a group does as of its newest read: verdict, trends and estimates, each None where the reads do not tell.
 
     Args:
         observation: its reads.
-        retention: topic → seconds that it keeps records for (`retention.ms`); topics not named: not known.
-        offsets_retention: seconds for which the brokers keep offsets of an Empty group
-            (`offsets.retention.minutes`); None when not known.
+        retention: how long its topics and the brokers keep what it depends on.
     """
-    return drained(health_steps(observation, retention=retention, offsets_retention=offsets_retention))
+    return drained(health_steps(observation, retention))
 
 
-def health_steps(
-    observation: Observation,
-    *,
-    retention: Mapping[str, float] | None = None,
-    offsets_retention: float | None = None,
-) -> Generator[None, None, GroupHealth]:
+def health_steps(observation: Observation, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
     """`health_of`, a partition at a time: yields after each. The observation must not change until the end."""
     if observation.gone:
         return _gone(observation)
@@ -63,7 +53,7 @@ def health_steps(
         partitions[key] = health if topics is None else replace(health, subscribed=row.topic in topics)
         ages.add(row, samples)
         # One that gets on has only not committed for a moment, and nothing of it is in danger.
-        kept = retention.get(row.topic) if retention and health.status > Status.OK else None
+        kept = retention.topics.get(row.topic) if health.status > Status.OK else None
         loss = _loss(observation, row, samples, kept)
         losses += [] if loss is None else [loss]
         yield
@@ -85,7 +75,7 @@ def health_steps(
         loss=min(losses, key=lambda loss: loss.seconds, default=None),
         rebalances=observation.rebalances.rate(observation.read_at or 0.0),
         holding_up=epochs_behind(observation.description) if observation.description is not None else {},
-        empty=_empty(observation, offsets_retention),
+        empty=_empty(observation, retention.offsets),
         seconds=(observation.read_at or 0.0) - (observation.first_at or 0.0),
         reads=observation.reads,
         failed=observation.failed,

@@ -100,17 +100,17 @@ class Loss:
         at_most: it may come sooner, because the record may be older than was seen.
     """
 
-    SOON = 86_400.0
-    """Seconds within which it is an error."""
-    NEAR = 3 * 86_400.0
-    """Seconds within which it is worth telling: a weekend."""
-
     topic: str
     partition: int
     seconds: float
     basis: str
     lead: int | None
     at_most: bool = False
+
+    SOON = 86_400.0
+    """Seconds within which it is an error."""
+    NEAR = 3 * 86_400.0
+    """Seconds within which it is worth telling: a weekend."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from kgtui.model.health.values import Lack
 from kgtui.model.verdict import Status
 
 if TYPE_CHECKING:
-    from kgtui.model.health.values import EmptySpell, GroupHealth, PartitionHealth, Undecided
+    from kgtui.model.health.values import EmptySpell, GroupHealth, Loss, PartitionHealth, Undecided
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
@@ -51,6 +51,11 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None, others: st
     nobody = "; no member subscribes to the topic" if worst.subscribed is False else ""
     nobody = "; the group is Empty" if state == EMPTY else nobody
     return f"{what} on {where} for {duration(worst.still)}, {waiting}{nobody}"
+
+
+def loss_in(loss: Loss) -> str:
+    """When the first records will be lost: `about 3 h`, `at most 3 h`."""
+    return f"{'at most' if loss.at_most else 'about'} {duration(loss.seconds)}"
 
 
 def expiry(spell: EmptySpell) -> str:

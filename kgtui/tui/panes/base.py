@@ -32,7 +32,7 @@ AT_ONCE = 400
 """Items that are prepared at once; more would hold up the loop for longer than a frame, and go to a thread."""
 
 
-class Said(Sized, Static):
+class Said(Static, Sized):
     """Lines that take room only while there is something to say.
 
     A layout draws the whole screen again, and ages grow with every snapshot: it is asked for only for more lines or

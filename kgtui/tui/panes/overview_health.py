@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.health.words import duration, expiry, missing, reason
+from kgtui.model.health.words import duration, expiry, loss_in, missing, reason
 from kgtui.model.verdict import Status
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, MUTED, OK, WARN, Cell, Field, field, some, unknown
@@ -116,8 +116,8 @@ def _loss(health: GroupHealth) -> Iterator[Field]:
     loss = health.loss
     if loss is None or loss.seconds > loss.NEAR:
         return
-    about, role = "at most" if loss.at_most else "about", ERROR if loss.seconds <= loss.SOON else WARN
-    cells = [Cell(f"in {about} {duration(loss.seconds)}", role), Cell(f"  unread in {loss.topic}-{loss.partition}")]
+    role = ERROR if loss.seconds <= loss.SOON else WARN
+    cells = [Cell(f"in {loss_in(loss)}", role), Cell(f"  unread in {loss.topic}-{loss.partition}")]
     if loss.lead is not None:
         cells.append(Cell(f"  {some(loss.lead, 'record')} ahead of the log start", MUTED))
     yield field("data loss", *cells)

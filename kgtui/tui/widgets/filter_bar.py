@@ -8,15 +8,14 @@ from rich.cells import cell_len
 from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.geometry import Size
 from textual.message import Message
-from textual.reactive import Reactive
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static
 
 from kgtui.errors import QueryError
 from kgtui.model.query import Need, parse
 from kgtui.tui import text
+from kgtui.tui.widgets.sized import Sized
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,10 +29,8 @@ HINT = "filter: a word, type:consumer, lag:1k+, state:Empty, not:topic:x% … (?
 SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
-class Expression(Input):
+class Expression(Input, Sized):
     """A field of fixed size. Textual's own lays out the whole screen anew for each letter."""
-
-    virtual_size = Reactive(Size(0, 0))
 
     def on_resize(self) -> None:
         """A hint that fits."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class _Bar(Sized, ScrollBar):
+class _Bar(ScrollBar, Sized):
     """A scroll bar that comes with one layout."""
 
 

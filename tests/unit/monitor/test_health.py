@@ -20,6 +20,8 @@ from kgtui.monitor.store import Store
 from tests.scripted import ScriptedAdmin
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from kgtui.model.answer import Answer
     from kgtui.model.health import GroupHealth
 
@@ -233,61 +235,54 @@ async def test_who_goes_back_in_a_recording_begins_anew() -> None:
     assert (bench.health().reads, bench.health().seconds, bench.health().status) == (2, 10.0, Status.OK)
 
 
-async def test_what_topics_and_offsets_are_kept_for_is_asked_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+async def asking(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
+    """One whose topics are asked about at once."""
     monkeypatch.setattr("kgtui.monitor.retention._PAUSE", 0.0)
     bench = Bench()
-    bench.admin.kept = Retention({"t": 3600.0}, 86_400.0)
-    asking = asyncio.create_task(bench.retention.run())
-    try:
-        await bench.watch(20, position=1_000)
-        assert bench.health().loss is None
-        await asyncio.sleep(0.05)
-        await bench.watch(100, position=1_000)
-    finally:
-        asking.cancel()
-    loss = bench.health().loss
+    task = asyncio.create_task(bench.retention.run())
+    yield bench
+    task.cancel()
+
+
+async def test_what_topics_and_offsets_are_kept_for_is_asked_and_told(asking: Bench) -> None:
+    asking.admin.kept = Retention({"t": 3600.0}, 86_400.0)
+    await asking.watch(20, position=1_000)
+    assert asking.health().loss is None
+    await asyncio.sleep(0.05)
+    await asking.watch(100, position=1_000)
+    loss = asking.health().loss
     assert loss is not None
     assert (loss.basis, loss.at_most) == ("retention", False)
     assert 3450 < loss.seconds < 3600
-    assert bench.admin.calls == [("retention", ("t",))]
+    assert asking.admin.calls == [("retention", ("t",))]
 
 
-async def test_a_read_that_brings_nothing_leaves_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgtui.monitor.retention._PAUSE", 0.0)
-    bench = Bench()
-    bench.admin.kept = known = Retention({"t": 3600.0}, 86_400.0)
-    asking = asyncio.create_task(bench.retention.run())
-    try:
-        for kept in (known, Retention()):
-            bench.admin.kept = kept
-            bench.retention.want(["t"])
-            await asyncio.sleep(0.05)
-            bench.now += 700
-    finally:
-        asking.cancel()
-    assert len(bench.admin.calls) == 2
-    assert bench.retention.known == known
+async def test_a_read_that_brings_nothing_leaves_what_is_known(asking: Bench) -> None:
+    known = Retention({"t": 3600.0}, 86_400.0)
+    for kept in (known, Retention()):
+        asking.admin.kept = kept
+        asking.retention.want(["t"])
+        await asyncio.sleep(0.05)
+        asking.now += 700
+    assert len(asking.admin.calls) == 2
+    assert asking.retention.known == known
 
 
-async def test_what_may_not_be_read_is_asked_again_ten_minutes_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgtui.monitor.retention._PAUSE", 0.0)
-    bench = Bench()
-
+async def test_what_may_not_be_read_is_asked_again_ten_minutes_later(
+    asking: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def refused(topics: object, *, timeout: float) -> Answer[Retention]:
-        bench.admin.calls.append(("refused", ()))
+        asking.admin.calls.append(("refused", ()))
         raise ConnectError("refused", broker=1)
 
-    monkeypatch.setattr(bench.admin, "retention", refused)
-    asking = asyncio.create_task(bench.retention.run())
-    try:
-        for seconds in (0, 300, 301):
-            bench.now += seconds
-            bench.retention.want(["t", "u"])
-            await asyncio.sleep(0.05)
-    finally:
-        asking.cancel()
-    assert len(bench.admin.calls) == 2
-    assert bench.retention.known == Retention()
+    monkeypatch.setattr(asking.admin, "retention", refused)
+    for seconds in (0, 300, 301):
+        asking.now += seconds
+        asking.retention.want(["t", "u"])
+        await asyncio.sleep(0.05)
+    assert len(asking.admin.calls) == 2
+    assert asking.retention.known == Retention()
 
 
 async def test_the_monitor_judges_what_is_looked_at_and_nothing_else() -> None:

@@ -12,6 +12,7 @@ from kgtui.model.health.rebalances import RebalanceLog
 from kgtui.model.health.samples import LENGTH
 from kgtui.model.health.values import EmptySpell, RebalanceRate, TimeLag
 from kgtui.model.health.words import duration
+from kgtui.model.retention import Retention
 from tests.scripted import member
 from tests.unit.model.health.reads import T0, described, offsets, watch
 
@@ -65,12 +66,14 @@ def test_records_lost_are_counted_and_unknown_is_not_none_lost() -> None:
 
 def test_loss_to_come_uses_the_retention_of_the_topic() -> None:
     reads = [offsets((1000, 1000 + 10 * n)) for n in range(25)]
-    soon = health_of(watch(reads), retention={"t": 300.0}).loss
+    soon = health_of(watch(reads), retention=Retention({"t": 300.0})).loss
     assert soon is not None
     assert (soon.topic, soon.basis) == ("t", "retention")
     assert soon.seconds == pytest.approx(300 - 119.5)
-    assert health_of(watch(reads), retention={"other": 300.0}).loss is None
-    assert health_of(watch(reads[:5]), retention={"t": 300.0}).loss is None, "it may only not have committed yet"
+    assert health_of(watch(reads), retention=Retention({"other": 300.0})).loss is None
+    assert health_of(watch(reads[:5]), retention=Retention({"t": 300.0})).loss is None, (
+        "it may only not have committed yet"
+    )
 
 
 def test_members_behind_the_target_hold_up_the_group() -> None:
@@ -84,7 +87,7 @@ def test_time_empty_is_as_long_as_it_was_seen() -> None:
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
     assert health_of(seen).empty == EmptySpell(20.0)
-    assert health_of(seen, offsets_retention=3600.0).empty == EmptySpell(20.0, expires_in=3580.0)
+    assert health_of(seen, retention=Retention(offsets=3600.0)).empty == EmptySpell(20.0, expires_in=3580.0)
     seen.add(T0 + 40, described("Stable"), offsets((1, 1)))
     assert health_of(seen).empty is None
     ever = watch([offsets((1, 1))] * 3, description=described("Empty"))
@@ -98,7 +101,7 @@ def test_offsets_that_do_not_expire_with_the_group_are_not_said_to() -> None:
         (replace(described("Empty"), type="classic", protocol=""), [offsets((1, 1))] * 3),
         (described("Empty"), [offsets()] * 3),
     ):
-        empty = health_of(watch(reads, description=told), offsets_retention=3600.0).empty
+        empty = health_of(watch(reads, description=told), retention=Retention(offsets=3600.0)).empty
         assert empty == EmptySpell(10.0, at_least=True)
 
 
