@@ -19,6 +19,8 @@ from kgtui.errors import LakeError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
+    from datetime import date
 
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.lake import SparkLake
@@ -95,7 +97,8 @@ def _check_lake(path: str) -> None:
 def _prepare(path: str, sources: Sources, every: float | None) -> None:
     """Make the lake, and make sure that there is, or for `watch` can be, something to work on. Raises `LakeError`."""
     from kgtui.history.folder import LOG, LakeFolder
-    from kgtui.history.schemas import COORDINATOR_RECORDS, POLLS
+    from kgtui.history.schemas import BRONZE, COORDINATOR_RECORDS, GOLD, POLLS, SILVER
+    from kgtui.history.tables_on_disk import make_tables
 
     lake = LakeFolder.of(path)
     known = any((lake.table(table.name, table.layer) / LOG).is_dir() for table in (POLLS, COORDINATOR_RECORDS))
@@ -110,6 +113,7 @@ def _prepare(path: str, sources: Sources, every: float | None) -> None:
             lake.claim(sources.topic.cluster_id)
         if not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        make_tables(lake, (*BRONZE, *SILVER, *GOLD))
     except OSError as error:
         raise LakeError(f"{lake.path} cannot be written: {error.strerror or error}") from error
 
@@ -129,13 +133,23 @@ def _sources(args: argparse.Namespace, since: float | None) -> Sources:
 def _work(lake: SparkLake, sources: Sources, progress: Progress, every: float | None) -> None:
     from functools import partial
 
-    from kgtui.pipeline.jobs.gold import gold
     from kgtui.pipeline.jobs.run import once, watch
 
     began = time.monotonic()
     if every is not None:
-        watch(lake, sources, partial(gold, say=progress.tell), progress.tell, every=every)
+        watch(lake, sources, partial(make_gold, say=progress.tell), progress.tell, every=every)
         return
-    once(lake, sources, partial(gold, say=progress.tell), progress.tell)
+    once(lake, sources, partial(make_gold, say=progress.tell), progress.tell)
     progress.end()
     say(f"{lake.folder.path} is up to date, after {time.monotonic() - began:.0f} s")
+
+
+def make_gold(lake: SparkLake, say: Callable[[str], None] | None = None) -> tuple[date, ...]:
+    """Make the days of the gold tables that are due; which those were."""
+    from kgtui.history.due import due
+    from kgtui.pipeline.jobs.gold import gold
+
+    found = due(lake.folder)
+    gold(lake, found.days, say=say)
+    found.done()
+    return found.days

@@ -218,7 +218,7 @@ class DeltaFolder:
             delta = library().DeltaTable.create(
                 str(self.path),
                 arrow_schema(self.table),
-                partition_by=[PARTITION],
+                partition_by=[self.table.partition] if self.table.partition else None,
                 name=self.table.name,
                 description=self.table.about,
                 configuration=_SETTINGS,

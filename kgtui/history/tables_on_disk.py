@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from kgtui.history.delta import library, owner_only
+from kgtui.errors import LakeError
+from kgtui.history.delta import DeltaFolder, disk_errors, library, owner_only
 from kgtui.history.folder import LOG
 from kgtui.history.schemas import LAYER, PARTITION
+from kgtui.model.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from deltalake import DeltaTable
 
     from kgtui.history.folder import LakeFolder
+    from kgtui.history.schemas import Table
 
 LAYERS = (LAYER, "bronze", "silver", "gold")
 """In the order in which what is in them comes to be; a lake may have others."""
@@ -76,6 +79,14 @@ class StoredTable:
             None if written is None else written / 1000,
         )
 
+    def by_day(self) -> dict[date, int]:
+        """How many rows each day has; 0 where a file does not tell. None are of no day."""
+        found: dict[date, int] = {}
+        for file in _files(self._open()):
+            if (day := _day(file)) is not None:
+                found[day] = found.get(day, 0) + (file["num_records"] or 0)
+        return found
+
     def before(self, day: date) -> tuple[int, int, int | None] | None:
         """How many files, bytes and rows are of earlier days; None in a table that is not kept by day."""
         delta = self._open()
@@ -123,6 +134,16 @@ def tables(folder: LakeFolder) -> Iterator[StoredTable]:
             path = folder.path / layer / name
             if (path / LOG).is_dir():
                 yield StoredTable(layer, name, path)
+
+
+def make_tables(folder: LakeFolder, made: Iterable[Table]) -> None:
+    """Make tables that are not there yet; by Spark it would take seconds. Raises `LakeError`."""
+    try:
+        with owner_only():
+            for table in made:
+                DeltaFolder(folder.table(table.name, table.layer), table).create()
+    except disk_errors() as error:
+        raise LakeError(f"{folder.path} cannot be written: {visible(str(error))}") from error
 
 
 def disk_usage(path: Path) -> int:

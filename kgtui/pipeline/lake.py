@@ -5,29 +5,26 @@ Everything is said in SQL or by options, so that it works through Spark Connect 
 
 from __future__ import annotations
 
+import json
 import uuid
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
 
 from kgtui.history.folder import LOG, LakeFolder
-from kgtui.history.schemas import POLLS
-from kgtui.pipeline.spark_schema import conform, ddl
+from kgtui.pipeline.spark_schema import conform
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
     from kgtui.history.schemas import Table
 
-_PROPERTIES = {
-    "delta.checkpointInterval": "100",
-    "delta.logRetentionDuration": "interval 1 days",
-    "delta.deletedFileRetentionDuration": "interval 1 hours",
-}
-
 ANEW = "-anew"
-"""What the name of a stream ends in that began when its table had rows already."""
+"""What the name of a stream ends in that began when something had written to its table already."""
 
 
 class SparkLake:
@@ -47,46 +44,26 @@ class SparkLake:
 
     # -- reading -------------------------------------------------------------------------------------------------
 
-    def exists(self, table: Table) -> bool:
-        """Whether anything has made the table."""
-        return self._log(table).is_dir()
-
     def version(self, table: Table) -> int | None:
         """The newest version of a table, by the name of its file in Delta's log; None while there is none."""
         return max((int(file.stem) for file in self._log(table).glob("*.json") if file.stem.isdigit()), default=None)
 
+    def written(self, table: Table) -> bool:
+        """Whether anything was ever written to a table: by its first version it was only made."""
+        return bool(self.version(table))
+
     def read(self, table: Table) -> DataFrame:
-        """All rows of a table; none while it does not exist."""
-        if not self.exists(table):
-            self.create(table)
+        """All rows of a table; none while nothing was written to it, which Delta would look for in two jobs."""
+        if not self.written(table):
+            nothing = [F.lit(None).alias(name) for name in table.names]
+            return self.spark.range(0).select(nothing).transform(conform, table)
         return self.spark.read.format("delta").load(str(self.path(table))).transform(conform, table)
 
-    def recorded(self, table: Table) -> DataFrame:
-        """Rows of a recorded table that count: those whose poll is whole."""
-        rows = self.read(table)
-        if table is POLLS:
-            return rows
-        whole = self.read(POLLS).select("day", "keyframe", "poll")
-        return rows.join(whole, ["day", "keyframe", "poll"], "left_semi").transform(conform, table)
-
     def stream(self, table: Table, **options: str) -> DataFrame:
-        """The rows of a table as they are added; the table is made if there is none."""
-        self.create(table)
+        """The rows of a table as they are added."""
         return self.spark.readStream.format("delta").options(**options).load(str(self.path(table)))
 
     # -- writing -------------------------------------------------------------------------------------------------
-
-    def create(self, *tables: Table) -> None:
-        """Make tables that do not exist."""
-        for table in tables:
-            if self.exists(table):
-                continue
-            parted = f" PARTITIONED BY (`{table.partition}`)" if table.partition else ""
-            settings = ", ".join(f"'{name}' = '{value}'" for name, value in _PROPERTIES.items())
-            self.spark.sql(
-                f"CREATE TABLE IF NOT EXISTS {self.name(table)} ({ddl(table)}) USING delta{parted} "
-                f"TBLPROPERTIES ({settings})"
-            )
 
     def append(self, table: Table, rows: DataFrame, *, app: str, serial: int) -> int | None:
         """Append rows, once for each serial number of an app, however often it is tried.
@@ -97,14 +74,14 @@ class SparkLake:
         Returns:
             How many rows; None when that is not known, as when an earlier try had already done it.
         """
-        attempt = uuid.uuid4().hex
+        attempt, before = uuid.uuid4().hex, self.version(table)
         writer = rows.transform(conform, table).write.format("delta").mode("append").option("userMetadata", attempt)
         writer.option("txnAppId", app).option("txnVersion", serial).save(str(self.path(table)))
-        last = self.spark.sql(f"DESCRIBE HISTORY {self.name(table)} LIMIT 1").first()
-        if last is None or last.userMetadata != attempt:
-            return None
-        done = (last.operationMetrics or {}).get("numOutputRows")
-        return None if done is None else int(done)
+        for told in self._commits(table, -1 if before is None else before):
+            if told.get("userMetadata") == attempt:
+                rows_written = told.get("operationMetrics", {}).get("numOutputRows")
+                return None if rows_written is None else int(rows_written)
+        return None
 
     def merge(self, table: Table, rows: DataFrame, *, update: bool = False, days: Iterable[str] | None = None) -> None:
         """Add rows whose key the table does not have yet.
@@ -134,7 +111,6 @@ class SparkLake:
         Args:
             days: the values of the partition column whose rows are replaced; rows of other days are an error.
         """
-        self.create(table)
         writer = rows.transform(conform, table).write.format("delta").mode("overwrite")
         if days is not None and table.partition is not None:
             writer = writer.option("replaceWhere", f"`{table.partition}` IN ({_listed(days)})")
@@ -149,6 +125,14 @@ class SparkLake:
     def _log(self, table: Table) -> Path:
         return self.path(table) / LOG
 
+    def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
+        """What Delta's log tells of the commits after a version: reading it by Spark would take a job."""
+        for version in range(after + 1, (self.version(table) or 0) + 1):
+            with suppress(FileNotFoundError), (self._log(table) / f"{version:020}.json").open(encoding="utf-8") as file:
+                for line in file:
+                    if told := json.loads(line).get("commitInfo"):
+                        yield told
+
     def name(self, table: Table) -> str:
         """The table in SQL."""
         return f"delta.`{str(self.path(table)).replace('`', '``')}`"
@@ -160,14 +144,14 @@ class SparkLake:
     def series(self, table: Table, layer: str, source: str = "") -> str:
         """The name of a stream into a table, which is the folder of its checkpoint; a new one where that is gone.
 
-        It ends in `ANEW` when the table had rows before the stream began, so that some of them may come again.
+        It ends in `ANEW` when the table was written to before the stream began, so that rows of it may come again.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)
         known = sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name.startswith(source))
         if known:
             return known[0]
-        name = f"{source}{uuid.uuid4().hex}" + ("" if self.read(table).isEmpty() else ANEW)
+        name = f"{source}{uuid.uuid4().hex}" + (ANEW if self.written(table) else "")
         (folder / name).mkdir()
         return name
 

@@ -1,4 +1,4 @@
-"""The tables' definitions as Spark schemas and as DDL."""
+"""The tables' definitions as Spark schemas."""
 
 from __future__ import annotations
 
@@ -38,14 +38,6 @@ TYPES: dict[str, DataType] = {
 def spark_schema(table: Table) -> StructType:
     """The Spark schema of a table."""
     return StructType([StructField(column.name, TYPES[column.type], column.nullable) for column in table.columns])
-
-
-def ddl(table: Table) -> str:
-    """The columns of a table as `CREATE TABLE` takes them."""
-    return ", ".join(
-        f"`{column.name}` {TYPES[column.type].simpleString()}{'' if column.nullable else ' NOT NULL'}"
-        for column in table.columns
-    )
 
 
 def conform(frame: DataFrame, table: Table) -> DataFrame:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.history.schemas import BRONZE, GOLD, SILVER
+from kgtui.history.tables_on_disk import make_tables
 from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.session import start
 from tests import jars
@@ -62,4 +64,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> SparkLake:
     """A new lake."""
-    return SparkLake(spark, tmp_path / "lake")
+    return new_lake(spark, tmp_path / "lake")
+
+
+def new_lake(spark: SparkSession, path: Path) -> SparkLake:
+    """A lake with the tables that the pipeline writes, made as the command does."""
+    lake = SparkLake(spark, path)
+    make_tables(lake.folder, (*BRONZE, *SILVER, *GOLD))
+    return lake

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.commands.demo_history import Days, record_days
+from kgtui.commands.pipeline import make_gold
 from kgtui.history.findings import insights
 from kgtui.history.report import report_of
 from kgtui.model.finding import Kind
-from kgtui.pipeline.jobs import gold
 
 if TYPE_CHECKING:
     from kgtui.pipeline.lake import SparkLake
@@ -25,7 +25,7 @@ END = 20_404 * 86_400.0 + 15 * 3_600
 def test_every_incident_of_the_demo_is_found(lake: SparkLake) -> None:
     path = lake.folder.path
     asyncio.run(record_days(str(path), Days(days=3.25, every=900.0, until=END), lambda _: None))
-    gold.gold(lake)
+    make_gold(lake)
     found = insights(path)
     assert found.missing == ()
     assert found.as_of == END

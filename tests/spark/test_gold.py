@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
+from kgtui.commands.pipeline import make_gold
 from kgtui.history import Lake
 from kgtui.history.changes import Seen
 from kgtui.history.schemas import BASELINE, CHURN, FORECAST, GOLD, HEALTH, LAG
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, lags
-from kgtui.pipeline.jobs.gold import gold
 from kgtui.pipeline.spark_schema import spark_schema
 from tests.scripted import member
 from tests.unit.history.recording import START, Recording
@@ -83,7 +83,7 @@ def test_lag_is_the_recorders_and_days_are_made_anew_without_a_trace(lake: Spark
     path = tmp_path / "lake"
     recording, cluster = Recording(path), Cluster(1)
     record(recording, cluster, START, 40, gap="the recording begins")
-    assert gold(lake) == (datetime.fromtimestamp(START / 1000, UTC).date(),)
+    assert make_gold(lake) == (datetime.fromtimestamp(START / 1000, UTC).date(),)
 
     replay, made = Lake(path), lake.read(LAG).cache()
     minutes = {row["minute"]: row["covered_to"] for row in made.select("minute", "covered_to").distinct().collect()}
@@ -113,10 +113,10 @@ def test_lag_is_the_recorders_and_days_are_made_anew_without_a_trace(lake: Spark
     tomorrow = START + 86_400_000
     record(recording, cluster, tomorrow, 12, gap="recorder stopped")
     day = datetime.fromtimestamp(START / 1000, UTC).date()
-    assert gold(lake) == (day, day + timedelta(days=1))  # the newest day that was made may have grown
+    assert make_gold(lake) == (day, day + timedelta(days=1))  # the newest day that was made may have grown
     for table in GOLD:
         assert rows_of(lake.read(table).filter(F.col("day") == F.lit(day))) == first[table.name]
-    assert gold(lake, since=day + timedelta(days=2)) == ()
+    assert make_gold(lake) == ()
     both = lake.read(LAG)
     assert both.filter(F.col("day") > F.lit(day)).select("minute").distinct().count() == 3
     for table in (*GOLD, BASELINE, CHURN):

@@ -16,13 +16,13 @@ from kgtui.commands.parser import parse_args
 from kgtui.errors import SourceError
 from kgtui.history.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
 from kgtui.pipeline.jobs.run import Sources, once, watch
-from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.sources import kafka
 from kgtui.protocol.records import CoordinatorRecord, decode
 from tests.brokers import past
 from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
 from tests.brokers.past import TYPES
 from tests.brokers.secure import PASSWORDS
+from tests.spark.conftest import new_lake
 from tests.spark.test_records import check
 from tests.spark.test_streams import nothing
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from kgtui.pipeline.lake import SparkLake
     from kgtui.pipeline.sources.kafka import OffsetsTopic
     from kgtui.protocol.records import RecordType
     from tests.brokers.cluster import Cluster
@@ -158,7 +159,7 @@ def test_a_topic_may_be_read_from_a_moment_on(quiet: Cluster, lake: SparkLake) -
     assert "late" in groups
     assert "early" not in groups
     later = lake.folder.path.with_name("later")
-    once(SparkLake(lake.spark, later), Sources(topic=topic, since=time.time() + 3_600), nothing, nothing)
+    once(new_lake(lake.spark, later), Sources(topic=topic, since=time.time() + 3_600), nothing, nothing)
 
 
 def test_who_may_not_read_the_topic_is_told_so(secure_broker: Secure, lake: SparkLake) -> None:

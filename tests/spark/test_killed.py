@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.commands.pipeline import make_gold
 from kgtui.history.schemas import BRONZE, GOLD, SILVER
-from kgtui.pipeline.jobs.gold import gold
 from kgtui.pipeline.jobs.run import Sources, once
 from kgtui.pipeline.lake import SparkLake
 from tests import jars
+from tests.spark.conftest import new_lake
 from tests.spark.test_gold import Cluster, record
 from tests.spark.test_records import Bytes, commit
 from tests.spark.test_streams import nothing, write
@@ -59,8 +60,8 @@ def undisturbed(
     spark: SparkSession, records: Path, recorded: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[str]]:
     """What the tables hold when nothing happens on the way."""
-    lake = SparkLake(spark, shutil.copytree(recorded, tmp_path_factory.mktemp("undisturbed") / "lake"))
-    once(lake, Sources(records=records), gold, nothing)
+    lake = new_lake(spark, shutil.copytree(recorded, tmp_path_factory.mktemp("undisturbed") / "lake"))
+    once(lake, Sources(records=records), make_gold, nothing)
     found = contents(lake)
     assert found["commits"]
     assert found["lag"]
@@ -113,7 +114,7 @@ def test_a_killed_run_goes_on_where_it_was(
         killed += kill_after(tmp_path / "lake", records, step, random.uniform(0, 5))
     assert killed >= kills * 3 / 4
     lake = SparkLake(spark, tmp_path / "lake")
-    once(lake, Sources(records=records), gold, nothing)
+    once(lake, Sources(records=records), make_gold, nothing)
     assert contents(lake) == undisturbed
 
 

@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from kgtui.errors import LakeError
 from kgtui.history.folder import MARKER
-from kgtui.history.schemas import COORDINATOR_RECORDS, GROUPS, POLLS
+from kgtui.history.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.spark_schema import spark_schema
 
@@ -31,7 +31,6 @@ def test_rows_are_appended_once_and_merged_by_key_and_deltalake_reads_them(
     spark: SparkSession, lake: SparkLake
 ) -> None:
     schema = spark_schema(COORDINATOR_RECORDS)
-    lake.create(COORDINATOR_RECORDS)
     first = spark.createDataFrame([record(1), record(2)], schema)
     for _ in range(2):
         lake.append(COORDINATOR_RECORDS, first, app="test", serial=0)
@@ -44,19 +43,6 @@ def test_rows_are_appended_once_and_merged_by_key_and_deltalake_reads_them(
     files = [path for path in lake.path(COORDINATOR_RECORDS).rglob("*.parquet") if path.is_file()]
     assert files
     assert all(path.stat().st_mode & 0o077 == 0 for path in files)
-
-
-def test_a_recorded_row_counts_only_when_its_poll_is_whole(spark: SparkSession, lake: SparkLake) -> None:
-    def row(table: Any, **given: Any) -> tuple[Any, ...]:
-        fill = {"boolean": False, "string": "", "int": 0, "long": 0, "timestamp": NOON, "date": DAY}
-        return tuple(given.get(c.name, None if c.nullable else fill[c.type]) for c in table.columns)
-
-    lake.create(GROUPS, POLLS)
-    groups = [row(GROUPS, keyframe=1, poll=poll, group="g") for poll in (1, 2)]
-    lake.append(GROUPS, spark.createDataFrame(groups, spark_schema(GROUPS)), app="test", serial=1)
-    polls = spark.createDataFrame([row(POLLS, keyframe=1, poll=1)], spark_schema(POLLS))
-    lake.append(POLLS, polls, app="test", serial=1)
-    assert [found.poll for found in lake.recorded(GROUPS).collect()] == [1]
 
 
 def test_what_is_no_lake_or_a_newer_one_is_refused(spark: SparkSession, tmp_path: Path) -> None:

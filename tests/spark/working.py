@@ -9,11 +9,10 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from kgtui.pipeline.jobs.gold import gold
+from kgtui.commands.pipeline import make_gold
 from kgtui.pipeline.jobs.run import Sources, once
-from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.session import start
-from tests.spark.conftest import QUICK
+from tests.spark.conftest import QUICK, new_lake
 
 
 def main(lake: str, records: str, remote: str | None = None) -> None:
@@ -21,7 +20,7 @@ def main(lake: str, records: str, remote: str | None = None) -> None:
     spark = start(None if remote else "local[1]", remote, options=QUICK)
     say("started")
     sources = Sources(records=Path(records), files_at_once=1)
-    once(SparkLake(spark, lake), sources, partial(gold, say=say), say)
+    once(new_lake(spark, Path(lake)), sources, partial(make_gold, say=say), say)
     say("done")
     spark.stop()
 

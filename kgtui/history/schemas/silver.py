@@ -31,7 +31,7 @@ COMMITS = table(
     Column("metadata", "string", "of the commit; null in a tombstone"),
     Column("commit_time", "timestamp", "as the broker stamped it; null in a tombstone"),
     Column("expire_time", "timestamp", "asked for by an old client; null when it was not"),
-    Column("topic_id", "string", "UUID (value version 4); null when the record has none"),
+    Column("topic_id", "string", "as Kafka prints it (value version 4); null when the record has none"),
 )
 
 GROUP_EVENTS = table(

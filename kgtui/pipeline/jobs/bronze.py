@@ -28,7 +28,6 @@ def from_kafka(lake: SparkLake, records: DataFrame, *, every: float | None) -> S
     Args:
         every: seconds between batches; None ends when all that is there now is done.
     """
-    lake.create(COORDINATOR_RECORDS)
     series = lake.series(COORDINATOR_RECORDS, "bronze", KAFKA)
     rows = records.transform(coordinator_records)
     if series.endswith(ANEW) or len(list(lake.checkpoint("bronze").iterdir())) > 1:
@@ -50,7 +49,6 @@ def from_files(lake: SparkLake, records: DataFrame, folder: str, *, every: float
     Args:
         folder: which tells one such stream from another.
     """
-    lake.create(COORDINATOR_RECORDS)
     source = f"{FILES}{hashlib.sha256(folder.encode()).hexdigest()[:12]}-"
     series = lake.series(COORDINATOR_RECORDS, "bronze", source)
     return _merging(lake, records.transform(coordinator_records), series, every)

@@ -36,16 +36,13 @@ from kgtui.pipeline.transforms.recorded import timeline
 from kgtui.pipeline.transforms.recorded_churn import recorded_churn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import date
 
     from pyspark.sql import DataFrame
 
     from kgtui.history.schemas import Table
     from kgtui.pipeline.lake import SparkLake
-
-MADE_FROM = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
-"""Tables that tell whether there is anything new; of the recorded ones, `polls` is written last."""
 
 _BEFORE = timedelta(days=1)
 
@@ -70,20 +67,19 @@ _DEFAULT = GoldOptions()
 
 def gold(
     lake: SparkLake,
+    days: Sequence[date],
     *,
-    since: date | None = None,
     options: GoldOptions = _DEFAULT,
     say: Callable[[str], None] | None = None,
-) -> tuple[date, ...]:
-    """Make the gold tables; which days were made. The same days again give the same rows.
+) -> None:
+    """Make the gold tables of some days. The same days again give the same rows.
 
     Args:
-        since: the first day to be made; by default the newest that was made, which has grown since.
+        days: in order; all that have anything, from the first of them on.
         say: told which table is being made.
     """
-    days = _affected(lake, since)
     if not days:
-        return ()
+        return
     first, write = days[0], partial(_write, lake, days, say)
     times = timeline(_from(lake.read(POLLS), first, _BEFORE)).localCheckpoint()
     # The timeline tells which of their polls came to be.
@@ -95,7 +91,7 @@ def gold(
     write(LAG, lag(times, groups, partitions, faults, since=first))
     minutes = _from(lake.read(LAG), first, _BEFORE)
     commits, before = _from(lake.read(COMMITS), first, _BEFORE), _from(lake.read(HEALTH), first, _BEFORE)
-    known, before = None if commits.isEmpty() else commits, before.filter(F.col("day") < F.lit(first))
+    known, before = commits if lake.written(COMMITS) else None, before.filter(F.col("day") < F.lit(first))
     verdicts = partial(health, commits=known, before=before, since=first, seconds=options.window)
     write(HEALTH, verdicts(times, groups, partitions, faults))
     seen = recorded_churn(times, groups, members, partitions)
@@ -106,11 +102,10 @@ def gold(
     write(BASELINE, baseline(minutes, before=past, since=first))  # the last: it tells which days are done
     for rows in small:
         rows.unpersist()
-    return days
 
 
 def _write(
-    lake: SparkLake, days: tuple[date, ...], say: Callable[[str], None] | None, table: Table, rows: DataFrame
+    lake: SparkLake, days: Sequence[date], say: Callable[[str], None] | None, table: Table, rows: DataFrame
 ) -> None:
     """Put days in the place of what was there of them; rows of a group lie together, so that it is found fast."""
     if say is not None:
@@ -132,18 +127,6 @@ def _cleanup(lake: SparkLake, first: date, options: GoldOptions) -> DataFrame:
     ends = known.unionByName(polled).filter(F.col("day") >= F.lit(first)).groupBy("day").agg(F.max("at").alias("at"))
     read = read_activity(commits, events, ends.localCheckpoint()).localCheckpoint()
     return cleanup(seen, read, since=first, offsets_retention=options.offsets_retention)
-
-
-def _affected(lake: SparkLake, since: date | None) -> tuple[date, ...]:
-    """Days that have anything, from the first that may not be done."""
-    found: set[date] = set()
-    for table in MADE_FROM:
-        if lake.exists(table):
-            found.update(row["day"] for row in lake.read(table).select("day").distinct().collect())
-    if since is None and lake.exists(BASELINE):
-        row = lake.read(BASELINE).agg(F.max("day").alias("day")).first()
-        since = None if row is None else row["day"]
-    return tuple(sorted(day for day in found if since is None or day >= since))
 
 
 def _from(rows: DataFrame, first: date, back: timedelta = timedelta(0)) -> DataFrame:

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kgtui.pipeline.jobs import bronze, silver
-from kgtui.pipeline.jobs.gold import MADE_FROM
 from kgtui.pipeline.jobs.streams import finish, stop
 from kgtui.pipeline.sources import files, kafka
 from kgtui.pipeline.trouble import in_words
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from kgtui.pipeline.sources.kafka import OffsetsTopic
 
     Gold = Callable[[SparkLake], object]
+    """Computes what follows, if there is anything new to compute it from."""
 
 TOPIC, FILES = "topic", "files"
 _LOOK = 1
@@ -62,8 +62,6 @@ def once(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], Non
 def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None], *, every: float) -> None:
     """Go on reading and decoding, and keep what follows fresh, until something fails or an interrupt comes.
 
-    What follows is computed again once there is something new to compute it from.
-
     Raises `SourceError`.
     """
     running: dict[str, StreamingQuery] = {}
@@ -72,15 +70,10 @@ def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], No
         try:
             running |= _begin(lake, sources, every)
             running["silver"] = silver.run(lake, every=every)
-            made = None
             say("looking for what is new")
             while True:
                 begun = time.monotonic()
-                # As of before: what comes while the tables are made is for the next round.
-                found = tuple(lake.version(table) for table in MADE_FROM)
-                if found != made:
-                    gold(lake)
-                    made = found
+                gold(lake)
                 say(f"up to date at {datetime.now().astimezone().isoformat(timespec='seconds')}")
                 for query in running.values():  # one that has failed raises here
                     query.awaitTermination(_LOOK)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES, SILVER
+from kgtui.history.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
 from kgtui.pipeline.jobs.streams import days_of, started
 from kgtui.pipeline.lake import ANEW, SparkLake
 from kgtui.pipeline.transforms.group_events import with_created
@@ -16,10 +16,15 @@ from kgtui.pipeline.transforms.rebalances import rebalances
 from kgtui.pipeline.transforms.records import PARTS, read_records, rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
     from kgtui.history.schemas import Table
+
+    Put = Callable[[SparkLake, Table, DataFrame, list[str]], None]
+    """How rows, of some days, come into a table once."""
 
 _BATCH = "512m"
 """Bytes of the bronze table that are decoded at once."""
@@ -32,7 +37,6 @@ def run(lake: SparkLake, *, every: float | None, files_at_once: int | None = Non
         every: seconds between batches; None ends when all that is there now is done.
         files_at_once: files of the bronze table that are decoded in one batch; by default as many as fit.
     """
-    lake.create(*SILVER)
     limit = {"maxBytesPerTrigger": _BATCH} if files_at_once is None else {"maxFilesPerTrigger": str(files_at_once)}
     # Days that were pruned are decoded already: that they go is no reason to fail.
     records = lake.stream(COORDINATOR_RECORDS, ignoreDeletes="true", **limit)
@@ -44,47 +48,55 @@ def run(lake: SparkLake, *, every: float | None, files_at_once: int | None = Non
 def write_batch(path: str, series: str, batch: DataFrame, serial: int) -> None:
     """Decode one batch into the silver tables; the same batch again changes nothing.
 
-    Commits, nearly all of the rows, are appended under the series and number of the batch, which Delta remembers; the
-    rest, and everything where an earlier series was lost, is merged by its key.
+    Rows are appended under the series and number of the batch, which Delta remembers; where an earlier series was
+    lost, they are merged by their key.
     """
-    lake = SparkLake(batch.sparkSession, path)
+    lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{series}"
     commits = batch.transform(plain_commits)
-    written = None
     if series.endswith(ANEW):
-        lake.merge(COMMITS, commits, days=days_of(batch))
-    else:
-        written = lake.append(COMMITS, commits, app=f"kgtui-{series}", serial=serial)
-    if written is None:
-        _write_rest(lake, batch.transform(not_plain))
+        _merge(lake, COMMITS, commits, days_of(batch))
+        _write_rest(lake, batch.transform(not_plain), _merge)
         return
-    left = batch.count() - written  # the count takes no reading: each file tells how many rows it has
-    if left and _write_rest(lake, batch.transform(others)) < left:
-        _write_rest(lake, batch.transform(doubtful_commits))
+    written = lake.append(COMMITS, commits, app=app, serial=serial)
+    # An earlier try may have come this far. The count takes no reading: each file tells how many rows it has.
+    left = None if written is None else batch.count() - written
+    if left != 0:
+        done = _write_rest(lake, batch.transform(others), partial(_append, f"{app}-others", serial))
+        if left is None or done < left:
+            _write_rest(lake, batch.transform(doubtful_commits), partial(_append, f"{app}-doubtful", serial))
 
 
-def _write_rest(lake: SparkLake, records: DataFrame) -> int:
+def _append(app: str, serial: int, lake: SparkLake, table: Table, rows: DataFrame, _: list[str]) -> None:
+    lake.append(table, rows, app=app, serial=serial)
+
+
+def _merge(lake: SparkLake, table: Table, rows: DataFrame, days: list[str]) -> None:
+    lake.merge(table, rows, days=days)
+
+
+def _write_rest(lake: SparkLake, records: DataFrame, put: Put) -> int:
     """Write what only Python reads: few records, of which each is decoded once. How many there were."""
     read = records.transform(read_records).persist()
     try:
         rows, days = _days(read)
         for table in (COMMITS, QUARANTINE):
             if table in days:
-                lake.merge(table, rows_of(read, table), days=days[table])
+                put(lake, table, rows_of(read, table), days[table])
         if GROUP_EVENTS in days:
-            _write_events(lake, rows_of(read, GROUP_EVENTS), days[GROUP_EVENTS])
+            _write_events(lake, rows_of(read, GROUP_EVENTS), days[GROUP_EVENTS], put)
     finally:
         read.unpersist()
     return rows
 
 
-def _write_events(lake: SparkLake, events: DataFrame, days: list[str]) -> None:
+def _write_events(lake: SparkLake, events: DataFrame, days: list[str], put: Put) -> None:
     """Write events, and the rebalances of the groups that they are about, which take all events of these groups."""
     groups = events.select("record_partition", "group").distinct()
     before = lake.read(GROUP_EVENTS).join(groups, ["record_partition", "group"], "left_semi")
     every = before.join(events, list(GROUP_EVENTS.key), "left_anti").unionByName(events).transform(with_created)
     every = every.persist()
     try:
-        lake.merge(GROUP_EVENTS, every.join(events, list(GROUP_EVENTS.key), "left_semi"), days=days)
+        put(lake, GROUP_EVENTS, every.join(events, list(GROUP_EVENTS.key), "left_semi"), days)
         lake.merge(REBALANCES, every.transform(rebalances), update=True)
     finally:
         every.unpersist()

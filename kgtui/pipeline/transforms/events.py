@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING, Any
 
-from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, classic_members
+from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, classic_members, printed_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -107,4 +106,4 @@ def _names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _place(row: Mapping[str, Any]) -> str:
     topic: UUID | None = row.get("TopicId")
-    return row["SubtopologyId"] if topic is None else urlsafe_b64encode(topic.bytes).rstrip(b"=").decode()
+    return row["SubtopologyId"] if topic is None else printed_uuid(topic)

@@ -13,7 +13,7 @@ value  offset leader epoch  metadata          commit   expires           topic i
 0, 2   int64                int16, text       int64
 1      int64                int16, text       int64    int64
 3      int64   int32        int16, text       int64
-4      int64   int32        varint, text      int64                      tagged uuid
+4      int64   int32        varint, text      int64                      tagged UUID
 ====== ====== ============= ================= ======== ================= ===========
 
 A key is an int16 number of its kind, the group and the topic (int16, text each), and the partition (int32).
@@ -41,6 +41,9 @@ _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
 _INT16, _INT32 = 1 << 15, 1 << 31
 _UNKNOWN_EPOCH = 0xFFFFFFFF
 _NEVER = b"\xff" * 8
+_UUID = 16
+"""Bytes of one."""
+
 _ONE_BYTE = 126
 """The longest text whose size, in version 4, is one byte."""
 
@@ -165,7 +168,7 @@ def _whole_key() -> Column:
 def _whole_value() -> Column:
     layout, size, epoch = F.col("_layout"), F.col("_size"), F.col("_epoch")
     left, tail, latest = F.col("_left"), F.col("_tail"), F.lit(_LATEST_MS.to_bytes(8, "big"))
-    tagged = (left == 19) & (_bytes(tail, 1, 3) == F.lit(b"\x01\x00\x10"))
+    tagged = (left == 19) & (_bytes(tail, 1, 3) == F.lit(b"\x01\x00\x10")) & (_topic_id() != F.lit(bytes(_UUID)))
     ending = (
         F.when(layout == 4, ((left == 1) & (tail == F.lit(b"\x00"))) | tagged)
         .when(layout == 1, (left == 8) & ((tail <= latest) | (tail == F.lit(_NEVER))))
@@ -197,13 +200,18 @@ def _contract(commits: DataFrame) -> DataFrame:
         F.when(there, F.col("_metadata")).alias("metadata"),
         F.when(there, F.timestamp_millis("_time")).alias("commit_time"),
         F.when(expires, F.timestamp_millis(_number(_bytes(tail, 3, 6)))).alias("expire_time"),
-        F.when(there & (F.col("_left") == 19), _uuid(F.col("value"), F.col("_topic_id_at"))).alias("topic_id"),
+        F.when(there & (F.col("_left") == 19), _printed(_topic_id())).alias("topic_id"),
     ).transform(conform, COMMITS)
 
 
-def _uuid(data: Column, at: Column) -> Column:
-    parts = ((0, 4), (4, 2), (6, 2), (8, 2), (10, 6))
-    return F.lower(F.concat_ws("-", *(F.hex(_bytes(data, at + start, size)) for start, size in parts)))
+def _topic_id() -> Column:
+    return _bytes(F.col("value"), F.col("_topic_id_at"), _UUID)
+
+
+def _printed(uuid: Column) -> Column:
+    """Its sixteen bytes as `kgtui.protocol.records.printed_uuid` has them: URL-safe base64 without its padding."""
+    text = F.substring(F.base64(uuid), 1, 22)
+    return F.replace(F.replace(text, F.lit("+"), F.lit("-")), F.lit("/"), F.lit("_"))
 
 
 def _bytes(data: Column, at: Column | int, size: Column | int) -> Column:

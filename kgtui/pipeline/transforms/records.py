@@ -15,7 +15,7 @@ from pyspark.sql.types import StructField, StructType
 from kgtui.history.schemas import COMMITS, GROUP_EVENTS, QUARANTINE
 from kgtui.pipeline.spark_schema import TYPES, conform
 from kgtui.pipeline.transforms.events import event_of
-from kgtui.protocol.records import CoordinatorRecord, Fault, RecordType, Undecodable, decode
+from kgtui.protocol.records import CoordinatorRecord, Fault, RecordType, Undecodable, decode, printed_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -92,7 +92,7 @@ def _commit(record: CoordinatorRecord) -> dict[str, Any]:
         "metadata": value["metadata"],
         "commit_time": value["commitTimestamp"],
         "expire_time": None if expires == -1 else expires,
-        "topic_id": str(topic_id) if topic_id is not None and topic_id.int else None,
+        "topic_id": printed_uuid(topic_id) if topic_id is not None and topic_id.int else None,
     }
 
 

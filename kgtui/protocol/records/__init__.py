@@ -14,7 +14,8 @@ in its jar)::
 A key begins with the number of its kind, a value with its version; a record without a value is a tombstone: what
 its key names is gone. `decode` gives a `CoordinatorRecord`, or an `Undecodable` with the reason, which belongs into
 a quarantine. `classic_members` reads the bytes inside a classic group's record; `as_json` prints a record as Kafka
-does. To have only records that count, read the topic with `isolation.level=read_committed`.
+does, `printed_uuid` the id of a topic. To have only records that count, read the topic with
+`isolation.level=read_committed`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from __future__ import annotations
 from kgtui.protocol.records.classic_members import ClassicMember, classic_members
 from kgtui.protocol.records.decoding import KINDS, CoordinatorRecord, Fault, Undecodable, decode, encode
 from kgtui.protocol.records.kind import Kind, RecordType
-from kgtui.protocol.records.printed import as_json
+from kgtui.protocol.records.printed import as_json, printed_uuid
 
 __all__ = [
     "KINDS",
@@ -36,4 +37,5 @@ __all__ = [
     "classic_members",
     "decode",
     "encode",
+    "printed_uuid",
 ]

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from kgtui.protocol.table import Field, Struct
 
 
+def printed_uuid(value: UUID) -> str:
+    """A UUID as Kafka prints it (`Uuid.toString`): URL-safe base64, 22 characters."""
+    return urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
+
+
 def as_json(record: CoordinatorRecord) -> dict[str, Any]:
     """Return `{"key": {"type", "data"}, "value": {"version", "data"} or None}` of what `json` can write.
 
@@ -54,7 +59,7 @@ def _single(field: Field, version: int, value: Any) -> Any:
     if field.struct is not None:
         return _struct(field.struct, version, value)
     if isinstance(value, UUID):
-        return urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
+        return printed_uuid(value)
     if isinstance(value, bytes):
         return b64encode(value).decode()
     return value

@@ -12,7 +12,6 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 
 from kgtui.errors import SourceError
-from kgtui.history.schemas import COMMITS, POLLS
 from kgtui.pipeline import session
 from kgtui.pipeline.jobs import run
 from kgtui.pipeline.jobs.run import TOPIC, Sources
@@ -21,8 +20,6 @@ from kgtui.pipeline.sources.kafka import OffsetsTopic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from kgtui.history.schemas import Table
 
 
 class Query:
@@ -94,29 +91,12 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
     return put
 
 
-class Versions:
-    """A lake of which only the versions of its tables are known.
-
-    Args:
-        rounds: how many commits there are, in one round of watching after the other.
-    """
-
-    def __init__(self, *rounds: int) -> None:
-        self._rounds = iter(rounds)
-        self._commits = 0
-
-    def version(self, table: Table) -> int | None:
-        if table is POLLS:
-            self._commits = next(self._rounds, self._commits)
-        return self._commits if table is COMMITS else None
-
-
-def watch(sources: Sources, versions: Versions | None = None, gold: Callable[[Any], object] = nothing) -> None:
-    lake: Any = versions or Versions()
+def watch(sources: Sources, gold: Callable[[Any], object] = nothing) -> None:
+    lake: Any = None
     run.watch(lake, sources, gold, nothing, every=0.01)
 
 
-def test_a_watch_makes_gold_when_there_is_something_new(watched: Callable[..., tuple[Any, Any]]) -> None:
+def test_a_watch_asks_for_gold_in_each_round(watched: Callable[..., tuple[Any, Any]]) -> None:
     looks = iter((False, False, False, False))
 
     def ends() -> bool:
@@ -125,8 +105,8 @@ def test_a_watch_makes_gold_when_there_is_something_new(watched: Callable[..., t
     watched(Query(lambda: False), Query(ends))
     made: list[None] = []
     with pytest.raises(SourceError, match="it broke"):
-        watch(Sources(), Versions(1, 1, 2, 2), lambda _: made.append(None))
-    assert len(made) == 2
+        watch(Sources(), lambda _: made.append(None))
+    assert len(made) == 5
 
 
 def test_a_watch_that_fails_ends_all_its_streams(watched: Callable[..., tuple[Any, Any]]) -> None:
