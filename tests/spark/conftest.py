@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import os
+import shutil
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.history.schemas import BRONZE, GOLD, SILVER
-from kgtui.history.tables_on_disk import make_tables
-from kgtui.pipeline.lake import SparkLake
+from kgtui.commands.pipeline import make_gold
+from kgtui.pipeline.jobs.run import Sources, once
 from kgtui.pipeline.session import start
 from tests import jars
 from tests.brokers.fixtures import asked_by
+from tests.spark.setting import QUICK, new_lake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
-HERE = Path(__file__).parent
+    from kgtui.pipeline.lake import SparkLake
 
-QUICK = {
-    "spark.sql.shuffle.partitions": "2",
-    # Plans are long and rows are few: planning anew after each stage, and compiling each, takes longest of all.
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""What makes many small jobs quick."""
+HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -61,14 +55,37 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         session.stop()
 
 
+@pytest.fixture(scope="session")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files with a bit of everything."""
+    folder = tmp_path_factory.mktemp("records")
+    from tests.spark import small
+
+    small.write_records(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake with a recording and nothing else; tests work on copies."""
+    path = tmp_path_factory.mktemp("recorded") / "lake"
+    from tests.spark import small
+
+    small.record_a_while(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def undisturbed(
+    spark: SparkSession, records: Path, recorded: Path, tmp_path_factory: pytest.TempPathFactory
+) -> SparkLake:
+    """The whole pipeline over that recording and those files, and nothing happened on the way. Only to be read."""
+    lake = new_lake(spark, shutil.copytree(recorded, tmp_path_factory.mktemp("undisturbed") / "lake"))
+    once(lake, Sources(records=records), make_gold, lambda _: None)
+    return lake
+
+
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> SparkLake:
     """A new lake."""
     return new_lake(spark, tmp_path / "lake")
-
-
-def new_lake(spark: SparkSession, path: Path) -> SparkLake:
-    """A lake with the tables that the pipeline writes, made as the command does."""
-    lake = SparkLake(spark, path)
-    make_tables(lake.folder, (*BRONZE, *SILVER, *GOLD))
-    return lake

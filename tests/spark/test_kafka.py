@@ -22,7 +22,7 @@ from tests.brokers import past
 from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
 from tests.brokers.past import TYPES
 from tests.brokers.secure import PASSWORDS
-from tests.spark.conftest import new_lake
+from tests.spark.setting import new_lake
 from tests.spark.test_records import check
 from tests.spark.test_streams import nothing
 

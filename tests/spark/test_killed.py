@@ -9,7 +9,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -18,55 +18,44 @@ from kgtui.history.schemas import BRONZE, GOLD, SILVER
 from kgtui.pipeline.jobs.run import Sources, once
 from kgtui.pipeline.lake import SparkLake
 from tests import jars
-from tests.spark.conftest import new_lake
-from tests.spark.test_gold import Cluster, record
-from tests.spark.test_records import Bytes, commit
-from tests.spark.test_streams import nothing, write
-from tests.unit.history.recording import START, Recording
-from tests.unit.protocol.records.records import every_kind
+from tests.spark.setting import new_lake
+from tests.spark.test_streams import nothing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-FILES = 4
 PATIENCE = 800.0
 STEPS = ("started", "reading the files", "decoding", *(f"making gold/{table.name}" for table in GOLD))
 """What the program says at its steps."""
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files with a bit of everything."""
-    folder = tmp_path_factory.mktemp("records")
-    for number in range(FILES):
-        some: list[Bytes] = [commit(4, f"g{number}-{n}") for n in range(30)]
-        some += [*every_kind(number, 1)[6 + number :: 4], (b"\x00\x63?", b"")]
-        write(folder, f"{number}.parquet", some, first=1_000 * number)
-    return folder
+def through_connect(records: Path, recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connected]:
+    """A run through Spark Connect, by a server of its own: it works while other things are tested."""
+    lake = shutil.copytree(recorded, tmp_path_factory.mktemp("connect") / "lake")
+    program = begin(lake, records, "local[2]")
+    yield Connected(lake, program)
+    end(program)
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake with a recording and nothing else; tests work on copies."""
-    path = tmp_path_factory.mktemp("recorded") / "lake"
-    record(Recording(path), Cluster(7), START, 14, gap="the recording begins")
-    return path
-
-
-@pytest.fixture(scope="module")
-def undisturbed(
-    spark: SparkSession, records: Path, recorded: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, list[str]]:
+def expected(undisturbed: SparkLake) -> dict[str, list[str]]:
     """What the tables hold when nothing happens on the way."""
-    lake = new_lake(spark, shutil.copytree(recorded, tmp_path_factory.mktemp("undisturbed") / "lake"))
-    once(lake, Sources(records=records), make_gold, nothing)
-    found = contents(lake)
+    found = contents(undisturbed)
     assert found["commits"]
     assert found["lag"]
     assert found["health"]
     return found
+
+
+class Connected(NamedTuple):
+    """A program at work on a lake."""
+
+    lake: Path
+    program: subprocess.Popen[str]
 
 
 def contents(lake: SparkLake) -> dict[str, list[str]]:
@@ -95,16 +84,22 @@ def kill_after(lake: Path, records: Path, step: str, seconds: float) -> bool:
     except subprocess.TimeoutExpired:
         return True
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(program.pid, signal.SIGKILL)
-        program.wait()
+        end(program)
     return False
 
 
+def end(program: subprocess.Popen[str]) -> None:
+    """Kill a program with its JVM, if they are still there."""
+    with suppress(ProcessLookupError):
+        os.killpg(program.pid, signal.SIGKILL)
+    program.wait()
+
+
+@pytest.mark.usefixtures("through_connect")
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.full)])
 @pytest.mark.timeout(3_600)
 def test_a_killed_run_goes_on_where_it_was(
-    spark: SparkSession, records: Path, recorded: Path, undisturbed: dict[str, list[str]], tmp_path: Path, kills: int
+    spark: SparkSession, records: Path, recorded: Path, expected: dict[str, list[str]], tmp_path: Path, kills: int
 ) -> None:
     random, killed = Random(kills), 0
     shutil.copytree(recorded, tmp_path / "lake")
@@ -113,20 +108,14 @@ def test_a_killed_run_goes_on_where_it_was(
         step = random.choice(STEPS[3:] if number % 2 else STEPS[:3])
         killed += kill_after(tmp_path / "lake", records, step, random.uniform(0, 5))
     assert killed >= kills * 3 / 4
-    lake = SparkLake(spark, tmp_path / "lake")
+    lake = new_lake(spark, tmp_path / "lake")
     once(lake, Sources(records=records), make_gold, nothing)
-    assert contents(lake) == undisturbed
+    assert contents(lake) == expected
 
 
 def test_through_spark_connect_the_same_tables_come(
-    spark: SparkSession, records: Path, recorded: Path, undisturbed: dict[str, list[str]], tmp_path: Path
+    spark: SparkSession, through_connect: Connected, expected: dict[str, list[str]]
 ) -> None:
-    shutil.copytree(recorded, tmp_path / "lake")
-    program = begin(tmp_path / "lake", records, "local[2]")
-    try:
-        told, _ = program.communicate(timeout=PATIENCE)
-    finally:
-        if program.poll() is None:
-            os.killpg(program.pid, signal.SIGKILL)
+    told, _ = through_connect.program.communicate(timeout=PATIENCE)
     assert told.endswith("done\n")
-    assert contents(SparkLake(spark, tmp_path / "lake")) == undisturbed
+    assert contents(SparkLake(spark, through_connect.lake)) == expected

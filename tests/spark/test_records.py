@@ -16,7 +16,7 @@ from kgtui.pipeline.jobs.silver import write_batch
 from kgtui.pipeline.spark_schema import spark_schema
 from kgtui.pipeline.transforms.offset_commits import not_plain, plain_commits
 from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, decode, encode
-from tests.spark.conftest import QUICK
+from tests.spark.setting import QUICK
 from tests.unit.protocol.records.records import every_kind
 from tests.unit.protocol.test_damaged import damage
 

@@ -11,13 +11,19 @@ from pathlib import Path
 
 from kgtui.commands.pipeline import make_gold
 from kgtui.pipeline.jobs.run import Sources, once
-from kgtui.pipeline.session import start
-from tests.spark.conftest import QUICK, new_lake
+from kgtui.pipeline.session import local_options, start
+from tests.spark.setting import QUICK, new_lake
+
+SHORT_LIVED = {
+    "spark.driver.extraJavaOptions": local_options()["spark.driver.extraJavaOptions"]
+    + " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+}
+"""It hardly lives long enough to get back what better code takes to make: a third of all it takes."""
 
 
 def main(lake: str, records: str, remote: str | None = None) -> None:
     """Run it, one file at a time; each step is a line on standard output."""
-    spark = start(None if remote else "local[1]", remote, options=QUICK)
+    spark = start(None if remote else "local[1]", remote, options=QUICK | SHORT_LIVED)
     say("started")
     sources = Sources(records=Path(records), files_at_once=1)
     once(new_lake(spark, Path(lake)), sources, partial(make_gold, say=say), say)

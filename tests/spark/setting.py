@@ -1,0 +1,30 @@
+"""What tests of the pipeline begin with: Spark set up for many small jobs, and a lake with its tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.history.schemas import BRONZE, GOLD, SILVER
+from kgtui.history.tables_on_disk import make_tables
+from kgtui.pipeline.lake import SparkLake
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+QUICK = {
+    "spark.sql.shuffle.partitions": "2",
+    # Plans are long and rows are few: planning anew after each stage, and compiling each, takes longest of all.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""What makes many small jobs quick."""
+
+
+def new_lake(spark: SparkSession, path: Path) -> SparkLake:
+    """A lake with the tables that the pipeline writes, made as the command does."""
+    lake = SparkLake(spark, path)
+    make_tables(lake.folder, (*BRONZE, *SILVER, *GOLD))
+    return lake

@@ -1,0 +1,78 @@
+"""A recording of a few minutes, and files with records of all kinds beside it: what whole runs of the pipeline get."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from kgtui.history.changes import Seen
+from kgtui.model.group import GroupDescription, Listing
+from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+from tests.scripted import member
+from tests.spark.test_records import Bytes, commit
+from tests.spark.test_streams import write
+from tests.unit.history.recording import START, Recording
+from tests.unit.protocol.records.records import every_kind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = 2
+GROUPS = ("orders.paid", "[/foo]", "a\nb", "caf\udce9", "shared")
+
+
+class Cluster:
+    """Groups that read, more or less."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.ends = {("t", number): 100 for number in range(3)}
+        self.positions = {(group, tp): 90 for group in GROUPS for tp in self.ends}
+
+    def look(self) -> Seen:
+        """What a poll sees after a while."""
+        for tp in self.ends:
+            self.ends[tp] += self.random.randrange(50)
+        for group, tp in self.positions:
+            if self.random.random() < 0.5 and group != "[/foo]":
+                self.positions[group, tp] += self.random.randrange(self.ends[tp] - self.positions[group, tp] + 1)
+        bounds = {tp: PartitionBounds(0, end) for tp, end in self.ends.items()}
+        listed = {
+            group: Listing("share" if group == "shared" else "consumer", "consumer", "Stable", 1) for group in GROUPS
+        }
+        described = {
+            group: GroupDescription(
+                group, row.type or "", "consumer", "Stable", 1, group_epoch=1, members=(member("m"),)
+            )
+            for group, row in listed.items()
+        }
+        committed = {
+            group: tuple(CommittedOffset(*tp, self.positions[group, tp]) for tp in self.ends)
+            for group in GROUPS
+            if group != "shared"
+        }
+        share = tuple(ShareOffset(*tp, self.positions["shared", tp], 0, 7) for tp in self.ends)
+        return Seen(listed, described, committed, {"shared": share}, bounds)
+
+
+def record(recording: Recording, cluster: Cluster, start: int, polls: int, *, gap: str = "") -> None:
+    """Polls of ten seconds, a keyframe every three minutes, each minute a flush."""
+    for number in range(polls):
+        first = number == 0
+        recording.poll(cluster.look(), start + number * 10_000, keyframe=number % 18 == 0, gap=gap if first else "")
+        if number % 6 == 5:
+            recording.flush()
+    recording.flush()
+
+
+def record_a_while(lake: Path) -> None:
+    """Seven minutes."""
+    record(Recording(lake), Cluster(1), START, 40, gap="the recording begins")
+
+
+def write_records(folder: Path) -> None:
+    """Files with a bit of everything, groups that were not recorded."""
+    for number in range(FILES):
+        some: list[Bytes] = [commit(4, f"g{number}-{n}") for n in range(30)]
+        some += [*every_kind(number, 1)[6 + number :: FILES], (b"\x00\x63?", b"")]
+        write(folder, f"{number}.parquet", some, first=1_000 * number)
