@@ -97,7 +97,7 @@ def _check_lake(path: str) -> None:
 def _prepare(path: str, sources: Sources, every: float | None) -> None:
     """Make the lake, and make sure that there is, or for `watch` can be, something to work on. Raises `LakeError`."""
     from kgtui.history.folder import LOG, LakeFolder
-    from kgtui.history.schemas import BRONZE, COORDINATOR_RECORDS, GOLD, POLLS, SILVER
+    from kgtui.history.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
     from kgtui.history.tables_on_disk import make_tables
 
     lake = LakeFolder.of(path)
@@ -113,7 +113,8 @@ def _prepare(path: str, sources: Sources, every: float | None) -> None:
             lake.claim(sources.topic.cluster_id)
         if not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        make_tables(lake, (*BRONZE, *SILVER, *GOLD))
+        if sources.topic is not None or sources.records is not None:
+            make_tables(lake, (*BRONZE, *SILVER))
     except OSError as error:
         raise LakeError(f"{lake.path} cannot be written: {error.strerror or error}") from error
 

@@ -21,7 +21,7 @@ from kgtui.history.arrow import (
 )
 from kgtui.history.folder import LOG
 from kgtui.history.parquet import SortedFile, SortedRows, in_one, read_rows, write_rows
-from kgtui.history.schemas import PARTITION
+from kgtui.history.schemas import PARTITION, SETTINGS, SUPERSEDED_HOURS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from kgtui.history.rows import Row
     from kgtui.history.schemas import Table
 
-SUPERSEDED_HOURS = 1
-"""How long files that compaction replaced are kept for those who still read them."""
-
 COMPACTED = "compact-"
 """How names of files begin that compaction wrote: their rows are sorted by key and poll."""
 
@@ -45,11 +42,6 @@ WRITTEN = "part-"
 """The same of those that a flush wrote."""
 
 _APP = "kgtui-recorder"
-_SETTINGS = {
-    "delta.checkpointInterval": "100",
-    "delta.logRetentionDuration": "interval 1 days",
-    "delta.deletedFileRetentionDuration": f"interval {SUPERSEDED_HOURS} hours",
-}
 _DAY = f"partition.{PARTITION}"
 
 
@@ -221,7 +213,7 @@ class DeltaFolder:
                 partition_by=[self.table.partition] if self.table.partition else None,
                 name=self.table.name,
                 description=self.table.about,
-                configuration=_SETTINGS,
+                configuration=SETTINGS,
             )
             self._delta = delta
         return delta

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
 from kgtui.history.delta import disk_errors, owner_only
@@ -40,46 +40,48 @@ class Due:
 
     Attributes:
         days: to be made, in order and with all that follow: a day is compared with those before it.
-        found: what there is; kept by `done`.
+        rows: what there is to make them from.
     """
 
     folder: LakeFolder
     days: tuple[date, ...]
-    found: Rows
+    rows: Rows
 
     def done(self) -> None:
         """Remember that the days are made, of what was found before."""
-        path = _memory(self.folder)
+        path, told = _memory(self.folder), {"rows": self.rows, "tables": _tables(self.folder)}
         draft = path.with_suffix(".draft")
         with owner_only():
             path.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_text(json.dumps(self.found), encoding="utf-8")
+            draft.write_text(json.dumps(told), encoding="utf-8")
         draft.replace(path)
 
 
 def due(folder: LakeFolder) -> Due:
     """Find the days that are due: none if nothing came since, else the newest that was made and all that have more.
 
+    All days are due where a table of gold was removed.
+
     Raises:
         LakeError: a table cannot be read.
     """
     try:
-        found = {stored.title: _rows(stored) for stored in _stored(folder, *_MADE_FROM)}
-        gold = {stored.name: stored for stored in _stored(folder, *GOLD)}
-        # A table that was never written, or was removed, lacks all days.
-        whole = len(gold) == len(GOLD) and all(stored.contents().version > 0 for stored in gold.values())
-        made = [*gold[_LAST.name].by_day()] if whole else []
+        rows = {stored.title: _rows(stored) for stored in _stored(folder, *_MADE_FROM)}
+        tables = _tables(folder)
+        made = [day for stored in _stored(folder, _LAST) for day in stored.by_day()]
     except disk_errors() as error:
         raise LakeError(f"{folder.path} cannot be read: {visible(str(error))}") from error
-    days = sorted({date.fromisoformat(day) for rows in found.values() for day in rows})
     known = _known(folder)
-    if made:
-        grown = [] if known is None else _grown(found, known)
-        if known is not None and not grown:
-            return Due(folder, (), found)
-        first = min([max(made), *grown])
+    days = sorted({date.fromisoformat(day) for counts in rows.values() for day in counts})
+    if made and known.get("tables", tables) == tables:
+        first = max(made)
+        if "rows" in known:
+            grown = _grown(rows, known["rows"])
+            if not grown:
+                return Due(folder, (), rows)
+            first = min(first, *grown)
         days = [day for day in days if day >= first]
-    return Due(folder, tuple(days), found)
+    return Due(folder, tuple(days), rows)
 
 
 def _grown(found: Rows, known: Rows) -> list[date]:
@@ -96,19 +98,24 @@ def _rows(stored: StoredTable) -> dict[str, int]:
     return {day.isoformat(): rows for day, rows in stored.by_day().items()}
 
 
+def _tables(folder: LakeFolder) -> dict[str, str]:
+    """Gold table → what tells it from another in its place; those that were ever made."""
+    return {stored.name: stored.identity() for stored in _stored(folder, *GOLD)}
+
+
 def _stored(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
     """Those of the tables that exist."""
     places = ((table, folder.table(table.name, table.layer)) for table in tables)
     return [StoredTable(table.layer, table.name, path) for table, path in places if (path / LOG).is_dir()]
 
 
-def _known(folder: LakeFolder) -> Rows | None:
-    """What was kept last; None when that is not known."""
+def _known(folder: LakeFolder) -> dict[str, Any]:
+    """What was remembered last, as far as it is known."""
     try:
         told = json.loads(_memory(folder).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
-    return told if isinstance(told, dict) else None
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def _memory(folder: LakeFolder) -> Path:

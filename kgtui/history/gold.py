@@ -77,7 +77,7 @@ class Gold:
         title = self.title(table)
         try:
             delta = self._delta(table)
-            if delta is None or (delta.version() == 0 and not _days(delta)):  # it is there, for the pipeline to fill
+            if delta is None:
                 return TableAge(title, trouble=NEVER_MADE)
             missing = set(table.names) - {field.name for field in delta.schema().fields}
             if missing:

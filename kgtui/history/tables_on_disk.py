@@ -79,6 +79,10 @@ class StoredTable:
             None if written is None else written / 1000,
         )
 
+    def identity(self) -> str:
+        """What tells it from a table that was made anew in its place."""
+        return str(self._open().metadata().id)
+
     def by_day(self) -> dict[date, int]:
         """How many rows each day has; 0 where a file does not tell. None are of no day."""
         found: dict[date, int] = {}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from kgtui.history.folder import LOG, LakeFolder
+from kgtui.history.schemas import SETTINGS
 from kgtui.pipeline.spark_schema import conform
 
 if TYPE_CHECKING:
@@ -44,17 +45,21 @@ class SparkLake:
 
     # -- reading -------------------------------------------------------------------------------------------------
 
+    def exists(self, table: Table) -> bool:
+        """Whether anything has made the table."""
+        return self._log(table).is_dir()
+
     def version(self, table: Table) -> int | None:
         """The newest version of a table, by the name of its file in Delta's log; None while there is none."""
         return max((int(file.stem) for file in self._log(table).glob("*.json") if file.stem.isdigit()), default=None)
 
     def written(self, table: Table) -> bool:
-        """Whether anything was ever written to a table: by its first version it was only made."""
+        """Whether anything was ever written to a table of bronze or silver: by its first version it was only made."""
         return bool(self.version(table))
 
     def read(self, table: Table) -> DataFrame:
-        """All rows of a table; none while nothing was written to it, which Delta would look for in two jobs."""
-        if not self.written(table):
+        """All rows of a table; none while it does not exist."""
+        if not self.exists(table):
             nothing = [F.lit(None).alias(name) for name in table.names]
             return self.spark.range(0).select(nothing).transform(conform, table)
         return self.spark.read.format("delta").load(str(self.path(table))).transform(conform, table)
@@ -106,13 +111,16 @@ class SparkLake:
         spark.catalog.dropTempView(view)
 
     def overwrite(self, table: Table, rows: DataFrame, *, days: Iterable[str] | None = None) -> None:
-        """Replace all rows of a table, or all of some days.
+        """Replace all rows of a table, or all of some days; the table is made if there is none.
 
         Args:
             days: the values of the partition column whose rows are replaced; rows of other days are an error.
         """
         writer = rows.transform(conform, table).write.format("delta").mode("overwrite")
-        if days is not None and table.partition is not None:
+        if not self.exists(table):
+            parted = [] if table.partition is None else [table.partition]
+            writer = writer.partitionBy(*parted).options(**SETTINGS)
+        elif days is not None and table.partition is not None:
             writer = writer.option("replaceWhere", f"`{table.partition}` IN ({_listed(days)})")
         writer.save(str(self.path(table)))
 

@@ -128,7 +128,7 @@ def _seconds(frames: list[DataFrame]) -> float:
 def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
     """Seconds of each layer and bytes of its tables."""
     from kgtui.commands.pipeline import make_gold
-    from kgtui.history.schemas import BRONZE, GOLD, SILVER
+    from kgtui.history.schemas import BRONZE, SILVER
     from kgtui.history.tables_on_disk import make_tables
     from kgtui.pipeline.jobs.run import Sources, once
     from kgtui.pipeline.lake import SparkLake
@@ -140,7 +140,7 @@ def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
         ends["bronze" if line.startswith("reading") else "silver"] = time.perf_counter()
 
     lake = SparkLake(spark, folder / "lake")
-    make_tables(lake.folder, (*BRONZE, *SILVER, *GOLD))
+    make_tables(lake.folder, (*BRONZE, *SILVER))
     once(lake, Sources(records=made), make_gold, say)
     ends["gold"] = time.perf_counter()
     seconds = {name: end - begun for (_, begun), (name, end) in pairwise(ends.items())}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.history.schemas import BRONZE, GOLD, SILVER
+from kgtui.history.schemas import BRONZE, SILVER
 from kgtui.history.tables_on_disk import make_tables
 from kgtui.pipeline.lake import SparkLake
 
@@ -26,5 +26,5 @@ QUICK = {
 def new_lake(spark: SparkSession, path: Path) -> SparkLake:
     """A lake with the tables that the pipeline writes, made as the command does."""
     lake = SparkLake(spark, path)
-    make_tables(lake.folder, (*BRONZE, *SILVER, *GOLD))
+    make_tables(lake.folder, (*BRONZE, *SILVER))
     return lake

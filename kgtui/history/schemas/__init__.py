@@ -7,7 +7,7 @@ of `__consumer_offsets` as bytes), `silver` (decoded), `gold` (what follows).
 from __future__ import annotations
 
 from kgtui.history.schemas.bronze import BRONZE, COORDINATOR_RECORDS
-from kgtui.history.schemas.definition import PARTITION, VERSION, Column, Layer, Table, Type
+from kgtui.history.schemas.definition import PARTITION, SETTINGS, SUPERSEDED_HOURS, VERSION, Column, Layer, Table, Type
 from kgtui.history.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
 from kgtui.history.schemas.recorded import FAULTS, GROUPS, LAYER, MEMBERS, PARTITIONS, POLLS, TABLES
 from kgtui.history.schemas.silver import COMMITS, GROUP_EVENTS, QUARANTINE, REBALANCES, SILVER
@@ -33,7 +33,9 @@ __all__ = [
     "POLLS",
     "QUARANTINE",
     "REBALANCES",
+    "SETTINGS",
     "SILVER",
+    "SUPERSEDED_HOURS",
     "TABLES",
     "VERSION",
     "Column",

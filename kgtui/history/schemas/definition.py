@@ -11,6 +11,16 @@ VERSION = 1
 PARTITION = "day"
 """The column by which tables that grow are cut into folders."""
 
+SUPERSEDED_HOURS = 1
+"""How long files that compaction replaced are kept for those who still read them."""
+
+SETTINGS = {
+    "delta.checkpointInterval": "100",
+    "delta.logRetentionDuration": "interval 1 days",
+    "delta.deletedFileRetentionDuration": f"interval {SUPERSEDED_HOURS} hours",
+}
+"""Delta's properties of every table: with a commit every few seconds its log would be larger than what it tells of."""
+
 Type = Literal["long", "int", "double", "string", "binary", "boolean", "date", "timestamp"]
 """Delta's names of primitive types; `timestamp` is an instant, in microseconds UTC."""
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kgtui.history.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.jobs import bronze, silver
 from kgtui.pipeline.jobs.streams import finish, stop
 from kgtui.pipeline.sources import files, kafka
@@ -55,7 +56,8 @@ def once(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], Non
             rows = finish(query, partial(_told, say, f"reading the {name}"))
             if name == TOPIC and not (begun_before and rows == 0):
                 check(sources, query.lastProgress, rows)
-        finish(silver.run(lake, every=None, files_at_once=sources.files_at_once), partial(_told, say, "decoding"))
+        if lake.exists(COORDINATOR_RECORDS):
+            finish(silver.run(lake, every=None, files_at_once=sources.files_at_once), partial(_told, say, "decoding"))
         gold(lake)
 
 
@@ -69,7 +71,8 @@ def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], No
         unchecked = sources.topic is not None and not bronze.has_read_kafka(lake)
         try:
             running |= _begin(lake, sources, every)
-            running["silver"] = silver.run(lake, every=every)
+            if lake.exists(COORDINATOR_RECORDS):
+                running["silver"] = silver.run(lake, every=every)
             say("looking for what is new")
             while True:
                 begun = time.monotonic()

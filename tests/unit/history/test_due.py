@@ -13,7 +13,7 @@ from kgtui.history.arrow import arrow_schema
 from kgtui.history.delta import library
 from kgtui.history.due import due
 from kgtui.history.folder import LakeFolder
-from kgtui.history.schemas import BASELINE, COMMITS, GOLD
+from kgtui.history.schemas import BASELINE, CHURN, COMMITS, GOLD
 from kgtui.history.tables_on_disk import make_tables
 from tests.unit.history.recording import START, Recording
 from tests.unit.history.test_lake import seen
@@ -111,11 +111,11 @@ def test_a_run_that_did_not_end_is_done_again(folder: LakeFolder) -> None:
 
 def test_a_table_that_was_removed_is_made_of_all_days(folder: LakeFolder) -> None:
     make(folder)
-    path = folder.table(BASELINE.name, BASELINE.layer)
-    path.rename(path.with_name("elsewhere"))
-    assert due(folder).days == (FIRST, SECOND)
-    make_tables(folder, GOLD)
-    assert due(folder).days == (FIRST, SECOND)
+    for table in (CHURN, BASELINE):
+        path = folder.table(table.name, table.layer)
+        path.rename(path.with_name(f"{table.name}-elsewhere"))
+        assert due(folder).days == (FIRST, SECOND)
+        assert make(folder) == (FIRST, SECOND)
 
 
 def test_a_table_that_cannot_be_read_is_named(folder: LakeFolder) -> None:
