@@ -15,6 +15,7 @@ from kgtui.pipeline.jobs.run import Sources, once
 from kgtui.pipeline.session import start
 from tests import jars
 from tests.brokers.fixtures import asked_by
+from tests.spark.beside import Beside
 from tests.spark.setting import QUICK, new_lake
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def record_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files with a bit of everything."""
     folder = tmp_path_factory.mktemp("records")
     from tests.spark import small
@@ -77,12 +78,29 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def undisturbed(
-    spark: SparkSession, records: Path, recorded: Path, tmp_path_factory: pytest.TempPathFactory
+    spark: SparkSession, record_files: Path, recorded: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> SparkLake:
     """The whole pipeline over that recording and those files, and nothing happened on the way. Only to be read."""
     lake = new_lake(spark, shutil.copytree(recorded, tmp_path_factory.mktemp("undisturbed") / "lake"))
-    once(lake, Sources(records=records), make_gold, lambda _: None)
+    once(lake, Sources(records=record_files), make_gold, lambda _: None)
     return lake
+
+
+@pytest.fixture(scope="session", autouse=True)
+def beside(
+    spark: SparkSession,
+    request: pytest.FixtureRequest,
+    recorded: Path,
+    record_files: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Beside]:
+    """What is tested in programs of its own; they are at work from the first test on."""
+    made = Beside(tmp_path_factory.mktemp("beside"), recorded, record_files)
+    asking = [item for item in request.session.items if item.path.name == "test_killed.py"]
+    if asking:
+        made.start(*sorted(item.callspec.params["kills"] for item in asking if hasattr(item, "callspec")))
+    yield made
+    made.stop()
 
 
 @pytest.fixture

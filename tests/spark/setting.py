@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kgtui.history.schemas import BRONZE, SILVER
 from kgtui.history.tables_on_disk import make_tables
 from kgtui.pipeline.lake import SparkLake
+from kgtui.pipeline.session import local_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +22,13 @@ QUICK = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 """What makes many small jobs quick."""
+
+
+SHORT_LIVED = {
+    "spark.driver.extraJavaOptions": local_options()["spark.driver.extraJavaOptions"]
+    + " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+}
+"""It hardly lives long enough to get back what better code takes to make: a third of all it takes."""
 
 
 def new_lake(spark: SparkSession, path: Path) -> SparkLake:

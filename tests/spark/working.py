@@ -11,14 +11,8 @@ from pathlib import Path
 
 from kgtui.commands.pipeline import make_gold
 from kgtui.pipeline.jobs.run import Sources, once
-from kgtui.pipeline.session import local_options, start
-from tests.spark.setting import QUICK, new_lake
-
-SHORT_LIVED = {
-    "spark.driver.extraJavaOptions": local_options()["spark.driver.extraJavaOptions"]
-    + " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
-}
-"""It hardly lives long enough to get back what better code takes to make: a third of all it takes."""
+from kgtui.pipeline.session import start
+from tests.spark.setting import QUICK, SHORT_LIVED, new_lake
 
 
 def main(lake: str, records: str, remote: str | None = None) -> None:
