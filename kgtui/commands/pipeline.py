@@ -6,7 +6,6 @@ import errno
 import os
 import signal
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.commands import pipeline_demo
@@ -101,8 +100,9 @@ def _prepare(path: str, sources: Sources, every: float | None) -> None:
     from kgtui.history.tables_on_disk import make_tables
 
     lake = LakeFolder.of(path)
-    known = any((lake.table(table.name, table.layer) / LOG).is_dir() for table in (POLLS, COORDINATOR_RECORDS))
-    if every is None and not known and sources.topic is None and sources.records is None:
+    recorded, records = ((lake.table(table.name, table.layer) / LOG).is_dir() for table in (POLLS, COORDINATOR_RECORDS))
+    records = records or sources.topic is not None or sources.records is not None
+    if every is None and not recorded and not records:
         raise LakeError(
             f"nothing to work on: {lake.path} holds no recording and no records; name a cluster with "
             "--bootstrap-server or --cluster, files with --records, or record one first: kgtui record LAKE"
@@ -113,7 +113,7 @@ def _prepare(path: str, sources: Sources, every: float | None) -> None:
             lake.claim(sources.topic.cluster_id)
         if not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        if sources.topic is not None or sources.records is not None:
+        if records:
             make_tables(lake, (*BRONZE, *SILVER))
     except OSError as error:
         raise LakeError(f"{lake.path} cannot be written: {error.strerror or error}") from error
@@ -122,11 +122,12 @@ def _prepare(path: str, sources: Sources, every: float | None) -> None:
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
     from kgtui.commands.offsets_topic import offsets_topic
     from kgtui.pipeline.jobs.run import Sources
+    from kgtui.pipeline.sources.files import folder_of
 
     named = args.bootstrap_server is not None or args.cluster is not None
     return Sources(
         topic=run_async(offsets_topic(args)) if named else None,
-        records=None if args.records is None else Path(args.records),
+        records=None if args.records is None else folder_of(args.records),
         since=since,
     )
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kgtui.history.folder import LakeFolder
     from kgtui.history.schemas import Table
 
+_DAY = f"partition.{PARTITION}"
+
 LAYERS = (LAYER, "bronze", "silver", "gold")
 """In the order in which what is in them comes to be; a lake may have others."""
 
@@ -85,11 +87,14 @@ class StoredTable:
 
     def by_day(self) -> dict[date, int]:
         """How many rows each day has; 0 where a file does not tell. None are of no day."""
-        found: dict[date, int] = {}
-        for file in _files(self._open()):
-            if (day := _day(file)) is not None:
-                found[day] = found.get(day, 0) + (file["num_records"] or 0)
-        return found
+        import pyarrow as pa
+
+        actions = pa.table(self._open().get_add_actions(flatten=True))
+        if _DAY not in actions.column_names:
+            return {}
+        days = actions.select([_DAY, "num_records"]).group_by(_DAY).aggregate([("num_records", "sum")])
+        found = {_day(row): row["num_records_sum"] or 0 for row in days.to_pylist()}
+        return {day: rows for day, rows in found.items() if day is not None}
 
     def before(self, day: date) -> tuple[int, int, int | None] | None:
         """How many files, bytes and rows are of earlier days; None in a table that is not kept by day."""
@@ -179,7 +184,7 @@ def _files(delta: DeltaTable) -> list[dict[str, Any]]:
 
 
 def _day(file: dict[str, Any]) -> date | None:
-    day = file.get(f"partition.{PARTITION}")
+    day = file.get(_DAY)
     if isinstance(day, str):
         try:
             return date.fromisoformat(day)

@@ -116,7 +116,7 @@ def ends_of(progress: Any) -> dict[int, int] | None:
 def _begin(lake: SparkLake, sources: Sources, every: float | None) -> dict[str, StreamingQuery]:
     begun = {}
     if sources.records is not None:
-        folder = str(sources.records.expanduser().absolute())
+        folder = str(files.folder_of(sources.records))
         records = files.stream(lake.spark, folder, at_once=sources.files_at_once)
         begun[FILES] = bronze.from_files(lake, records, folder, every=every)
     if sources.topic is not None:

@@ -25,6 +25,14 @@ SCHEMA = StructType(
 """Columns that the files must have; others are passed over."""
 
 
+def folder_of(path: Path | str) -> Path:
+    """Where records lie. Raises `SourceError` if there is no such folder."""
+    folder = Path(path).expanduser().absolute()
+    if not folder.is_dir():
+        raise SourceError(f"{folder}: there is no such folder of records")
+    return folder
+
+
 def stream(spark: SparkSession, folder: Path | str, *, at_once: int | None = None) -> DataFrame:
     """The records of all files, and of files that are added later: the columns of `SCHEMA`.
 
@@ -34,9 +42,7 @@ def stream(spark: SparkSession, folder: Path | str, *, at_once: int | None = Non
     Raises:
         SourceError: there is no such folder, nothing in it, or something else.
     """
-    path = Path(folder).expanduser().absolute()
-    if not path.is_dir():
-        raise SourceError(f"{path}: there is no such folder of records")
+    path = folder_of(folder)
     try:
         found = spark.read.parquet(str(path)).schema
     except PySparkException as error:

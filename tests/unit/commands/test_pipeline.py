@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,11 @@ import pytest
 
 from kgtui import cli
 from kgtui.client.leaders import Leaders
+from kgtui.commands.crash import CRASHED
 from kgtui.commands.offsets_topic import bounds_of
 from kgtui.errors import SourceError
 from kgtui.history.folder import MARKER, LakeFolder
+from kgtui.history.schemas import BRONZE, SILVER
 from kgtui.model.answer import Answer, Coverage, Fault
 from kgtui.model.offsets import PartitionBounds
 from kgtui.pipeline import session
@@ -63,6 +66,24 @@ def test_nothing_to_work_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert "nothing to work on" in said
     assert "--bootstrap-server" in said
     assert not (tmp_path / "lake").exists()
+
+
+def test_records_that_are_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    said = told(capsys, 1, "run", "--lake", tmp_path / "lake", "--records", tmp_path / "nowhere")
+    assert "nowhere: there is no such folder of records" in said
+    assert not (tmp_path / "lake").exists()
+
+
+def test_tables_are_made_before_spark_is_started(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lake, records = tmp_path / "lake", tmp_path / "records"
+    records.mkdir()
+    assert "Spark was started" in told(capsys, CRASHED, "run", "--lake", lake, "--records", records)
+    made = {path.parent.name for path in lake.glob("*/*/_delta_log")}
+    assert made == {table.name for table in (*BRONZE, *SILVER)}
+    assert all(path.stat().st_mode & 0o077 == 0 for path in lake.rglob("*"))
+    shutil.rmtree(lake / "silver")
+    assert "Spark was started" in told(capsys, CRASHED, "run", "--lake", lake)
+    assert {path.name for path in (lake / "silver").iterdir()} == {table.name for table in SILVER}
 
 
 @pytest.mark.parametrize("make", ["file", "below a file"])
