@@ -144,10 +144,10 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
         await watch.run()
     for note in watch.notes(args.seconds):
         say(note)
-    return _tell(args, query, found, watch, Retention())
+    return _tell(args, query, found, watch, await _retention(admin, watch, timeout_of(args)))
 
 
-async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
+async def _retention(admin: GroupAdmin, watch: Watch | RecordedWatch, timeout: float) -> Retention:
     """How long the topics of the groups keep records; what could not be read is said and left out."""
     topics = set().union(*(seen.topics for seen in watch.observations.values()))
     if not topics:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import connected, timeout_of
 from kgtui.config import load, resolve
-from kgtui.errors import SourceError
+from kgtui.errors import KgtuiError, SourceError
 from kgtui.pipeline.sources.kafka import NOT_PERMITTED, TOPIC, OffsetsTopic
 from kgtui.protocol.codes import lookup
 
@@ -31,7 +31,16 @@ async def offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
     async with connected(args) as admin:
         bounds = await bounds_of(admin, timeout_of(args))
         cluster = await admin.cluster(timeout=timeout_of(args))
-    return OffsetsTopic(tuple(target.seeds), bounds, dict(target.properties), cluster.cluster_id)
+        kept = await _offsets_retention(admin, timeout_of(args))
+    return OffsetsTopic(tuple(target.seeds), bounds, dict(target.properties), cluster.cluster_id, kept)
+
+
+async def _offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> float | None:
+    """Not known where configs of brokers may not be read."""
+    try:
+        return (await admin.retention([TOPIC], timeout=timeout)).rows.offsets
+    except KgtuiError:
+        return None
 
 
 async def bounds_of(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tuple[int, int]]:

@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.commands import pipeline_demo
@@ -95,12 +96,14 @@ def _check_lake(path: str) -> None:
 
 def _prepare(path: str, sources: Sources, every: float | None) -> None:
     """Make the lake, and make sure that there is, or for `watch` can be, something to work on. Raises `LakeError`."""
-    from kgtui.history.folder import LOG, LakeFolder
+    from kgtui.history.folder import LakeFolder, is_table
+    from kgtui.history.retention import keep
     from kgtui.history.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
     from kgtui.history.tables_on_disk import make_tables
+    from kgtui.model.retention import Retention
 
     lake = LakeFolder.of(path)
-    recorded, records = ((lake.table(table.name, table.layer) / LOG).is_dir() for table in (POLLS, COORDINATOR_RECORDS))
+    recorded, records = (is_table(lake.table(table.name, table.layer)) for table in (POLLS, COORDINATOR_RECORDS))
     records = records or sources.topic is not None or sources.records is not None
     if every is None and not recorded and not records:
         raise LakeError(
@@ -111,6 +114,7 @@ def _prepare(path: str, sources: Sources, every: float | None) -> None:
         lake.prepare()
         if sources.topic is not None:
             lake.claim(sources.topic.cluster_id)
+            keep(lake, Retention(offsets=sources.topic.offsets_retention), ())
         if not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if records:
@@ -149,9 +153,14 @@ def _work(lake: SparkLake, sources: Sources, progress: Progress, every: float | 
 def make_gold(lake: SparkLake, say: Callable[[str], None] | None = None) -> tuple[date, ...]:
     """Make the days of the gold tables that are due; which those were."""
     from kgtui.history.due import due
-    from kgtui.pipeline.jobs.gold import gold
+    from kgtui.history.retention import kept
+    from kgtui.history.stored_text import stored
+    from kgtui.pipeline.jobs.gold import GoldOptions, gold
 
-    found = due(lake.folder)
-    gold(lake, found.days, say=say)
+    found, known = due(lake.folder), kept(lake.folder)
+    options = GoldOptions(topics={stored(topic): seconds for topic, seconds in known.topics.items()})
+    if known.offsets is not None:
+        options = replace(options, offsets_retention=round(known.offsets))
+    gold(lake, found.days, options=options, say=say)
     found.done()
     return found.days

@@ -12,8 +12,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
-from kgtui.history.delta import disk_errors, owner_only
-from kgtui.history.folder import LOG
+from kgtui.history.delta import disk_errors
+from kgtui.history.folder import is_table, write_json
 from kgtui.history.schemas import BASELINE, COMMITS, GOLD, GROUP_EVENTS, POLLS, REBALANCES
 from kgtui.history.tables_on_disk import StoredTable
 from kgtui.model.text import visible
@@ -49,12 +49,9 @@ class Due:
 
     def done(self) -> None:
         """Remember that the days are made, of what was found before."""
-        path, told = _memory(self.folder), {"rows": self.rows, "tables": _tables(self.folder)}
-        draft = path.with_suffix(".draft")
-        with owner_only():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_text(json.dumps(told), encoding="utf-8")
-        draft.replace(path)
+        path = _memory(self.folder)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        write_json(path, {"rows": self.rows, "tables": _tables(self.folder)})
 
 
 def due(folder: LakeFolder) -> Due:
@@ -106,7 +103,7 @@ def _tables(folder: LakeFolder) -> dict[str, str]:
 def _stored(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
     """Those of the tables that exist."""
     places = ((table, folder.table(table.name, table.layer)) for table in tables)
-    return [StoredTable(table.layer, table.name, path) for table, path in places if (path / LOG).is_dir()]
+    return [StoredTable(table.layer, table.name, path) for table, path in places if is_table(path)]
 
 
 def _known(folder: LakeFolder) -> dict[str, Any]:

@@ -106,13 +106,7 @@ class LakeFolder:
         self._tell(told | {_CLUSTER: cluster_id})
 
     def _tell(self, told: dict[str, object]) -> None:
-        draft = self.path / f".{MARKER}.{os.getpid()}"
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump(told, file)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.path / MARKER)
+        write_json(self.path / MARKER, told)
 
     def _others(self) -> list[str]:
         """What lies in the folder that is not ours from the first moments of a lake."""
@@ -139,3 +133,19 @@ class LakeFolder:
 
     def _not_ours(self) -> LakeError:
         return LakeError(f"{self.path} is not a lake: its {MARKER} is not one of kgtui's")
+
+
+def is_table(path: Path) -> bool:
+    """Whether there is a Delta table: who is killed while making one leaves a log without a commit."""
+    return any((path / LOG).glob("*.json"))
+
+
+def write_json(path: Path, told: object) -> None:
+    """Write a small file whole or not at all, for its owner alone. Raises `OSError`."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        json.dump(told, file)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)

@@ -16,6 +16,7 @@ from kgtui.history.folder import LakeFolder
 from kgtui.history.moments import day_of
 from kgtui.history.options import RecorderOptions
 from kgtui.history.polling import Poller
+from kgtui.history.retention import RetentionKeeper
 from kgtui.history.rows import cluster_text
 from kgtui.model.text import visible
 from kgtui.monitor.collector import Collector
@@ -81,6 +82,7 @@ class Recorder:
         self._poller = Poller(admin, describe_every=self._options.describe)
         self._say = say or (lambda sentence: None)
         self._now, self._elapsed, self._wait = now, elapsed, wait
+        self._retention = RetentionKeeper(admin, LakeFolder.of(path))
         self._lake = Flusher(LakeFolder.of(path), self._options, self._say, now=now, elapsed=elapsed)
         self._changes = Changes()
         self._collector = Collector() if alone else None
@@ -182,6 +184,9 @@ class Recorder:
             told = self._told(snapshot, seen, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, told)
             self._previous = self._last = at
+        if self._retention.due(self._elapsed()):
+            topics = {topic for topic, _ in seen.bounds}
+            await self._retention.look(topics, now=self._elapsed(), timeout=timeout)
         await asyncio.to_thread(seen.let_go)
 
     async def _compare(self, seen: Seen, at: int) -> tuple[Rows, int]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta
 from kgtui.errors import ClientError
+from kgtui.history.folder import LakeFolder
+from kgtui.history.retention import kept
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
 from kgtui.model.group import GroupListing, canonical_state, canonical_type
 from kgtui.model.retention import Retention
@@ -146,7 +148,12 @@ class ReplayAdmin:
         return Answer({}, missing, Coverage((0, 0), (0, len(missing))))
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        return Answer(Retention(), (Fault("NOT_SUPPORTED", "configs of topics and brokers are not recorded"),))
+        """As the recorder was told last, not as of the moment."""
+        known = await asyncio.to_thread(kept, LakeFolder.of(self.lake.path))
+        if known == Retention():
+            return Answer(known, (Fault("NOT_SUPPORTED", "how long topics and offsets are kept is not recorded"),))
+        found = {topic: known.topics[topic] for topic in topics if topic in known.topics}
+        return Answer(Retention(found, known.offsets))
 
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
-from kgtui.history.folder import LOG, LakeFolder
+from kgtui.history.folder import LOG, LakeFolder, is_table
 from kgtui.history.schemas import SETTINGS
 from kgtui.pipeline.spark_schema import conform
 
@@ -47,7 +47,7 @@ class SparkLake:
 
     def exists(self, table: Table) -> bool:
         """Whether anything has made the table."""
-        return self._log(table).is_dir()
+        return is_table(self.path(table))
 
     def version(self, table: Table) -> int | None:
         """The newest version of a table, by the name of its file in Delta's log; None while there is none."""

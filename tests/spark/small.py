@@ -6,8 +6,11 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from kgtui.history.changes import Seen
+from kgtui.history.folder import LakeFolder
+from kgtui.history.retention import keep
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+from kgtui.model.retention import Retention
 from tests.scripted import member
 from tests.spark.test_records import Bytes, commit
 from tests.spark.test_streams import write
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILES = 2
+KEPT = 3_600.0
 GROUPS = ("orders.paid", "[/foo]", "a\nb", "caf\udce9", "shared")
 
 
@@ -66,8 +70,9 @@ def record(recording: Recording, cluster: Cluster, start: int, polls: int, *, ga
 
 
 def record_a_while(lake: Path) -> None:
-    """Seven minutes."""
+    """Seven minutes, and how long its topic keeps records."""
     record(Recording(lake), Cluster(1), START, 40, gap="the recording begins")
+    keep(LakeFolder.of(lake), Retention({"t": KEPT}), ())
 
 
 def write_records(folder: Path) -> None:

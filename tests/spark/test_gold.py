@@ -14,7 +14,7 @@ from kgtui.history.schemas import FORECAST, GOLD, HEALTH, LAG
 from kgtui.model.offsets import lags
 from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.spark_schema import spark_schema
-from tests.spark.small import GROUPS, Cluster, record
+from tests.spark.small import GROUPS, KEPT, Cluster, record
 from tests.unit.history.recording import START, Recording
 
 if TYPE_CHECKING:
@@ -49,6 +49,14 @@ def test_lag_is_the_recorders(undisturbed: SparkLake) -> None:
     assert expected == 7 * len(GROUPS) * 3
     assert undisturbed.read(HEALTH).filter("`group` = '[/foo]' AND topic IS NULL AND status = 'ERR'").count() > 0
     assert undisturbed.read(FORECAST).filter("`group` = '[/foo]' AND drain_seconds IS NULL").count() == 4
+
+
+def test_losses_are_told_by_the_retention_that_was_recorded(undisturbed: SparkLake) -> None:
+    told = undisturbed.read(FORECAST).filter("`group` = '[/foo]' AND topic = 't'").collect()
+    assert len(told) == 3
+    assert {row["loss_basis"] for row in told} == {"retention"}
+    # What it does not read waits since some time of the seven minutes that were recorded, or from before.
+    assert all(KEPT - 420 <= row["loss_seconds"] <= KEPT for row in told)
 
 
 def test_days_are_made_anew_without_a_trace(spark: SparkSession, undisturbed: SparkLake, tmp_path: Path) -> None:

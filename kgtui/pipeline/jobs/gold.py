@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ from kgtui.pipeline.transforms.recorded import timeline
 from kgtui.pipeline.transforms.recorded_churn import recorded_churn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date
 
     from pyspark.sql import DataFrame
@@ -54,11 +54,13 @@ class GoldOptions:
     Attributes:
         window: seconds from one verdict to the next.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
+        topics: topic → seconds for which it keeps a record, of those whose retention is known and limited.
         look_back: days in which it is searched when an unused group last did something.
     """
 
     window: int = WINDOW
     offsets_retention: int = OFFSETS_RETENTION
+    topics: Mapping[str, float] = field(default_factory=dict)
     look_back: int = 8
 
 
@@ -97,7 +99,7 @@ def gold(
     seen = recorded_churn(times, groups, members, partitions)
     write(CHURN, churn(times, seen, _from(lake.read(REBALANCES), first), minutes, since=first))
     write(CLEANUP, _cleanup(lake, first, options))
-    write(FORECAST, forecast(minutes, since=first))
+    write(FORECAST, forecast(minutes, retention=_retention(lake, options), since=first))
     past = _from(lake.read(BASELINE), first, timedelta(weeks=WEEKS))
     write(BASELINE, baseline(minutes, before=past, since=first))  # the last: it tells which days are done
     for rows in small:
@@ -127,6 +129,12 @@ def _cleanup(lake: SparkLake, first: date, options: GoldOptions) -> DataFrame:
     ends = known.unionByName(polled).filter(F.col("day") >= F.lit(first)).groupBy("day").agg(F.max("at").alias("at"))
     read = read_activity(commits, events, ends.localCheckpoint()).localCheckpoint()
     return cleanup(seen, read, since=first, offsets_retention=options.offsets_retention)
+
+
+def _retention(lake: SparkLake, options: GoldOptions) -> DataFrame | None:
+    if not options.topics:
+        return None
+    return lake.spark.createDataFrame(list(options.topics.items()), "topic string, retention_seconds double")
 
 
 def _from(rows: DataFrame, first: date, back: timedelta = timedelta(0)) -> DataFrame:

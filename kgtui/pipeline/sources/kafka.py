@@ -41,12 +41,14 @@ class OffsetsTopic:
         bounds: partition → first offset and next offset.
         properties: Java client properties, with secrets.
         cluster_id: the cluster's, if it tells one.
+        offsets_retention: seconds for which the brokers keep offsets of groups without members, if they tell.
     """
 
     seeds: tuple[str, ...]
     bounds: Mapping[int, tuple[int, int]]
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
     cluster_id: str | None = None
+    offsets_retention: float | None = None
 
     @property
     def size(self) -> int:

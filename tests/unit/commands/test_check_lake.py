@@ -10,10 +10,13 @@ import pytest
 
 from kgtui import cli
 from kgtui.history.changes import Seen
+from kgtui.history.folder import LakeFolder
+from kgtui.history.retention import keep
 from kgtui.model.answer import Fault
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, PartitionBounds
+from kgtui.model.retention import Retention
 from tests.unit.history.recording import START, Recording
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 POLLS = 31
 """Five minutes, a poll every 10 s."""
+
+HOUR, DAY = 3_600.0, 86_400.0
 
 STOPS = 12
 """The poll after which `stuck` commits no more."""
@@ -55,6 +60,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if poll in (10, 19, 25, 30):
             recording.flush()
     recording.compact()
+    keep(LakeFolder.of(path), Retention(dict.fromkeys(("t-fine", "t-slow", "t-stuck"), HOUR), DAY), ())
     return path
 
 
@@ -140,6 +146,22 @@ def test_the_json_tells_the_moment_and_what_was_looked_at(check: Callable[..., R
 def test_what_was_not_recorded_is_said(check: Callable[..., Ran]) -> None:
     ran = check("fine", "--for", "1h")
     assert (ran.code, ran.err) == (0, "kgtui: the recording has 5 m of the 1 h before this moment\n")
+
+
+def test_losses_are_told_by_the_retention_that_was_recorded(check: Callable[..., Ran], tmp_path: Path) -> None:
+    (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]
+    loss = row["loss"]
+    # Waiting for the two minutes that were looked at, or longer, of the hour that the topic keeps it.
+    assert (loss["topic"], loss["partition"], loss["basis"]) == ("t-stuck", 0, "retention")
+    assert (loss["seconds"], loss["at_most"]) == (HOUR - 120, True)
+    unknown = Recording(tmp_path / "unknown")
+    unknown.poll(moment(0), START)
+    unknown.flush()
+    said = check("--all", lake=tmp_path / "unknown").err
+    assert (
+        "how soon data or offsets will be lost may be missing: how long topics and offsets are kept is not recorded"
+        in said
+    )
 
 
 def test_no_rate_is_taken_over_a_gap(tmp_path: Path, check: Callable[..., Ran]) -> None:

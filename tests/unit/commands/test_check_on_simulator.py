@@ -188,7 +188,7 @@ async def test_a_recording_of_the_company_is_judged_as_a_watch_of_it(
     assert groups["orders.archive"]["time_lag"] == {"seconds": 120.0, "at_least": True}
     assert groups["orders.ship"]["drain"] == pytest.approx(480, rel=0.1)
     assert groups["orders.enrich"]["rebalances"]["flapping"]
-    assert groups["customers.sync-old"]["empty"] == {"seconds": 120.0, "at_least": True, "expires_in": None}
+    assert groups["customers.sync-old"]["empty"] == {"seconds": 120.0, "at_least": True, "expires_in": 604_680.0}
 
 
 @asynccontextmanager

@@ -118,6 +118,13 @@ def test_a_table_that_was_removed_is_made_of_all_days(folder: LakeFolder) -> Non
         assert make(folder) == (FIRST, SECOND)
 
 
+def test_a_run_that_was_killed_while_it_made_a_table_is_done_again(folder: LakeFolder) -> None:
+    for table in (CHURN, BASELINE):
+        (folder.table(table.name, table.layer) / "_delta_log").mkdir(parents=True)
+    assert due(folder).days == (FIRST, SECOND)
+    assert make(folder) == (FIRST, SECOND)
+
+
 def test_a_table_that_cannot_be_read_is_named(folder: LakeFolder) -> None:
     make(folder)
     log = folder.table(COMMITS.name, COMMITS.layer) / "_delta_log"

@@ -1,0 +1,75 @@
+"""How long the cluster keeps what groups depend on: a file of the lake, that tells what was said last.
+
+Configs change rarely, and what follows from them is asked of now: so there is no history of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import TYPE_CHECKING
+
+from kgtui.errors import KgtuiError
+from kgtui.history.folder import write_json
+from kgtui.model.retention import Retention
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.history.folder import LakeFolder
+
+_FILE = "retention.json"
+_TOPICS, _OFFSETS = "topics", "offsets"
+_AGE = 600.0  # seconds after which the cluster is asked again
+
+_log = logging.getLogger(__name__)
+
+
+def kept(folder: LakeFolder) -> Retention:
+    """What the lake knows; nothing where nobody was told, or may read it."""
+    try:
+        told = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
+        topics = {topic: float(seconds) for topic, seconds in told[_TOPICS].items()}
+        return Retention(topics, None if told[_OFFSETS] is None else float(told[_OFFSETS]))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return Retention()
+
+
+def keep(folder: LakeFolder, told: Retention, asked: Collection[str]) -> None:
+    """Remember what was told of the topics that were asked about; of others what is known stays. Raises `OSError`."""
+    known = kept(folder)
+    topics = {topic: seconds for topic, seconds in known.topics.items() if topic not in asked} | dict(told.topics)
+    found = Retention(topics, known.offsets if told.offsets is None else told.offsets)
+    if found == known:
+        return
+    write_json(folder.path / _FILE, {_TOPICS: topics, _OFFSETS: found.offsets})
+
+
+class RetentionKeeper:
+    """Asks a cluster now and then, for a lake that is recorded.
+
+    What may not be read is not known: verdicts rest on the movement of log starts then.
+    """
+
+    def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
+        self._admin = admin
+        self._folder = folder
+        self._asked: float | None = None
+
+    def due(self, now: float) -> bool:
+        """Whether it is time to ask; `now` is in seconds of any clock."""
+        return self._asked is None or now - self._asked >= _AGE
+
+    async def look(self, topics: Collection[str], *, now: float, timeout: float) -> None:
+        """Ask about all topics that groups read."""
+        if not topics:
+            return
+        self._asked = now
+        try:
+            told = (await self._admin.retention(sorted(topics), timeout=timeout)).rows
+            if told.topics or told.offsets is not None:
+                await asyncio.to_thread(keep, self._folder, told, topics)
+        except (KgtuiError, OSError):
+            _log.exception("retention is not known")

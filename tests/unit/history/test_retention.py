@@ -1,0 +1,90 @@
+"""How long things are kept: what a lake remembers of it, and when its recorder asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.errors import UnreachableError
+from kgtui.history import Lake
+from kgtui.history.folder import LakeFolder
+from kgtui.history.replay import ReplayAdmin
+from kgtui.history.retention import RetentionKeeper, keep, kept
+from kgtui.model.retention import Retention
+from tests.scripted import ScriptedAdmin
+from tests.unit.history.test_recorder import recording, scripted, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from kgtui.model.answer import Answer
+
+HOUR, DAY = 3_600.0, 86_400.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> LakeFolder:
+    folder = LakeFolder.of(tmp_path / "lake")
+    folder.prepare()
+    return folder
+
+
+def test_what_was_told_last_is_known(folder: LakeFolder) -> None:
+    assert kept(folder) == Retention()
+    keep(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
+    assert kept(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
+    keep(folder, Retention({"b": HOUR}), {"a", "b"})  # `a` has no limit any more; of offsets nothing was told
+    assert kept(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
+    assert (folder.path / "retention.json").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"topics": {"a": "x"}, "offsets": 1}', '{"topics": 1, "offsets": 1}']
+)
+def test_a_damaged_file_tells_nothing(folder: LakeFolder, text: str) -> None:
+    (folder.path / "retention.json").write_text(text)
+    assert kept(folder) == Retention()
+    keep(folder, Retention({}, DAY), ())
+    assert kept(folder) == Retention({}, DAY)
+
+
+async def test_it_is_asked_for_every_ten_minutes(folder: LakeFolder) -> None:
+    admin = ScriptedAdmin()
+    admin.kept = Retention({"a": HOUR}, DAY)
+    keeper = RetentionKeeper(admin, folder)
+    await keeper.look((), now=0.0, timeout=1)
+    assert keeper.due(1.0), "nothing was asked about"
+    await keeper.look({"a", "b"}, now=1.0, timeout=1)
+    assert kept(folder) == admin.kept
+    assert not keeper.due(600.0)
+    assert keeper.due(601.0)
+
+
+async def test_what_may_not_be_read_leaves_what_is_known(folder: LakeFolder) -> None:
+    keep(folder, Retention({"a": HOUR}, DAY), {"a"})
+    admin = ScriptedAdmin()
+    await RetentionKeeper(admin, folder).look({"a"}, now=0.0, timeout=1)
+
+    class Gone(ScriptedAdmin):
+        async def retention(self, topics: Iterable[str], *, timeout: float = 30.0) -> Answer[Retention]:
+            raise UnreachableError("nobody answers")
+
+    await RetentionKeeper(Gone(), folder).look({"a"}, now=0.0, timeout=1)
+    assert kept(folder) == Retention({"a": HOUR}, DAY)
+
+
+async def test_a_recording_tells_it_to_those_who_look_at_it(tmp_path: Path) -> None:
+    admin = scripted()
+    topics = {topic for topic, _ in admin.bounds}
+    assert topics
+    admin.kept = Retention(dict.fromkeys(topics, HOUR), DAY)
+    async with recording(tmp_path / "lake", admin) as (made, _):
+        await until(lambda: made.status.polls >= 2)
+    replay = await ReplayAdmin.open(Lake(tmp_path / "lake"))
+    topic = min(topics)
+    assert (await replay.retention([topic, "other"])).rows == Retention({topic: HOUR}, DAY)
+    (tmp_path / "lake" / "retention.json").unlink()
+    (fault,) = (await replay.retention([topic])).faults
+    assert "not recorded" in fault.message
