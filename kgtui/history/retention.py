@@ -68,8 +68,8 @@ class RetentionKeeper:
             return
         self._asked = now
         try:
-            told = (await self._admin.retention(sorted(topics), timeout=timeout)).rows
-            if told.topics or told.offsets is not None:
-                await asyncio.to_thread(keep, self._folder, told, topics)
+            answer = await self._admin.retention(sorted(topics), timeout=timeout)
+            # Of those that were not told because of a fault, what is known is no worse for it.
+            await asyncio.to_thread(keep, self._folder, answer.rows, () if answer.faults else topics)
         except (KgtuiError, OSError):
             _log.exception("retention is not known")

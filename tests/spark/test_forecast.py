@@ -39,8 +39,10 @@ def test_a_forecast_says_when_a_backlog_is_gone_and_what_expires_first(spark: Sp
                    "time_lag_at_least": True}  # fmt: skip
         rows.append(minute("stuck", number, "t", **risk))
         rows.append(minute("stuck", number, lag=100_000 + 600 * number, lost=0))
-        rows.append(minute("kept", number, "k", **risk | {"time_lag": 600.0, "position": 100_000 + 300 * number}))
-    retention = spark.createDataFrame([("k", 3_600.0)], "topic STRING, retention_seconds DOUBLE")
+        # The topic keeps what it is slow to read, of one for longer than the start of its log takes to come there.
+        slow = risk | {"time_lag": 600.0, "position": 100_000 + 300 * number}
+        rows += [minute("kept", number, topic, **slow) for topic in ("k", "l")]
+    retention = spark.createDataFrame([("k", 2_400.0), ("l", 3_600.0)], "topic STRING, retention_seconds DOUBLE")
     found = forecast(frame(spark, LAG, rows), retention=retention)
     chosen = found.selectExpr(
         "group", "topic", "hour", "lag", "round(trend, 6) trend", "drain_seconds", "drained_at", "loss_seconds",
@@ -54,7 +56,8 @@ def test_a_forecast_says_when_a_backlog_is_gone_and_what_expires_first(spark: Sp
         ("drains", "t", at(0), *drains),
         ("stuck", "t", at(0), 135_400, 10.0, None, None, loss, "log start", False, True, at(0)),
         ("stuck", None, at(0), 135_400, 10.0, None, None, loss, "log start", False, True, at(0)),
-        ("kept", "k", at(0), 135_400, 10.0, None, None, 6_000.0, "retention", True, True, at(0)),
+        ("kept", "k", at(0), 135_400, 10.0, None, None, 3_600.0, "retention", True, True, at(0)),
+        ("kept", "l", at(0), 135_400, 10.0, None, None, 50_000 / (700 / 60), "log start", False, True, at(0)),
     ]
     assertDataFrameEqual(chosen, spark.createDataFrame(expected, chosen.schema))
 

@@ -93,20 +93,22 @@ def _with_course(rows: DataFrame) -> DataFrame:
 
 
 def _with_loss(rows: DataFrame) -> DataFrame:
-    """Add when retention reaches the position, as `rates.loss_to_come` has it: by the topic's, else by log starts."""
+    """Add when retention reaches the position, as `rates.loss_to_come` has it: by the topic's or by log starts."""
     moved, grown = F.col("moved"), F.col("grown")
     behind = F.when(grown > 0, 1 - moved / grown).when(grown <= 0, F.when(moved <= 0, 1.0).otherwise(0.0))
     waits = F.col("position").isNotNull() & (F.col("lag") > 0) & (F.coalesce("lost", F.lit(0)) == 0)
     falls = (behind > 0) & ((behind >= _NOISE) | F.col("time_lag_at_least"))
     kept, closing = F.col("retention_seconds"), F.col("deleted") - moved
-    by_age = F.greatest(kept - F.col("time_lag"), F.lit(0.0)) / behind
+    age = F.col("time_lag")
+    by_age = F.when(kept.isNotNull() & age.isNotNull(), F.greatest(kept - age, F.lit(0.0)) / behind)
     by_start = F.when(closing > 0, F.col("lead") / closing)
-    loss = F.when(waits & falls, F.when(kept.isNotNull(), by_age).otherwise(by_start))
+    loss = F.when(waits & falls, F.least(by_age, by_start))
+    of_topic = F.coalesce(by_age <= by_start, by_age.isNotNull())
     told = waits & behind.isNotNull() & (kept.isNotNull() | F.col("deleted").isNotNull())
     rows = rows.withColumns({
         "loss_seconds": loss,
-        "loss_basis": F.when(loss.isNotNull(), F.when(kept.isNotNull(), "retention").otherwise("log start")),
-        "loss_at_most": F.when(loss.isNotNull(), kept.isNotNull() & F.col("time_lag_at_least")),
+        "loss_basis": F.when(loss.isNotNull(), F.when(of_topic, "retention").otherwise("log start")),
+        "loss_at_most": F.when(loss.isNotNull(), of_topic & F.col("time_lag_at_least")),
         "told": told,
     })  # fmt: skip
     sooner = F.col("drain_seconds").isNull() | (F.col("loss_seconds") < F.col("drain_seconds"))

@@ -11,6 +11,7 @@ from kgtui.history import Lake
 from kgtui.history.folder import LakeFolder
 from kgtui.history.replay import ReplayAdmin
 from kgtui.history.retention import RetentionKeeper, keep, kept
+from kgtui.model.answer import Answer, Fault
 from kgtui.model.retention import Retention
 from tests.scripted import ScriptedAdmin
 from tests.unit.history.test_recorder import recording, scripted, until
@@ -18,8 +19,6 @@ from tests.unit.history.test_recorder import recording, scripted, until
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
-
-    from kgtui.model.answer import Answer
 
 HOUR, DAY = 3_600.0, 86_400.0
 
@@ -64,8 +63,12 @@ async def test_it_is_asked_for_every_ten_minutes(folder: LakeFolder) -> None:
 
 async def test_what_may_not_be_read_leaves_what_is_known(folder: LakeFolder) -> None:
     keep(folder, Retention({"a": HOUR}, DAY), {"a"})
-    admin = ScriptedAdmin()
-    await RetentionKeeper(admin, folder).look({"a"}, now=0.0, timeout=1)
+
+    class Refused(ScriptedAdmin):
+        async def retention(self, topics: Iterable[str], *, timeout: float = 30.0) -> Answer[Retention]:
+            return Answer(Retention(), (Fault("TOPIC_AUTHORIZATION_FAILED", "not permitted"),))
+
+    await RetentionKeeper(Refused(), folder).look({"a"}, now=0.0, timeout=1)
 
     class Gone(ScriptedAdmin):
         async def retention(self, topics: Iterable[str], *, timeout: float = 30.0) -> Answer[Retention]:
