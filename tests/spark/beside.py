@@ -109,3 +109,5 @@ def _end(program: subprocess.Popen[str]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(program.pid, signal.SIGKILL)
     program.wait()
+    if program.stdout is not None:
+        program.stdout.close()
