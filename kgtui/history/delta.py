@@ -42,7 +42,8 @@ WRITTEN = "part-"
 """The same of those that a flush wrote."""
 
 _APP = "kgtui-recorder"
-_DAY = f"partition.{PARTITION}"
+DAY = f"partition.{PARTITION}"
+"""What a table's log calls the day of a file."""
 
 
 def library() -> Any:
@@ -117,7 +118,7 @@ class DeltaFolder:
             return []
         if self._listed is None or self._listed[0] != delta.version():
             self._listed = delta.version(), pa.table(delta.get_add_actions(flatten=True)).to_pylist()
-        return [file for file in self._listed[1] if day is None or file[_DAY] == day]
+        return [file for file in self._listed[1] if day is None or file[DAY] == day]
 
     def read(
         self,
@@ -250,7 +251,7 @@ class DeltaFolder:
         The rows stay the same, which the commit says (`dataChange` false): streams that read the table see nothing.
         """
         rows = in_one([self.path / file["path"] for file in files], self.table, polls)
-        self._replace(files, rows, files[0][_DAY])
+        self._replace(files, rows, files[0][DAY])
 
     def _replace(self, files: Sequence[Mapping[str, Any]], rows: pa.Table, day: date) -> None:
         from deltalake.transaction import RemoveAction
@@ -293,7 +294,7 @@ class DeltaFolder:
     def drop_before(self, day: date) -> int:
         """Remove whole days; how many rows went."""
         delta = self.open()
-        if delta is None or not any(file[_DAY] < day for file in self.files()):
+        if delta is None or not any(file[DAY] < day for file in self.files()):
             return 0
         return int(delta.delete(f"{PARTITION} < '{day.isoformat()}'")["num_deleted_rows"])
 

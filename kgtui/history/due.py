@@ -48,10 +48,11 @@ class Due:
     rows: Rows
 
     def done(self) -> None:
-        """Remember that the days are made, of what was found before."""
-        path = _memory(self.folder)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        write_json(path, {"rows": self.rows, "tables": _tables(self.folder)})
+        """Remember that the days are made, of what was found before; writes nothing where that is known."""
+        path, told = _memory(self.folder), {"rows": self.rows, "tables": _tables(self.folder)}
+        if told != _known(self.folder):
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            write_json(path, told)
 
 
 def due(folder: LakeFolder) -> Due:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
-from kgtui.history.delta import disk_errors, library
+from kgtui.history.delta import DAY, disk_errors, library
 from kgtui.history.folder import LakeFolder
 from kgtui.history.schemas import PARTITION
 from kgtui.history.schemas.gold import GOLD, LAG
@@ -205,8 +205,7 @@ def _days(delta: DeltaTable) -> list[date]:
     import pyarrow as pa
 
     actions = pa.table(delta.get_add_actions(flatten=True))
-    name = f"partition.{PARTITION}"
-    return [] if name not in actions.column_names else [day for day in actions[name].to_pylist() if day is not None]
+    return [] if DAY not in actions.column_names else [day for day in actions[DAY].to_pylist() if day is not None]
 
 
 def _first_day(moment: datetime | date) -> date:

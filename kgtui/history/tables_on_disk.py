@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
-from kgtui.history.delta import DeltaFolder, disk_errors, library, owner_only
+from kgtui.history.delta import DAY, DeltaFolder, disk_errors, library, owner_only
 from kgtui.history.folder import LOG
 from kgtui.history.schemas import LAYER, PARTITION
 from kgtui.model.text import visible
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from kgtui.history.folder import LakeFolder
     from kgtui.history.schemas import Table
-
-_DAY = f"partition.{PARTITION}"
 
 LAYERS = (LAYER, "bronze", "silver", "gold")
 """In the order in which what is in them comes to be; a lake may have others."""
@@ -90,9 +88,9 @@ class StoredTable:
         import pyarrow as pa
 
         actions = pa.table(self._open().get_add_actions(flatten=True))
-        if _DAY not in actions.column_names:
+        if DAY not in actions.column_names:
             return {}
-        days = actions.select([_DAY, "num_records"]).group_by(_DAY).aggregate([("num_records", "sum")])
+        days = actions.select([DAY, "num_records"]).group_by(DAY).aggregate([("num_records", "sum")])
         found = {_day(row): row["num_records_sum"] or 0 for row in days.to_pylist()}
         return {day: rows for day, rows in found.items() if day is not None}
 
@@ -184,7 +182,7 @@ def _files(delta: DeltaTable) -> list[dict[str, Any]]:
 
 
 def _day(file: dict[str, Any]) -> date | None:
-    day = file.get(_DAY)
+    day = file.get(DAY)
     if isinstance(day, str):
         try:
             return date.fromisoformat(day)

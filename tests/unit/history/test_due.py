@@ -69,6 +69,13 @@ def test_the_first_time_all_days_are_due_and_then_none(folder: LakeFolder) -> No
     assert due(folder).days == ()
 
 
+def test_what_is_remembered_is_not_written_again(folder: LakeFolder) -> None:
+    make(folder)
+    before = (folder.path / "_checkpoints" / "gold.json").stat().st_ino
+    due(folder).done()
+    assert (folder.path / "_checkpoints" / "gold.json").stat().st_ino == before
+
+
 def test_with_anything_new_the_newest_day_that_was_made_is_due_too(folder: LakeFolder) -> None:
     make(folder)
     write(folder, COMMITS, THIRD)
