@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.brokers import past
 from tests.brokers.cluster import Cluster
 from tests.brokers.live import Live
 from tests.brokers.secure import Secure
@@ -70,6 +71,10 @@ class Brokers:
     def get(self, name: str) -> Any:
         """The thing itself, once it is ready."""
         return self.start(name).result()
+
+    def leave_behind(self, name: str) -> None:
+        """Begins to make what groups leave behind on the broker of some live groups."""
+        self._pool.submit(lambda: past.leave(self.get(name)))
 
     def stop(self) -> None:
         """Ends everything that runs, clients before brokers."""

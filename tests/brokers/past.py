@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import timedelta
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from kgtui.protocol.records import RecordType
@@ -42,12 +44,21 @@ TYPES = {
 """What a broker of each version writes for the live groups and for what `leave` does."""
 
 _left: set[str] = set()
+_leaving: defaultdict[str, Lock] = defaultdict(Lock)
 
 
 def leave(live: Live) -> None:
-    """Transactions, a commit that says when it expires, an expression, and groups of every type: all deleted again."""
-    if live.bootstrap in _left:
-        return
+    """Transactions, a commit that says when it expires, an expression, and groups of every type: all deleted again.
+
+    It may be called again, from other threads too: all return when it is done.
+    """
+    with _leaving[live.bootstrap]:
+        if live.bootstrap not in _left:
+            _leave(live)
+            _left.add(live.bootstrap)
+
+
+def _leave(live: Live) -> None:
     cluster = live.cluster
     happenings.commit_in_transactions(cluster, "transactional", "orders", COMMITTED, ABORTED)
     happenings.commit_until(cluster, "expires-itself", "orders", 5, timedelta(days=30))
@@ -60,7 +71,6 @@ def leave(live: Live) -> None:
         wire.wait_for_states(live.bootstrap, {"by-expression": "Empty"}, _TIMEOUT)
         gone.append("by-expression")
     happenings.delete_groups(cluster, *gone, "transactional", "expires-itself")
-    _left.add(live.bootstrap)
 
 
 def _make_groups_to_delete(live: Live) -> list[str]:

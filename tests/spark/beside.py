@@ -1,4 +1,4 @@
-"""Programs that run the pipeline in JVMs of their own, one after the other, beside the tests that do not need them."""
+"""Programs that run the pipeline, one after the other, beside the tests that do not need them."""
 
 from __future__ import annotations
 
@@ -32,28 +32,29 @@ class Beside:
         folder: for their lakes.
         recorded: the lake that each begins with a copy of.
         records: files that each reads.
+        remote: where those that are not killed find Spark Connect; the others start what they need.
     """
 
-    def __init__(self, folder: Path, recorded: Path, records: Path) -> None:
-        self._folder, self._recorded, self._records = folder, recorded, records
+    def __init__(self, folder: Path, recorded: Path, records: Path, remote: str) -> None:
+        self._folder, self._recorded, self._records, self._remote = folder, recorded, records, remote
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="beside")
         self._kills: dict[int, Future[tuple[Path, int]]] = {}
-        self._connected: Future[tuple[Path, str]] | None = None
+        self._undisturbed: Future[Path] | None = None
         self._running: subprocess.Popen[str] | None = None
 
     def start(self, *kills: int) -> None:
-        """Begin: each number is of a lake on which a program is killed as often; and a run through Spark Connect."""
+        """Begin: each number is of a lake on which a program is killed as often; on one more none is."""
         self._kills = {number: self._pool.submit(self._kill, number) for number in kills}
-        self._connected = self._pool.submit(self._connect)
+        self._undisturbed = self._pool.submit(lambda: self._finish(self._lake("undisturbed")))
 
     def killed(self, kills: int) -> tuple[Path, int]:
-        """A lake that programs were killed on, and how many of them were still at work."""
+        """A lake on which programs were killed before the last came to its end; and how many were still at work."""
         return self._kills[kills].result()
 
-    def connected(self) -> tuple[Path, str]:
-        """A lake that was worked on through Spark Connect, and what the program said."""
-        assert self._connected is not None
-        return self._connected.result()
+    def undisturbed(self) -> Path:
+        """A lake that one program worked on, to its end."""
+        assert self._undisturbed is not None
+        return self._undisturbed.result()
 
     def stop(self) -> None:
         """Leave nothing behind."""
@@ -62,17 +63,20 @@ class Beside:
             _end(self._running)
 
     def _kill(self, kills: int) -> tuple[Path, int]:
-        lake = shutil.copytree(self._recorded, self._folder / f"killed-{kills}")
+        lake = self._lake(f"killed-{kills}")
         random, killed = Random(kills), 0
         for number in range(kills):
-            # One of two is killed while it reads, the other while it computes.
-            step = random.choice(STEPS[3:] if number % 2 else STEPS[:3])
-            killed += self._kill_after(lake, step, random.uniform(0, 5))
-        return lake, killed
+            # One of two is killed while it reads, through a server of its own, the other while it computes.
+            steps, more = (STEPS[3:], ()) if number % 2 else (STEPS[:3], ("local[2]",))
+            killed += self._kill_after(random.choice(steps), random.uniform(0, 5), lake, *more)
+        return self._finish(lake), killed
 
-    def _kill_after(self, lake: Path, step: str, seconds: float) -> bool:
+    def _lake(self, name: str) -> Path:
+        return shutil.copytree(self._recorded, self._folder / name)
+
+    def _kill_after(self, step: str, seconds: float, lake: Path, *more: str) -> bool:
         """Kill a program and its JVM some time after it came to a step; whether it was still at work."""
-        program = self._begin(lake)
+        program = self._begin(lake, *more)
         try:
             assert program.stdout is not None
             assert any(line.startswith(step) for line in program.stdout), f"it never came to {step}"
@@ -83,17 +87,18 @@ class Beside:
             _end(program)
         return False
 
-    def _connect(self) -> tuple[Path, str]:
-        lake = shutil.copytree(self._recorded, self._folder / "connect")
-        program = self._begin(lake, "local[2]")
+    def _finish(self, lake: Path) -> Path:
+        """Let a program come to its end."""
+        program = self._begin(lake, self._remote)
         try:
             told, _ = program.communicate(timeout=_PATIENCE)
         finally:
             _end(program)
-        return lake, told
+        assert told.endswith("done\n"), told
+        return lake
 
     def _begin(self, lake: Path, *more: str) -> subprocess.Popen[str]:
-        """The program, with its JVM in a process group of its own."""
+        """A program; it and its JVM, if it has one, are a process group."""
         self._running = subprocess.Popen(
             [sys.executable, "-m", "tests.spark.working", str(lake), str(self._records), *more],
             stdout=subprocess.PIPE,
@@ -101,6 +106,7 @@ class Beside:
             start_new_session=True,
             env=os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder()), "KGTUI_SPARK_MEMORY": "700m"},
         )
+        os.setpriority(os.PRIO_PROCESS, self._running.pid, 19)  # the tests are not to wait for it
         return self._running
 
 

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import os
-import shutil
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.commands.pipeline import make_gold
-from kgtui.pipeline.jobs.run import Sources, once
+from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.session import start
 from tests import jars
-from tests.brokers.fixtures import asked_by
+from tests.brokers.fixtures import ONE_OF_EACH, asked_by
 from tests.spark.beside import Beside
-from tests.spark.setting import QUICK, new_lake
+from tests.spark.setting import LONG_LIVED, SERVER, new_lake, server_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
-    from kgtui.pipeline.lake import SparkLake
+    from tests.brokers.fixtures import Brokers
 
 HERE = Path(__file__).parent
 
@@ -39,6 +37,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             # PySpark leaves sockets to the collector and uses what pandas calls deprecated.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
+    items.sort(key=_waits)
+
+
+def _waits(item: pytest.Item) -> bool:
+    """Whether a test needs what a program does beside the others, and so is one of the last."""
+    return HERE in item.path.parents and "undisturbed" in getattr(item, "fixturenames", ())
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +55,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         spill = tmp_path_factory.mktemp("spark")
         # It takes all cores that it gets; tests of the screen, beside it in another worker, wait for frames.
         os.nice(10)
-        session = start("local[2]", options=QUICK | {"spark.local.dir": str(spill)})
+        session = start("local[2]", options=LONG_LIVED | SERVER | {"spark.local.dir": str(spill)})
         yield session
         session.stop()
 
@@ -76,16 +80,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def undisturbed(
-    spark: SparkSession, record_files: Path, recorded: Path, tmp_path_factory: pytest.TempPathFactory
-) -> SparkLake:
-    """The whole pipeline over that recording and those files, and nothing happened on the way. Only to be read."""
-    lake = new_lake(spark, shutil.copytree(recorded, tmp_path_factory.mktemp("undisturbed") / "lake"))
-    once(lake, Sources(records=record_files), make_gold, lambda _: None)
-    return lake
-
-
 @pytest.fixture(scope="session", autouse=True)
 def beside(
     spark: SparkSession,
@@ -94,13 +88,30 @@ def beside(
     record_files: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Beside]:
-    """What is tested in programs of its own; they are at work from the first test on."""
-    made = Beside(tmp_path_factory.mktemp("beside"), recorded, record_files)
-    asking = [item for item in request.session.items if item.path.name == "test_killed.py"]
+    """Programs that are at work from the first test on."""
+    made = Beside(tmp_path_factory.mktemp("beside"), recorded, record_files, server_of(spark))
+    asking = [item for item in request.session.items if _waits(item)]
+    kills = sorted(item.callspec.params["kills"] for item in asking if hasattr(item, "callspec"))
     if asking:
-        made.start(*sorted(item.callspec.params["kills"] for item in asking if hasattr(item, "callspec")))
+        made.start(*kills)
     yield made
     made.stop()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def brokers_meanwhile(spark: SparkSession, request: pytest.FixtureRequest) -> None:
+    """Brokers, and groups on them that come and go, take their time while the first tests run."""
+    needed = set().union(*(asked_by(item) for item in request.session.items if HERE in item.path.parents))
+    if needed:
+        brokers: Brokers = request.getfixturevalue("brokers")
+        for name in sorted(needed.intersection(ONE_OF_EACH["live"])):
+            brokers.leave_behind(name)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(spark: SparkSession, beside: Beside) -> SparkLake:
+    """The whole pipeline over that recording and those files, through Spark Connect; only to be read."""
+    return SparkLake(spark, beside.undisturbed())
 
 
 @pytest.fixture

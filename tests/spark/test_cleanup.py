@@ -59,8 +59,8 @@ def test_groups_and_families_that_nobody_uses_are_found_in_recordings_and_record
         made.commit("waits", "t", 0, int(day * 10), 100)
         made.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     times, groups, partitions, _ = made.frames(spark)
-    seen = recorded_activity(times, groups, partitions, since=at(3 * DAYS).date())
-    read = read_activity(*records(spark, [("alone", 9, -3.0)], []), ends(spark, 3.5))
+    seen = recorded_activity(times, groups, partitions, since=at(3 * DAYS).date()).localCheckpoint()  # as the job does
+    read = read_activity(*records(spark, [("alone", 9, -3.0)], []), ends(spark, 3.5)).localCheckpoint()
     found = cleanup(seen, read, since=at(3 * DAYS).date()).select(*CHOSEN)
     half, week = at(DAYS / 2), 7 * DAYS
     expected = [
@@ -106,8 +106,9 @@ def test_records_alone_tell_it_too(spark: SparkSession) -> None:
         ("empty", "classic", "group", None, 2, False, 0.0),
         ("empty", "classic", "group", None, 0, False, 3.0),
     ]
-    seen = recorded_activity(*(Recorded().frames(spark)[:3]))
-    found = cleanup(seen, read_activity(*records(spark, commits, events), ends(spark, 5.0))).select(*CHOSEN)
+    seen = recorded_activity(*(Recorded().frames(spark)[:3])).localCheckpoint()
+    read = read_activity(*records(spark, commits, events), ends(spark, 5.0)).localCheckpoint()
+    found = cleanup(seen, read).select(*CHOSEN)
     week = 7 * DAYS
     expected = [
         ("group", "simple", None, 1, None, None, at(0), at(0), None, at(week), "silver"),

@@ -83,8 +83,9 @@ def test_batch_and_stream_equal_a_plain_consumer_and_join_no_group(live: Live, l
     assert len(raw) > 50
     assert raw.items() <= batch.items() or batch.items() <= raw.items()
     once(lake, Sources(topic=topic), nothing, nothing)
-    again = topic_of(lake.folder.path, cluster.bootstrap)
-    once(lake, Sources(topic=again), nothing, nothing)
+    if live.newest:  # of going on where it was the broker is no part
+        again = topic_of(lake.folder.path, cluster.bootstrap)
+        once(lake, Sources(topic=again), nothing, nothing)
     bronze = {(one.partition, one.offset): one for one in rows_of(lake.read(COORDINATOR_RECORDS))}
     assert raw.items() <= bronze.items()
     assert batch.items() <= bronze.items()

@@ -1,6 +1,6 @@
 """A program that runs the pipeline over a folder of records: `python -m tests.spark.working LAKE RECORDS [REMOTE]`.
 
-It is killed by one test, and goes through Spark Connect in another.
+It is killed by one test, and goes through Spark Connect for others.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 from kgtui.commands.pipeline import make_gold
 from kgtui.pipeline.jobs.run import Sources, once
 from kgtui.pipeline.session import start
-from tests.spark.setting import QUICK, SHORT_LIVED, new_lake
+from tests.spark.setting import SHORT_LIVED, new_lake
 
 
 def main(lake: str, records: str, remote: str | None = None) -> None:
     """Run it, one file at a time; each step is a line on standard output."""
-    spark = start(None if remote else "local[1]", remote, options=QUICK | SHORT_LIVED)
+    spark = start(None if remote else "local[1]", remote, options=SHORT_LIVED)
     say("started")
     sources = Sources(records=Path(records), files_at_once=1)
     once(new_lake(spark, Path(lake)), sources, partial(make_gold, say=say), say)
