@@ -58,6 +58,13 @@ def local_options(folder: str | None = None) -> dict[str, str]:
     return options
 
 
+def loopback_options() -> dict[str, str]:
+    """Configuration of a Spark that is all on this machine: nobody else reaches it."""
+    return dict.fromkeys(
+        ("spark.driver.bindAddress", "spark.driver.host", "spark.connect.grpc.binding.address"), "127.0.0.1"
+    )
+
+
 def session_options(partitions: int | None = None) -> dict[str, str]:
     """Configuration that any session takes, through Spark Connect too.
 
@@ -114,6 +121,8 @@ def start(
         configured |= local_options() | {"spark.jars": ",".join(map(str, jars.find(say)))}
         # Spark makes this folder though nothing is ever put there, by default where the program was started.
         configured["spark.sql.warehouse.dir"] = str(Path(tempfile.gettempdir(), f"kgtui-spark-{os.getuid()}"))
+        if place.startswith("local"):
+            configured |= loopback_options()
     configured |= options or {}
     spark = _remote(remote, configured) if remote is not None else _classic(place, configured)
     if not place.startswith("local"):

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_NOISE = re.compile(rb"WARNING: Using incubator modules: [^\n]*\n")
-"""Said at every start of a JVM with Spark's own options."""
+_NOISE = re.compile(
+    rb"(?m)^(?:WARNING: Using incubator modules: "
+    rb"|Streaming ForeachBatch worker (?:is starting|Started|Completed) )[^\n]*(?:\n|\Z)"
+)
+"""Said at every start of a JVM with Spark's own options; and by Spark Connect of each stream, with the server's token,
+and of each of its batches."""
+
+_BEGINS = (b"WARNING: Using", b"Streaming ForeachBatch")
 
 _CHUNK = 65_536
 
@@ -35,13 +41,21 @@ def without_noise() -> Iterator[None]:
 
 
 def _pass_on(reading: int, to: int) -> None:
+    line = b""  # one that may become noise, not yet whole
     try:
         while chunk := os.read(reading, _CHUNK):
-            rest = _NOISE.sub(b"", chunk)
-            while rest:
-                rest = rest[os.write(to, rest) :]
+            whole, end, line = (line + chunk).rpartition(b"\n")
+            if not any(begin.startswith(line[: len(begin)]) for begin in _BEGINS):
+                whole, end, line = whole + end, line, b""
+            _write(to, _NOISE.sub(b"", whole + end))
+        _write(to, _NOISE.sub(b"", line))
     except OSError:  # nobody listens any more
         return
     finally:
         os.close(reading)
         os.close(to)
+
+
+def _write(to: int, said: bytes) -> None:
+    while said:
+        said = said[os.write(to, said) :]

@@ -46,7 +46,6 @@ SHORT_LIVED = QUICK | _java("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:
 
 SERVER = {
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-    "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
 }
 """What makes a session a Spark Connect server too, at `server_of`."""

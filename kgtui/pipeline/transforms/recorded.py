@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.window import WindowSpec
 
 GROUP_KEY = ("group",)
 PARTITION_KEY = ("group", "topic", "partition")
@@ -32,7 +33,7 @@ def timeline(polls: DataFrame) -> DataFrame:
         before, null after a gap; `steady_since`: the poll after the newest gap; `lasts`: until when rows of its
         keyframe hold at the latest, `next_keyframe` or, if that is null, the last poll before a gap.
     """
-    order = Window.orderBy("poll")
+    order = _one_by_one("poll")
     before = F.lag("poll").over(order)
     told = polls.select(
         "poll",
@@ -56,6 +57,11 @@ def timeline(polls: DataFrame) -> DataFrame:
     stretch = Window.partitionBy("segment", "steady_since")
     last, upto = F.max("poll").over(stretch), F.max(F.coalesce("next", "poll")).over(stretch)
     return told.withColumns({"lasts": upto, "next_keyframe": F.when(upto > last, upto)}).drop("next")
+
+
+def _one_by_one(column: str) -> WindowSpec:
+    """A window of all rows, of which there are few. Spark Connect warns of one that says nothing of partitions."""
+    return Window.partitionBy(F.lit(0)).orderBy(column)
 
 
 def slots(times: DataFrame, seconds: int, since: date | None = None) -> DataFrame:
@@ -82,7 +88,7 @@ def slots(times: DataFrame, seconds: int, since: date | None = None) -> DataFram
         )
         .withColumn("first", F.greatest("first", "steady_since"))
     )
-    order = Window.orderBy("slot")
+    order = _one_by_one("slot")
     found = found.withColumns({"at_before": F.lag("at").over(order), "next": F.lead("slot").over(order)})
     if since is not None:
         start = int(datetime(since.year, since.month, since.day, tzinfo=UTC).timestamp() * 1000)

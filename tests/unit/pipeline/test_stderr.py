@@ -13,8 +13,15 @@ if TYPE_CHECKING:
     import pytest
 
 SAYS = r"""
-import sys
+import sys, time
 sys.stderr.write("WARNING: Using incubator modules: jdk.incubator.vector\nInvalid maximum heap size: -Xmxlots\n")
+sys.stderr.write("Streaming Foreach")
+sys.stderr.flush()
+time.sleep(0.2)
+sys.stderr.write("Batch worker is starting with url sc://localhost:1/;token=s3")
+sys.stderr.flush()
+time.sleep(0.2)
+sys.stderr.write("cret and sessionId 1.\nStreaming ForeachBatch worker failed\n")
 sys.stderr.flush()
 sys.stdin.read()
 sys.stderr.write("later")
@@ -31,6 +38,9 @@ def test_all_but_noise_comes_through_even_later(capfd: pytest.CaptureFixture[str
             thread.join(30)
     said = capfd.readouterr().err
     assert "incubator" not in said
+    assert "token" not in said
+    assert "cret" not in said
+    assert "Streaming ForeachBatch worker failed\n" in said
     assert "ours\n" in said
     assert "Invalid maximum heap size: -Xmxlots\n" in said
     assert said.rstrip("\n").endswith(("later", "ours"))
