@@ -38,17 +38,17 @@ class Beside:
     def __init__(self, folder: Path, recorded: Path, records: Path, remote: str) -> None:
         self._folder, self._recorded, self._records, self._remote = folder, recorded, records, remote
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="beside")
-        self._kills: dict[int, Future[tuple[Path, int]]] = {}
+        self._kills: dict[int, Future[tuple[list[Path], int]]] = {}
         self._undisturbed: Future[Path] | None = None
         self._running: subprocess.Popen[str] | None = None
 
     def start(self, *kills: int) -> None:
-        """Begin: each number is of a lake on which a program is killed as often; on one more none is."""
+        """Begin: each number is of lakes on which programs are killed, so many in all; on one more none is."""
         self._kills = {number: self._pool.submit(self._kill, number) for number in kills}
         self._undisturbed = self._pool.submit(lambda: self._finish(self._lake("undisturbed")))
 
-    def killed(self, kills: int) -> tuple[Path, int]:
-        """A lake on which programs were killed before the last came to its end; and how many were still at work."""
+    def killed(self, kills: int) -> tuple[list[Path], int]:
+        """Lakes on which programs were killed until one came to its end; and how many were still at work."""
         return self._kills[kills].result()
 
     def undisturbed(self) -> Path:
@@ -62,14 +62,18 @@ class Beside:
         if self._running is not None:
             _end(self._running)
 
-    def _kill(self, kills: int) -> tuple[Path, int]:
-        lake = self._lake(f"killed-{kills}")
+    def _kill(self, kills: int) -> tuple[list[Path], int]:
         random, killed = Random(kills), 0
+        lakes = [self._lake(f"killed-{kills}")]
         for number in range(kills):
             # One of two is killed while it reads, through a server of its own, the other while it computes.
             steps, more = (STEPS[3:], ()) if number % 2 else (STEPS[:3], ("local[2]",))
-            killed += self._kill_after(random.choice(steps), random.uniform(0, 5), lake, *more)
-        return self._finish(lake), killed
+            if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *more):
+                killed += 1
+            else:  # the next one would find nothing to do
+                lakes.append(self._lake(f"killed-{kills}-{len(lakes)}"))
+        self._finish(lakes[-1])
+        return lakes, killed
 
     def _lake(self, name: str) -> Path:
         return shutil.copytree(self._recorded, self._folder / name)
@@ -79,13 +83,15 @@ class Beside:
         program = self._begin(lake, *more)
         try:
             assert program.stdout is not None
-            assert any(line.startswith(step) for line in program.stdout), f"it never came to {step}"
-            program.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return True
+            if any(line.startswith(step) for line in program.stdout):
+                try:
+                    program.wait(seconds)
+                except subprocess.TimeoutExpired:
+                    return True
+            assert program.wait(_PATIENCE) == 0
+            return False
         finally:
             _end(program)
-        return False
 
     def _finish(self, lake: Path) -> Path:
         """Let a program come to its end."""
