@@ -15,7 +15,7 @@ from kgtui.history.folder import write_json
 from kgtui.model.retention import Retention
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Container
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.folder import LakeFolder
@@ -37,14 +37,12 @@ def kept(folder: LakeFolder) -> Retention:
         return Retention()
 
 
-def keep(folder: LakeFolder, told: Retention, asked: Collection[str]) -> None:
+def keep(folder: LakeFolder, told: Retention, asked: Container[str]) -> None:
     """Remember what was told of the topics that were asked about; of others what is known stays. Raises `OSError`."""
     known = kept(folder)
-    topics = {topic: seconds for topic, seconds in known.topics.items() if topic not in asked} | dict(told.topics)
-    found = Retention(topics, known.offsets if told.offsets is None else told.offsets)
-    if found == known:
-        return
-    write_json(folder.path / _FILE, {_TOPICS: topics, _OFFSETS: found.offsets})
+    found = known.learned(told, asked)
+    if found != known:
+        write_json(folder.path / _FILE, {_TOPICS: dict(found.topics), _OFFSETS: found.offsets})
 
 
 class RetentionKeeper:
@@ -70,6 +68,6 @@ class RetentionKeeper:
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
             # Of those that were not told because of a fault, what is known is no worse for it.
-            await asyncio.to_thread(keep, self._folder, answer.rows, () if answer.faults else topics)
+            await asyncio.to_thread(keep, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("retention is not known")

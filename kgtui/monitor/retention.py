@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.errors import KgtuiError
@@ -31,11 +32,10 @@ class RetentionTier:
         self._admin = admin
         self._timeout = options.timeout
         self._clock = clockwork
-        self._topics: dict[str, float] = {}
         self._asked: dict[str, float] = {}
         self._wanted: dict[str, None] = {}
         self._wake = asyncio.Event()
-        self.known = Retention(self._topics)
+        self.known = Retention()
 
     def want(self, topics: Iterable[str]) -> None:
         """Groups are observed that read these topics."""
@@ -59,17 +59,13 @@ class RetentionTier:
         for topic in topics:
             self._asked.pop(topic, None)
             self._asked[topic] = now
-        for topic in list(self._asked)[: max(len(self._asked) - _KEPT, 0)]:
-            del self._asked[topic]
-            self._topics.pop(topic, None)
         try:
             answer = await self._admin.retention(topics, timeout=self._timeout)
         except KgtuiError:
             return
-        told = answer.rows
-        if not told.topics and told.offsets is None:
-            return  # nothing was learned, and what is known is no worse for it
-        for topic in topics:
-            self._topics.pop(topic, None)
-        self._topics.update(told.topics)
-        self.known = Retention(self._topics, self.known.offsets if told.offsets is None else told.offsets)
+        known = self.known.learned(answer.rows, () if answer.faults else set(topics))
+        forgotten = list(self._asked)[: max(len(self._asked) - _KEPT, 0)]
+        for topic in forgotten:
+            del self._asked[topic]
+        kept = {topic: seconds for topic, seconds in known.topics.items() if topic in self._asked}
+        self.known = replace(known, topics=kept) if forgotten else known

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.errors import ConnectError
+from kgtui.model.answer import Answer, Fault
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.retention import Retention
@@ -22,7 +23,6 @@ from tests.scripted import ScriptedAdmin
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from kgtui.model.answer import Answer
     from kgtui.model.health import GroupHealth
 
 LISTING = Listing("consumer", "consumer", "Stable", 1)
@@ -267,6 +267,35 @@ async def test_a_read_that_brings_nothing_leaves_what_is_known(asking: Bench) ->
         asking.now += 700
     assert len(asking.admin.calls) == 2
     assert asking.retention.known == known
+
+
+async def test_part_of_an_answer_takes_nothing_away(asking: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [
+        Answer(Retention({"t": 3600.0, "u": 60.0}, 86_400.0)),
+        Answer(Retention({"u": 120.0}), (Fault("REQUEST_TIMED_OUT", "no answer", broker=2),)),
+        Answer(Retention({"u": 180.0})),
+    ]
+
+    async def retention(topics: object, *, timeout: float) -> Answer[Retention]:
+        return answers.pop(0)
+
+    monkeypatch.setattr(asking.admin, "retention", retention)
+    for known in ({"t": 3600.0, "u": 60.0}, {"t": 3600.0, "u": 120.0}, {"u": 180.0}):
+        asking.retention.want(["t", "u"])
+        await asyncio.sleep(0.05)
+        asking.now += 700
+        assert asking.retention.known == Retention(known, 86_400.0)
+
+
+async def test_no_more_topics_are_remembered_than_anybody_looks_at(
+    asking: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgtui.monitor.retention._KEPT", 2)
+    asking.admin.kept = Retention({"a": 1.0, "b": 2.0, "c": 3.0}, None)
+    for topic in "abc":
+        asking.retention.want([topic])
+        await asyncio.sleep(0.05)
+    assert asking.retention.known == Retention({"b": 2.0, "c": 3.0})
 
 
 async def test_what_may_not_be_read_is_asked_again_ten_minutes_later(
