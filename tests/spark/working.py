@@ -16,10 +16,11 @@ from tests.spark.setting import SHORT_LIVED, new_lake
 
 
 def main(lake: str, records: str, remote: str | None = None) -> None:
-    """Run it, one file at a time; each step is a line on standard output."""
+    """Run it; each step is a line on standard output. Who may be killed takes the files one at a time."""
     spark = start(None if remote else "local[1]", remote, options=SHORT_LIVED)
     say("started")
-    sources = Sources(records=Path(records), files_at_once=1)
+    at_ease = remote is not None and remote.startswith("sc:")
+    sources = Sources(records=Path(records), files_at_once=None if at_ease else 1)
     once(new_lake(spark, Path(lake)), sources, partial(make_gold, say=say), say)
     say("done")
     spark.stop()
