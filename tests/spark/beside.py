@@ -43,9 +43,9 @@ class Beside:
         self._running: subprocess.Popen[str] | None = None
 
     def start(self, *kills: int) -> None:
-        """Begin: each number is of lakes on which programs are killed, so many in all; on one more none is."""
-        self._kills = {number: self._pool.submit(self._kill, number) for number in kills}
+        """Begin: on one lake none is killed; each number is of lakes on which programs are killed, so many in all."""
         self._undisturbed = self._pool.submit(lambda: self._finish(self._lake("undisturbed")))
+        self._kills = {number: self._pool.submit(self._kill, number) for number in kills}
 
     def killed(self, kills: int) -> tuple[list[Path], int]:
         """Lakes on which programs were killed until one came to its end; and how many were still at work."""

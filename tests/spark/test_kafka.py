@@ -15,7 +15,9 @@ from kgtui.commands.offsets_topic import offsets_topic
 from kgtui.commands.parser import parse_args
 from kgtui.errors import SourceError
 from kgtui.history.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
+from kgtui.pipeline.jobs import bronze
 from kgtui.pipeline.jobs.run import Sources, once, watch
+from kgtui.pipeline.jobs.streams import finish
 from kgtui.pipeline.sources import kafka
 from kgtui.protocol.records import CoordinatorRecord, decode
 from tests.brokers import past
@@ -72,7 +74,17 @@ def _visible(spark: SparkSession) -> Iterator[None]:
     spark.conf.set(VISIBLE, "true")
 
 
-def test_batch_and_stream_equal_a_plain_consumer_and_join_no_group(live: Live, lake: SparkLake) -> None:
+def test_batch_and_stream_equal_a_plain_consumer_and_join_no_group(live_431: Live, lake: SparkLake) -> None:
+    equal_to_a_consumer(live_431, lake)
+
+
+@pytest.mark.full
+def test_on_an_older_broker_they_do_so_too(live_392: Live, lake: SparkLake) -> None:
+    equal_to_a_consumer(live_392, lake)
+
+
+def equal_to_a_consumer(live: Live, lake: SparkLake) -> None:
+    """Batch and stream have all that a consumer reads; no group but those of before is on the cluster."""
     cluster = live.cluster
     past.leave(live)
     before = groups_of(cluster)
@@ -182,8 +194,8 @@ def test_a_login_reaches_the_source_and_is_seen_nowhere(
     assert PASSWORDS["admin"] not in repr(topic)
     records = kafka.read(lake.spark, topic)
     records.explain(extended=True)
-    once(lake, Sources(topic=topic), nothing, nothing)
-    assert lake.read(COMMITS).count() > 0
+    finish(bronze.from_kafka(lake, kafka.stream(lake.spark, topic), every=None), nothing)
+    assert lake.read(COORDINATOR_RECORDS).count() > 0
     told = capfd.readouterr()
     assert "kafka" in told.out.lower()
     assert PASSWORDS["admin"] not in told.out + told.err

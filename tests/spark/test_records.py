@@ -80,7 +80,7 @@ def all_kinds_and_damage() -> list[Bytes]:
     return whole + damaged
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def compiled(spark: SparkSession) -> Iterator[None]:
     """Decoding as those who use it have it: by code that Spark generates."""
     before = {name: value for name, value in QUICK.items() if ".codegen." in name}
@@ -166,14 +166,17 @@ def millis(time: datetime | None) -> int | None:
     return round((time.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
 
 
-def test_what_brokers_write_takes_no_python(spark: SparkSession) -> None:
+@pytest.mark.usefixtures("compiled")
+def test_what_brokers_write_takes_no_python(spark: SparkSession, records: list[Bytes]) -> None:
     """Ordinary commits of every version are decoded by expressions; everything else is what they leave."""
     plain = [commit(version, metadata=text) for version in range(5) for text in ("", "é", "m" * 126)]
     plain += [(plain[0][0], None)]
-    batch = frame(spark, [*plain, *every_kind(1, 1)[6:], (b"\x00\x01", b"")])
-    assert batch.transform(plain_commits).where(f"record_offset < {len(plain)}").count() == len(plain)
-    rest = {row.offset for row in batch.transform(not_plain).select("offset").collect()}
-    assert rest.isdisjoint(range(len(plain)))
-    whole = {row.record_offset for row in batch.transform(plain_commits).select("record_offset").collect()}
-    assert whole | rest == set(range(batch.count()))
-    assert not whole & rest
+    every = [*plain, *every_kind(1, 1)[6:], (b"\x00\x01", b""), *records]
+    batch = frame(spark, every).cache()
+    read = {row.record_offset: row for row in batch.transform(plain_commits).collect()}
+    assert read.keys() >= set(range(len(plain)))
+    for at in read:
+        key, value = every[at]
+        check(at, key, value, {COMMITS.name: read, QUARANTINE.name: {}})
+    left = [row.offset for row in batch.transform(not_plain).select("offset").collect()]
+    assert sorted([*read, *left]) == list(range(len(every)))
