@@ -56,9 +56,18 @@ def check_java() -> None:
         raise SparkError(f"{need}: {where}{java} does not run: {error}") from error
     found = _JAVA_VERSION.search(said.stderr)
     if said.returncode or found is None:
-        raise SparkError(f"{need}: {java} -version does not tell one")
+        raise SparkError(f"{need}: {java} -version says {_first_words(said.stderr or said.stdout)}")
     if int(found[1]) < OLDEST_JAVA:
         raise SparkError(f"{need}, {java} is Java {found[1]}: name a newer one in JAVA_HOME")
+
+
+def _first_words(said: str) -> str:
+    """The first line of what a JVM says, such as what macOS wants to be installed, or which option it does not know.
+
+    Options that it took from the environment are left out: they may hold secrets.
+    """
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("Picked up ")]
+    return lines[0] if lines else "nothing"
 
 
 def check_home() -> None:

@@ -54,9 +54,16 @@ def test_a_java_that_fits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says:
     requirements.check_java()
 
 
-def test_a_java_that_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, "no shared library", 127)))
-    with pytest.raises(SparkError, match="does not tell one"):
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [
+        ("Picked up JAVA_TOOL_OPTIONS: -Dpassword=s3cret\nno shared library", "says no shared library$"),
+        ("", "says nothing$"),
+    ],
+)
+def test_a_java_that_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str, told: str) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, says, 127)))
+    with pytest.raises(SparkError, match=told):
         requirements.check_java()
 
 
