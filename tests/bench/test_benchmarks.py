@@ -20,8 +20,8 @@ EXPECTED = {
 }
 
 
-MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.xdist_group("broker")]}
-"""A broker is shared; and one Spark at a time is enough."""
+MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.full]}
+"""A broker is shared; the pipeline's takes a minute of all cores, since it starts a Spark of its own."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])

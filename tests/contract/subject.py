@@ -9,6 +9,7 @@ import pytest
 
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.client.pool import Pool
+from tests.brokers.fixtures import named
 from tests.contract import mirror
 
 if TYPE_CHECKING:
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
 SIMULATED = ("2.4", "2.8", "3.3", "3.9", "4.1", "4.4", "4.4,3.9")
 REAL = {"real 4.3.1": "live_431", "real 3.9.2": "live_392"}
-PARAMS = (
-    *(f"simulated {version}" for version in SIMULATED),
-    *(pytest.param(name, marks=pytest.mark.broker(fixture)) for name, fixture in REAL.items()),
-)
+ON_BROKERS = tuple(pytest.param(name, marks=pytest.mark.broker(fixture)) for name, fixture in REAL.items())
+PARAMS = (*(f"simulated {version}" for version in SIMULATED), *ON_BROKERS)
+NEWEST = ("simulated 4.4", ON_BROKERS[0])
+"""The newest of each kind of cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Subject:
 async def subjects(param: str, request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
     """The subject of a fixture's parameter, with an admin that is closed afterwards."""
     if param in REAL:
-        live: Live = request.getfixturevalue(REAL[param])
+        live: Live = named(request, REAL[param])
         number = _numbers(live.version)
         async with KafkaGroupAdmin(Pool([live.bootstrap])) as admin:
             yield Subject(

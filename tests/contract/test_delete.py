@@ -21,7 +21,7 @@ from kgtui.actions.state_folder import StateFolder
 from kgtui.actions.unfinished import unfinished
 from kgtui.admin.kafka import connect
 from tests.contract import mirror
-from tests.contract.subject import PARAMS
+from tests.contract.subject import NEWEST, PARAMS
 from tests.contract.victims import COMMITTED, Ground, grounds
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
     from tests.brokers.live import Live
     from tests.brokers.secure import Secure
-
-NEWEST = ("simulated 4.4", "real 4.3.1")
 
 
 @pytest.fixture
