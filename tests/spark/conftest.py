@@ -53,7 +53,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
         spill = tmp_path_factory.mktemp("spark")
-        # It takes all cores that it gets; tests of the screen, beside it in another worker, wait for frames.
+        # It takes all cores that it gets; tests of the screen, if any run beside it, wait for frames.
         os.nice(10)
         session = start("local[2]", options=LONG_LIVED | SERVER | {"spark.local.dir": str(spill)})
         yield session

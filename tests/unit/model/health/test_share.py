@@ -18,8 +18,12 @@ LEFT = described("Empty", "share", members=())
 Row = tuple[int | None, int | None, int | None]
 
 
-def seen(rows: list[Row], *, empty: bool = False, every: float = 5.0) -> Observation:
-    return watch([shares(row) for row in rows], every, description=LEFT if empty else SHARE)
+EVERY = 5.0
+"""Seconds from one read to the next."""
+
+
+def seen(rows: list[Row], *, empty: bool = False) -> Observation:
+    return watch([shares(row) for row in rows], EVERY, description=LEFT if empty else SHARE)
 
 
 def stuck(reads: int) -> list[Row]:
@@ -106,8 +110,15 @@ def test_whatever_is_read_a_bad_verdict_has_a_lag_and_a_standstill_stands(reads:
         assert row.lag
     if row.status in (Status.STOP, Status.STALL):
         assert row.still > 45
-        known = [(start, lag) for start, lag, _ in reads if start is not None and lag is not None]
-        tail = known[-9:]
+        known = [(at, start, lag) for at, (start, lag, _) in enumerate(reads) if start is not None and lag is not None]
+        since = known[-1][0] - row.still / EVERY  # not all that was read in this time need be known
+        tail = [(start, lag) for at, start, lag in known if at >= since]
         assert len({start for start, _ in tail}) == 1
         assert [lag for _, lag in tail] == sorted(lag for _, lag in tail)
         assert (row.status is Status.STOP) == empty
+
+
+def test_a_standstill_goes_on_over_reads_that_tell_nothing() -> None:
+    rows: list[Row] = [(0, 2, 0), (0, 1, 0), *[(None, None, 0)] * 9, (0, 1, 0)]
+    assert health_of(seen(rows)).kind is Status.STALL
+    assert health_of(seen(rows[1:-1])).kind is not Status.STALL
