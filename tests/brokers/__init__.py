@@ -12,8 +12,9 @@ the first of them is asked for, and end with the session::
     secure_broker               `Secure`: 4.3.1 with an authorizer, SASL and TLS, and principals who may do little
 
 A test that uses one of these gets the marker `broker` and runs in the worker of the other such tests; nothing
-is to be marked by hand. Only a test that gets one while it runs, by `fixtures.named`, has to say so, with the fixture's
-name: `pytest.mark.broker("live_431")`. More nodes: `Cluster("4.3.1", tmp_path, nodes=3)`, `start()`, `stop()`.
+is to be marked by hand. Only a test that gets one by `request.getfixturevalue` has to say so, with the fixture's
+name: `pytest.mark.broker("live_431")`; `fixtures.checked` fails where it does not.
+More nodes: `Cluster("4.3.1", tmp_path, nodes=3)`, `start()`, `stop()`.
 
 `happenings` does to groups what is not in their state, such as transactions; `offsets_topic` reads all that is left of
 it in `__consumer_offsets`.

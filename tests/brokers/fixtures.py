@@ -154,7 +154,7 @@ def secure_broker(brokers: Brokers) -> Secure:
     return secure
 
 
-def named(request: pytest.FixtureRequest, name: str) -> Any:
+def checked(request: pytest.FixtureRequest, name: str) -> Any:
     """One of `NAMES` that a test asks for while it runs: without the marker all of them would start in each worker."""
     assert name in asked_by(request.node), f"{request.node.nodeid} needs the marker broker({name!r})"
     return request.getfixturevalue(name)

@@ -9,7 +9,7 @@ import pytest
 
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.client.pool import Pool
-from tests.brokers.fixtures import named
+from tests.brokers.fixtures import checked
 from tests.contract import mirror
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Subject:
 async def subjects(param: str, request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
     """The subject of a fixture's parameter, with an admin that is closed afterwards."""
     if param in REAL:
-        live: Live = named(request, REAL[param])
+        live: Live = checked(request, REAL[param])
         number = _numbers(live.version)
         async with KafkaGroupAdmin(Pool([live.bootstrap])) as admin:
             yield Subject(

@@ -21,7 +21,7 @@ from kgtui.simulator.groups.share import ShareGroup
 from kgtui.simulator.groups.streams import Part, StreamsGroup
 from kgtui.simulator.life import Settled
 from tests.brokers import wire
-from tests.brokers.fixtures import named
+from tests.brokers.fixtures import checked
 from tests.brokers.members import CLASSIC, Members
 from tests.brokers.process import Java
 from tests.contract import mirror
@@ -63,7 +63,7 @@ class Ground:
 async def grounds(param: str, request: pytest.FixtureRequest, *, every_kind: bool) -> AsyncIterator[Ground]:
     """The ground of a fixture's parameter; `every_kind` makes victims of every kind that the version has."""
     if param in REAL:
-        live: Live = named(request, REAL[param])
+        live: Live = checked(request, REAL[param])
         victims = _real_victims(live) if every_kind else {}
         async with KafkaGroupAdmin(Pool([live.bootstrap])) as admin:
             groups = [group for group in live.groups.values() if group.members]
