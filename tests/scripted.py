@@ -15,7 +15,7 @@ from kgtui.errors import ClientError
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import GroupConfig, GroupDescription, GroupListing, Listing
-from kgtui.model.guard import DESCRIBE_RPC
+from kgtui.model.group_types import GROUP_TYPES
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 from kgtui.model.retention import Retention
@@ -70,7 +70,8 @@ class ScriptedAdmin:
         """Add a group with a description and, if `lag` is given, one committed partition of topic `t-<group>`."""
         protocol = (type if type != "classic" else "consumer") if protocol is None else protocol
         self.groups[group] = GroupListing(group, type, protocol, state, coordinator)
-        values: dict[str, object] = {"members": members, "source": f"{DESCRIBE_RPC.get(type, '?')} v1"} | describe
+        rpc = GROUP_TYPES[type].describe_rpc if type in GROUP_TYPES else "?"
+        values: dict[str, object] = {"members": members, "source": f"{rpc} v1"} | describe
         self.descriptions[group] = GroupDescription(group, type, protocol, state, coordinator, **values)  # type: ignore[arg-type]
         if lag is None:
             return

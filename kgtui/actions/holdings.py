@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import Answer, Fault
-from kgtui.model.group import SHARE
+from kgtui.model.group_types import SHARE_OFFSET_TYPES
 from kgtui.model.offsets import GroupOffsets, reason_of
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ async def read_holdings(
 ) -> dict[str, Holdings | Fault]:
     """Group id → what it holds, or why its offsets could not be read. Configs and bounds may be missing."""
     described = {description.group: description for description in descriptions}
-    share = [group for group, description in described.items() if description.type == SHARE]
-    others = [group for group, description in described.items() if description.type != SHARE]
+    share = [group for group, description in described.items() if description.type in SHARE_OFFSET_TYPES]
+    others = [group for group, description in described.items() if description.type not in SHARE_OFFSET_TYPES]
     committed, shared, configs = await asyncio.gather(
         _ask(admin.committed_offsets(others, timeout=timeout), others),
         _ask(admin.share_offsets(share, timeout=timeout), share),
@@ -95,7 +95,7 @@ async def read_holdings(
     held: dict[str, Holdings | Fault] = {}
     for group, description in described.items():
         answer: Answer[Mapping[str, tuple[CommittedOffset, ...] | tuple[ShareOffset, ...]]]
-        answer = shared if description.type == SHARE else committed
+        answer = shared if description.type in SHARE_OFFSET_TYPES else committed
         if group not in answer.rows:
             held[group] = fault_of(answer, group)
             continue

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kgtui.actions.holdings import Holdings, fault_of, read_holdings
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.model.answer import Fault
-from kgtui.model.group import CONSUMER, SHARE, STREAMS
+from kgtui.model.group_types import GROUP_TYPES
 from kgtui.model.guard import why_not_delete, why_not_described
 
 if TYPE_CHECKING:
@@ -173,13 +173,8 @@ def _gaps(held: Holdings, gone: list[str]) -> list[str]:
         return gaps
     if gone:
         gaps.insert(0, f"offsets of deleted topics ({len(gone):,})")
-    kind = held.description.type
-    if kind == SHARE:
-        return [*gaps, "records in flight and delivery counts"]
-    gaps.append("commit time and expiry")
-    if kind in (CONSUMER, STREAMS):
-        gaps.append(f"its type: it is a simple classic group until its {kind} application joins again")
-    return gaps
+    group_type = GROUP_TYPES.get(held.description.type)
+    return [*gaps, *group_type.not_restorable] if group_type else gaps
 
 
 def _may_hide(description: GroupDescription) -> bool:

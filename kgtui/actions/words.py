@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kgtui.actions.plan import Undo
-from kgtui.model.group import kind_of
+from kgtui.model.group_types import kind_of
 
 if TYPE_CHECKING:
     from kgtui.actions.plan import Loss

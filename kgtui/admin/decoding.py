@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kgtui.admin.classic_members import by_topic, classic_member, connect_leader
-from kgtui.model.group import CLASSIC, CONSUMER, SHARE, STREAMS, GroupDescription, canonical_state
+from kgtui.model.group import GroupDescription
+from kgtui.model.group_types import CLASSIC, CONSUMER, SHARE, STREAMS, canonical_state
 from kgtui.model.members import Member, StreamsAssignment, StreamsMember, Subtopology, TopicInfo, Topology
 
 if TYPE_CHECKING:

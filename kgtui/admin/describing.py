@@ -19,13 +19,8 @@ from kgtui.admin.decoding import DECODERS, classic_group
 from kgtui.admin.faults import not_supported
 from kgtui.admin.routing import EXCHANGE_ERRORS, Batch
 from kgtui.errors import UnsupportedError
-from kgtui.model.group import CLASSIC, CONSUMER, DEAD, SHARE, STREAMS, GroupDescription, canonical_state
-from kgtui.protocol.messages import (
-    CONSUMER_GROUP_DESCRIBE,
-    DESCRIBE_GROUPS,
-    SHARE_GROUP_DESCRIBE,
-    STREAMS_GROUP_DESCRIBE,
-)
+from kgtui.model.group_types import CLASSIC, DEAD, RANKED_TYPES, canonical_state
+from kgtui.protocol.messages import APIS, DESCRIBE_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +29,7 @@ if TYPE_CHECKING:
     from kgtui.admin.listing import Lister
     from kgtui.client.pool import Lane, Pool, Reply
     from kgtui.model.answer import Fault
+    from kgtui.model.group import GroupDescription
     from kgtui.protocol.schema import Api
 
 GROUP_ID_NOT_FOUND = 69
@@ -42,12 +38,9 @@ NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
 
 AT_ONCE = 100  # groups and members decoded in a row, a few milliseconds of CPU
 
-RPCS: dict[str, Api] = {
-    CONSUMER: CONSUMER_GROUP_DESCRIBE,
-    CLASSIC: DESCRIBE_GROUPS,
-    SHARE: SHARE_GROUP_DESCRIBE,
-    STREAMS: STREAMS_GROUP_DESCRIBE,
-}
+_APIS_BY_NAME = {api.name: api for api in APIS.values()}
+RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}
+"""Group type → the API that describes it, in the order in which they are tried for a group of unknown type."""
 
 
 @dataclass(slots=True)

@@ -15,7 +15,8 @@ from kgtui.client.pool import Lane, Pool
 from kgtui.errors import BrokerError, UnreachableError
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome, fault_of
 from kgtui.model.cluster import Broker, ClusterInfo
-from kgtui.model.group import GroupListing, Listing, canonical_state, canonical_type
+from kgtui.model.group import GroupListing, Listing
+from kgtui.model.group_types import canonical_state, canonical_type
 from kgtui.protocol.codes import Reaction, lookup
 from kgtui.protocol.messages import DELETE_GROUPS
 

@@ -11,7 +11,8 @@ from kgtui.admin.base import ListingDelta
 from kgtui.admin.deadline import Deadline
 from kgtui.client.pool import Lane
 from kgtui.errors import BrokerError, UnsupportedError
-from kgtui.model.group import CLASSIC, Listing, canonical_state, canonical_type
+from kgtui.model.group import Listing
+from kgtui.model.group_types import CLASSIC, canonical_state, canonical_type
 from kgtui.protocol.codes import lookup
 from kgtui.protocol.fast import ListGroupsRows, decode_list_groups, row_decoder, split_rows
 from kgtui.protocol.messages import CONSUMER_GROUP_DESCRIBE, LIST_GROUPS

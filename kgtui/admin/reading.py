@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin.deadline import Deadline
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import fault_of
-from kgtui.model.group import CONSUMER, SHARE, STREAMS
+from kgtui.model.group_types import PROTOCOLS_WITH_OFFSETS, SHARE_OFFSET_TYPES, TYPES_WITH_OFFSETS
 from kgtui.model.members import partitions_read
 from kgtui.model.offsets import GroupOffsets
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Answer, Fault
     from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
-
-# Protocols of classic groups that commit offsets through their group: Connect's and the registry's members do not.
-_COMMITTING = frozenset({"consumer", ""})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ class GroupsRead:
 
 def has_offsets(listing: Listing) -> bool:
     """Whether groups listed so may have offsets that say something; when the type is not told, ask."""
-    return listing.type in (CONSUMER, SHARE, STREAMS) or listing.protocol in _COMMITTING
+    return listing.type in TYPES_WITH_OFFSETS or listing.protocol in PROTOCOLS_WITH_OFFSETS
 
 
 async def read_offsets(admin: GroupAdmin, groups: Mapping[str, Listing], *, timeout: float) -> OffsetsRead:
@@ -76,8 +73,8 @@ async def read_offsets(admin: GroupAdmin, groups: Mapping[str, Listing], *, time
         groups: id → newest listing, which tells where its offsets are.
         timeout: seconds for the whole.
     """
-    share = [group for group, row in groups.items() if row.type == SHARE]
-    committed = [group for group, row in groups.items() if row.type != SHARE and has_offsets(row)]
+    share = [group for group, row in groups.items() if row.type in SHARE_OFFSET_TYPES]
+    committed = [group for group, row in groups.items() if row.type not in SHARE_OFFSET_TYPES and has_offsets(row)]
     commits, shares = await asyncio.gather(
         admin.committed_offsets(committed, timeout=timeout), admin.share_offsets(share, timeout=timeout)
     )

@@ -11,14 +11,13 @@ from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.config import state_dir
 from kgtui.errors import UsageError
 from kgtui.model.command_line import join
+from kgtui.model.group_types import CONSUMER_TOOL, GROUP_TYPES
 from kgtui.output.machine import VERSION, json_bytes
 from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
-
-_TOOLS = {"share": "kafka-share-groups.sh", "streams": "kafka-streams-groups.sh"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -127,7 +126,8 @@ def _offset_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _restore(backup: Backup) -> str:
     """The command line, quoted for a shell."""
-    tool = _TOOLS.get(str(backup.header.get("type")), "kafka-consumer-groups.sh")
+    group_type = GROUP_TYPES.get(str(backup.header.get("type")))
+    tool = group_type.tool if group_type else CONSUMER_TOOL
     cluster = backup.header.get("cluster")
     seeds = ",".join(map(str, cluster.get("seeds") or ())) if isinstance(cluster, dict) else ""
     return join((tool, "--bootstrap-server", seeds or "HOST:PORT", "--group", backup.group, "--reset-offsets",

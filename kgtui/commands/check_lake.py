@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgtui.model.group import DEAD
+from kgtui.model.group_types import DEAD
 from kgtui.model.health import Observation
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.errors import ClientError, KgtuiError, UnsupportedError
 from kgtui.model.answer import Fault, fault_of
+from kgtui.model.group_types import GROUP_TYPES
 from kgtui.output import machine, marks
 from kgtui.output.table import Column, table
 
@@ -38,9 +39,7 @@ LESS = {
 """API → below which version what is missing."""
 
 WITHOUT = {
-    "ConsumerGroupDescribe": "no consumer groups of KIP-848",
-    "ShareGroupDescribe": "no share groups",
-    "StreamsGroupDescribe": "no streams groups",
+    **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
     "DescribeShareGroupOffsets": "no start offsets of share groups",
 }
 """API → what its absence means."""

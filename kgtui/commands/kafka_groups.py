@@ -20,6 +20,7 @@ from kgtui.commands.kafka_options import (
     utf16_length,
 )
 from kgtui.errors import KgtuiError, UsageError
+from kgtui.model.group_types import GROUP_TYPES, TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,14 +40,13 @@ PAUSE = 0.1
 """Seconds before a broker that loads is asked again."""
 
 LEAST_WIDTH = 20
-TYPE_TEXTS = {"classic": "Classic", "consumer": "Consumer", "share": "Share", "streams": "Streams"}
 ABOUT = "This tool lists the groups of every type."
 
 OPTIONS = (
     Option("bootstrap-server", "REQUIRED: address of a broker to start from.", "server to connect to", required=True),
     Option("command-config", "File of client properties for the connection.", "command config property file"),
     Option("list", "Print the groups."),
-    Option("group-type", "Only groups of one type: 'classic', 'consumer', 'share' or 'streams'.", "type"),
+    Option("group-type", f"Only groups of one type: {', '.join(map(repr, TYPES[:-1]))} or {TYPES[-1]!r}.", "type"),
     Option("protocol", "Only groups with this protocol type.", "protocol"),
     Option(
         "consumer",
@@ -85,7 +85,7 @@ def _check(options: Options) -> None:
     if "list" not in options:
         raise KafkaOptionError("Command must include exactly one action: --list.")
     group_type = options.value("group-type")
-    if group_type is not None and group_type.lower() not in TYPE_TEXTS:
+    if group_type is not None and group_type.lower() not in GROUP_TYPES:
         raise KafkaOptionError("--group-type must be a valid group type.", usage=False)
     options.refuse("consumer", ("group-type", "protocol", "share", "streams"))
     options.refuse("share", ("consumer", "group-type", "protocol", "streams"))
@@ -214,7 +214,9 @@ def _text(rows: Iterable[GroupListing], *, harmless: bool) -> bytes:
 
 
 def _type_text(group_type: str | None) -> str:
-    return "" if group_type is None else TYPE_TEXTS.get(group_type, "Unknown")
+    if group_type is None:
+        return ""
+    return GROUP_TYPES[group_type].title if group_type in GROUP_TYPES else "Unknown"
 
 
 def _json(cluster: ClusterInfo, rows: Sequence[GroupListing], faults: Sequence[Fault]) -> bytes:

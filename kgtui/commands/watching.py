@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin.reading import has_offsets, read_groups
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
-from kgtui.model.group import DEAD
+from kgtui.model.group_types import DEAD
 from kgtui.model.health import Observation
 
 if TYPE_CHECKING:

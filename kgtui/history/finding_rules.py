@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.history.finding_evidence import evidence_of, seconds_of
 from kgtui.model.finding import Finding, Kind, Severity
-from kgtui.model.group import EMPTY
+from kgtui.model.group_types import EMPTY
 from kgtui.model.health import Loss
 from kgtui.model.health.words import duration
 

@@ -17,7 +17,7 @@ from kgtui.admin.reading import read_offsets
 from kgtui.errors import KgtuiError
 from kgtui.history.changes import Seen
 from kgtui.model.answer import fault_of
-from kgtui.model.group import EMPTY, STABLE
+from kgtui.model.group_types import EMPTY, STABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,7 +11,8 @@ from kgtui.errors import ClientError
 from kgtui.history.folder import LakeFolder
 from kgtui.history.retention import kept
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
-from kgtui.model.group import GroupListing, canonical_state, canonical_type
+from kgtui.model.group import GroupListing
+from kgtui.model.group_types import canonical_state, canonical_type
 from kgtui.model.retention import Retention
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.model.group import STREAMS
+from kgtui.model.group_types import STREAMS
 from kgtui.model.holding import Item, items_of, skews_of, targets_of, told
 
 if TYPE_CHECKING:

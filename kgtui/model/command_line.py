@@ -6,17 +6,13 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from kgtui.model.group_types import CONSUMER_TOOL, GROUP_KINDS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 View = Literal["state", "members", "offsets", "configs"]
 
-_SCRIPTS = {
-    "consumer": "kafka-consumer-groups.sh",
-    "simple": "kafka-consumer-groups.sh",
-    "share": "kafka-share-groups.sh",
-    "streams": "kafka-streams-groups.sh",
-}
 _VIEWS = {"state": ("--state", "--verbose"), "members": ("--members", "--verbose"), "offsets": ()}
 
 
@@ -36,15 +32,15 @@ class CommandLine:
 def describe(
     group: str, kind: str, seeds: Sequence[str], *, view: View = "offsets", command_config: str | None = None
 ) -> CommandLine:
-    """What shows this group with Kafka's scripts. `kind` is one of `kgtui.model.group.KINDS`.
+    """What shows this group with Kafka's scripts. `kind` is one of `kgtui.model.group_types.KINDS`.
 
     Kafka's scripts have nothing that describes a Connect or registry group: the nearest is the list of its protocol.
     """
     where = _where(seeds, command_config)
     if view == "configs":
         words = ("kafka-configs.sh", *where, "--describe", "--entity-type", "groups", "--entity-name", group)
-        return CommandLine(join(words), "" if kind in _SCRIPTS else _FOREIGN_CONFIGS)
-    script = _SCRIPTS.get(kind)
+        return CommandLine(join(words), "" if _tool(kind) else _FOREIGN_CONFIGS)
+    script = _tool(kind)
     if script is None:
         protocol = ("--protocol", kind) if kind in ("connect", "sr") else ()
         return CommandLine(join(("kafka-groups.sh", *where, "--list", *protocol)), _NOT_DESCRIBED)
@@ -53,15 +49,20 @@ def describe(
 
 def delete(groups: Sequence[str], kind: str, seeds: Sequence[str], *, command_config: str | None = None) -> CommandLine:
     """What deletes these groups, all of one kind, with Kafka's scripts (Connect, registries: the consumer one)."""
-    script = _SCRIPTS.get(kind, _SCRIPTS["consumer"])
+    script = _tool(kind) or CONSUMER_TOOL
     named = [word for group in groups for word in ("--group", group)]
-    note = _UNCHECKED if script == _SCRIPTS["consumer"] else ""
+    note = _UNCHECKED if script == CONSUMER_TOOL else ""
     return CommandLine(join((script, *_where(seeds, command_config), "--delete", *named)), note)
 
 
 _FOREIGN_CONFIGS = "the same names are shown for groups of every type"
 _NOT_DESCRIBED = "Kafka's tools list groups of this kind and refuse to describe them"
 _UNCHECKED = "this script does not check the group's type: it deletes an empty share or streams group of that name too"
+
+
+def _tool(kind: str) -> str | None:
+    known = GROUP_KINDS.get(kind)
+    return known.tool if known else None
 
 
 def _where(seeds: Sequence[str], command_config: str | None) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.model import group as states
+from kgtui.model import group_types as states
 from kgtui.model.offsets import lags
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""A group as it is listed and described.
+"""Values for a group as brokers list and describe it.
 
-Types, protocols and states are kept as text, because a broker may name one that this version has never heard of; what
-is known is written in Kafka's canonical case (`GroupType` and `GroupState` of Kafka's `org.apache.kafka.common`).
+Types, protocols and states are kept as text, because a broker may name one that this version does not know. Known names
+are written in Kafka's spelling (`GroupType` and `GroupState` in Kafka's `org.apache.kafka.common`).
 """
 
 from __future__ import annotations
@@ -9,50 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgtui.model.group_types import kind_of
+
 if TYPE_CHECKING:
     from kgtui.model.members import Member, Topology
-
-CLASSIC = "classic"
-CONSUMER = "consumer"
-SHARE = "share"
-STREAMS = "streams"
-TYPES = (CLASSIC, CONSUMER, SHARE, STREAMS)
-
-EMPTY = "Empty"
-STABLE = "Stable"
-DEAD = "Dead"
-PREPARING_REBALANCE = "PreparingRebalance"
-COMPLETING_REBALANCE = "CompletingRebalance"
-ASSIGNING = "Assigning"
-RECONCILING = "Reconciling"
-NOT_READY = "NotReady"
-STATES = (STABLE, PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING, RECONCILING, NOT_READY, EMPTY, DEAD)
-REBALANCING = frozenset({PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING, RECONCILING})
-
-# Kinds: what a user calls a group, from its type and protocol together (the filter language's `kind:`).
-KINDS = ("consumer", "connect", "sr", "simple", "share", "streams", "other")
-
-_STATE_BY_LOWER = {state.lower(): state for state in STATES}
-_TYPE_BY_LOWER = {name: name for name in TYPES}
-
-
-def canonical_state(text: str) -> str:
-    """Kafka's spelling of a state, whatever its case; an unknown state is kept as the broker wrote it."""
-    return _STATE_BY_LOWER.get(text.strip().lower(), text)
-
-
-def canonical_type(text: str) -> str:
-    """Kafka's wire spelling of a group type, whatever its case; an unknown type is kept as the broker wrote it."""
-    return _TYPE_BY_LOWER.get(text.strip().lower(), text)
-
-
-def kind_of(group_type: str | None, protocol: str | None) -> str:
-    """One of `KINDS`. A simple group is one with offsets and no protocol (Kafka's `isSimpleConsumerGroup`)."""
-    if group_type in (CONSUMER, SHARE, STREAMS):
-        return group_type
-    if group_type not in (None, CLASSIC):
-        return "other"
-    return {"consumer": "consumer", "connect": "connect", "sr": "sr", "": "simple"}.get(protocol or "", "other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +63,14 @@ class GroupDescription:
         protocol: protocol type (`consumer`, `connect`, `sr`, `share`, `streams`, ``).
         state: canonical state.
         coordinator: node id that answered.
-        assignor: assignor or protocol name; None if the broker did not say.
-            Without an authorizer that is all that the release knows: READ, DELETE and DESCRIBE on 3.9.2 (bits 328),
-            from 4.0 on DESCRIBE_CONFIGS and ALTER_CONFIGS too (bits 3400, seen on 4.1.2 and 4.3.1).
+        assignor: name of the assignor (classic: of the protocol); None if the broker did not report it.
         group_epoch: KIP-848, KIP-932, KIP-1071; None for classic groups.
         assignment_epoch: epoch of the target assignment; None for classic groups.
         members: None when the broker withheld them.
-        operations: what the asking principal may do (Kafka's AclOperation names); None if the broker did not say.
+        operations: the operations that the asking principal may perform on the group (names of Kafka's AclOperation);
+            None if the broker did not report them. A broker without an authorizer reports every operation that its
+            release knows: READ, DELETE and DESCRIBE on 3.9.2 (bits 328), from 4.0 on also DESCRIBE_CONFIGS and
+            ALTER_CONFIGS (bits 3400, observed on 4.1.2 and 4.3.1).
         topology: streams groups only.
         topology_status: streams on 4.4 and newer; None otherwise.
         source: the RPC that answered, such as `ConsumerGroupDescribe v1`.

@@ -8,20 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.model.group import CLASSIC, CONSUMER, DEAD, EMPTY, SHARE, STATES, STREAMS
+from kgtui.model.group_types import DEAD, GROUP_TYPES, STATES
 
 if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription, Listing
+    from kgtui.model.group_types import GroupType
     from kgtui.model.snapshot import Snapshot
-
-DESCRIBE_RPC = {
-    CLASSIC: "DescribeGroups",
-    CONSUMER: "ConsumerGroupDescribe",
-    SHARE: "ShareGroupDescribe",
-    STREAMS: "StreamsGroupDescribe",
-}
-"""Group type → the RPC that can tell its state."""
 
 FRESH_SECONDS = 10.0
 """How old a describe may be for the key to be offered; stretched with the poll interval of the group's broker."""
@@ -38,22 +31,23 @@ def why_not_delete(group: str, description: GroupDescription) -> str | None:
     """
     if description.group != group:
         return "the description is another group's"
-    rpc = DESCRIBE_RPC.get(description.type)
-    if rpc is None:
+    group_type = GROUP_TYPES.get(description.type)
+    if group_type is None:
         return f"groups of type {description.type or '?'} are not known to this version: their state proves nothing"
     if not description.authoritative:
         return f"{description.source or 'the broker'} cannot tell a {description.type} group from one of another type"
+    rpc = group_type.describe_rpc
     if description.source.partition(" ")[0] != rpc:
         return f"a {description.type} group is described by {rpc}, not by {description.source or 'an unnamed RPC'}"
-    return _why_not_empty(description) or _why_not_permitted(description)
+    return _why_not_empty(description, group_type) or _why_not_permitted(description)
 
 
-def _why_not_empty(description: GroupDescription) -> str | None:
+def _why_not_empty(description: GroupDescription, group_type: GroupType) -> str | None:
     state, count = description.state, description.member_count
-    if state == EMPTY:
+    if state in group_type.deletable_states:
         if count is None:
             return "the broker withheld its members"
-        return f"said to be Empty, yet has {_members(count)}" if count else None
+        return f"said to be {state}, yet has {_members(count)}" if count else None
     if state == DEAD:
         return "Dead: its coordinator is letting go of it, or never knew it"
     if state not in STATES:

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.model.group import REBALANCING
+from kgtui.model.group_types import REBALANCING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

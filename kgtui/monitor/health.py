@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from kgtui.model.group import DEAD
+from kgtui.model.group_types import DEAD
 from kgtui.model.health import Observation, Watching, health_steps
 from kgtui.monitor.options import PAUSE
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin.reading import read_groups
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
-from kgtui.model.group import DEAD, EMPTY
+from kgtui.model.group_types import DEAD, EMPTY
 from kgtui.monitor.options import PAUSE
 
 if TYPE_CHECKING:

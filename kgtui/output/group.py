@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model import facts
-from kgtui.model.group import kind_of
+from kgtui.model.group_types import kind_of
 from kgtui.model.members import owners_of
 from kgtui.model.offsets import PartitionLag, lags
 from kgtui.model.text import visible

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from kgtui.model import command_line
 from kgtui.model.assignment import assignment_of
 from kgtui.model.explanation import faults_of
-from kgtui.model.group import kind_of, listing_of
+from kgtui.model.group import listing_of
+from kgtui.model.group_types import kind_of
 from kgtui.model.redaction import redact
 from kgtui.output import machine
 from kgtui.output.group import group_object

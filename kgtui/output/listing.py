@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgtui.model.group import kind_of
+from kgtui.model.group_types import kind_of
 from kgtui.output import marks
 from kgtui.output.table import Column, table
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.errors import UsageError
+from kgtui.model.group_types import GROUP_TYPES
 from kgtui.protocol.messages import APIS
 
 if TYPE_CHECKING:
@@ -80,11 +81,9 @@ RANGES: Mapping[str, Ranges] = {
 
 NEWEST = "4.4"
 
-DESCRIBED_BY = {"consumer": 69, "share": 77, "streams": 89}
-"""The API that describes groups of each type newer than classic: a release without it has no such groups."""
-
-FEATURE_OF = {69: "group.version", 77: "share.version", 89: "streams.version", 90: "share.version"}
-"""The feature that must be finalized for an API to work (KIP-848, KIP-932, KIP-1071)."""
+_KEY_BY_NAME = {api.name: key for key, api in APIS.items()}
+DESCRIBED_BY = {entry.name: _KEY_BY_NAME[entry.describe_rpc] for entry in GROUP_TYPES.values() if entry.feature}
+"""Key of the API that describes groups of each type newer than classic: a release without it has no such groups."""
 
 _METADATA_LEVEL = {
     "3.3": 7, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 31,

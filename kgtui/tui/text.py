@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from kgtui.model import group as states
+from kgtui.model import group_types as states
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.admin.reading import read_groups
-from kgtui.model.group import Listing, canonical_state
+from kgtui.model.group import Listing
+from kgtui.model.group_types import canonical_state
 from kgtui.model.members import partitions_of
 from kgtui.model.offsets import lags
 from tests.contract.subject import PARAMS, Subject, subjects

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kgtui.model.assignment import epochs_behind, subscribed_topics
-from kgtui.model.group import SHARE
+from kgtui.model.group_types import SHARE
 from kgtui.model.health.observed import judge_observed
 from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
 from kgtui.model.health.share import judge_share

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.model.group import EMPTY
+from kgtui.model.group_types import EMPTY
 from kgtui.model.health.rebalances import RebalanceLog
 from kgtui.model.health.samples import LENGTH, Samples
 from kgtui.model.health.values import DEFAULT_WATCHING

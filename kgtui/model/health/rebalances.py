@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from kgtui.model.group import REBALANCING
+from kgtui.model.group_types import REBALANCING
 from kgtui.model.health.values import RebalanceRate
 
 HOUR = 3600.0

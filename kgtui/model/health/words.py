@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.model.group import EMPTY, SHARE
+from kgtui.model.group_types import EMPTY, SHARE
 from kgtui.model.health.values import Lack
 from kgtui.model.verdict import Status
 

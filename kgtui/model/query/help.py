@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kgtui.model.group_types import KINDS, STATES, TYPES
+
 
 class HelpRow(NamedTuple):
     """One kind of term."""
@@ -24,11 +26,10 @@ HELP: tuple[HelpRow, ...] = (
     HelpRow("fuzzy:word", "the group id has these letters in this order", "fuzzy:pmtset"),
     HelpRow("not:TERM", "the term does not hold (also !TERM, which a shell may want quoted)", "not:type:share"),
     HelpRow("a,b", "either of several, inside any term", "state:Empty,Dead"),
-    HelpRow("type:", "classic, consumer, share, streams, or unknown", "type:consumer"),
+    HelpRow("type:", f"{', '.join(TYPES)}, or unknown", "type:consumer"),
     HelpRow("protocol:", "protocol type: consumer, connect, sr, share, streams, any other", "protocol:connect"),
-    HelpRow("state:", "Stable, PreparingRebalance, CompletingRebalance, Assigning, Reconciling, NotReady, Empty, "
-            "Dead, or unknown", "state:Empty"),
-    HelpRow("kind:", "consumer, connect, sr, simple, share, streams, other", "kind:simple"),
+    HelpRow("state:", f"{', '.join(STATES)}, or unknown", "state:Empty"),
+    HelpRow("kind:", ", ".join(KINDS), "kind:simple"),
     HelpRow("topic:", "subscribes to it or has offsets on it; % stands for any text (as does *), ? for one character",
             "topic:payments%"),
     HelpRow("client:", "a member has this client id (with wildcards)", "client:billing-%"),

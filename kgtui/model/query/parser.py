@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NoReturn
 
 from kgtui.errors import QueryError
-from kgtui.model.group import KINDS, STATES, TYPES
+from kgtui.model.group_types import KINDS, STATES, TYPES
 from kgtui.model.query.group_terms import FlagTerm, NameTerm, NumberTerm
 from kgtui.model.query.order import SORT_KEYS, SortKey
 from kgtui.model.query.patterns import Glob, PatternError, regex_matcher

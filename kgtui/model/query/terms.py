@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.group import STATES, TYPES
+from kgtui.model.group_types import STATES, TYPES
 from kgtui.model.query.patterns import fuzzy_matcher, regex_matcher
 from kgtui.model.query.words import spelled
 

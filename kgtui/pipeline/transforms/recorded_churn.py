@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from kgtui.model.group import REBALANCING
+from kgtui.model.group_types import REBALANCING
 from kgtui.pipeline.transforms.lives import begins, vanishes, with_lives
 from kgtui.pipeline.transforms.recorded import GROUP_KEY, PARTITION_KEY, floored, instant, whole
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kgtui.model.group_types import GROUP_TYPES
 from kgtui.protocol.header import decode_request_header, encode_response_header
 from kgtui.protocol.messages import (
     API_VERSIONS,
     APIS,
-    CONSUMER_GROUP_DESCRIBE,
     DELETE_GROUPS,
     DESCRIBE_CONFIGS,
     DESCRIBE_GROUPS,
@@ -19,12 +19,11 @@ from kgtui.protocol.messages import (
     LIST_OFFSETS,
     METADATA,
     OFFSET_FETCH,
-    SHARE_GROUP_DESCRIBE,
-    STREAMS_GROUP_DESCRIBE,
 )
 from kgtui.simulator.handlers import bounds, cluster, configs, groups, offsets, share_offsets
 from kgtui.simulator.handlers.call import UNSUPPORTED_VERSION, Call
 from kgtui.simulator.listing import Rows
+from kgtui.simulator.releases import DESCRIBED_BY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,21 +48,22 @@ class Dispatch:
         self.faults = faults
         self.served: dict[int, int] = {}
         self._rows: dict[int, Rows] = {}
-        typed = groups.describe_typed
         self._handlers: Mapping[int, Callable[[Call], dict[str, Any] | bytes]] = {
             API_VERSIONS.key: cluster.api_versions,
             METADATA.key: cluster.metadata,
             FIND_COORDINATOR.key: cluster.find_coordinator,
             LIST_GROUPS.key: partial(groups.list_groups, rows_of=self._rows_of),
             DESCRIBE_GROUPS.key: groups.describe_groups,
-            CONSUMER_GROUP_DESCRIBE.key: partial(typed, group_type="consumer", feature="group.version"),
-            SHARE_GROUP_DESCRIBE.key: partial(typed, group_type="share", feature="share.version"),
-            STREAMS_GROUP_DESCRIBE.key: partial(typed, group_type="streams", feature="streams.version"),
             DELETE_GROUPS.key: groups.delete_groups,
             OFFSET_FETCH.key: offsets.offset_fetch,
             LIST_OFFSETS.key: bounds.list_offsets,
             DESCRIBE_SHARE_GROUP_OFFSETS.key: share_offsets.share_offsets,
             DESCRIBE_CONFIGS.key: configs.describe_configs,
+            **{
+                DESCRIBED_BY[entry.name]: partial(groups.describe_typed, group_type=entry.name, feature=entry.feature)
+                for entry in GROUP_TYPES.values()
+                if entry.feature
+            },
         }
 
     def warm(self) -> None:

@@ -15,6 +15,7 @@ from kgtui.simulator.handlers.call import (
 )
 from kgtui.simulator.listing import FIRST_WITH_STATE, FIRST_WITH_TYPE, Rows, body, tail, text
 from kgtui.simulator.population import KINDS
+from kgtui.simulator.releases import DESCRIBED_BY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.population import Population
 
 FIRST_TELLING_TYPES_APART = 6
-TOPIC_CHECKED_TYPES = ("consumer", "share", "streams")
+TOPIC_CHECKED_TYPES = tuple(DESCRIBED_BY)
 
 
 def list_groups(call: Call, rows_of: Callable[[Population, int], Rows]) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from kgtui.model.group import CLASSIC
+from kgtui.model.group_types import CLASSIC, GROUP_TYPES
 from kgtui.tui import text
 from kgtui.tui.panes.base import Notice, Pane
 from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell
@@ -49,7 +49,8 @@ def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> lis
 
 def _applies(name: str, group_type: str | None) -> bool:
     prefix = name.partition(".")[0]
-    return group_type is None or prefix not in ("consumer", "share", "streams") or prefix == group_type
+    other = GROUP_TYPES.get(prefix)
+    return group_type is None or prefix == group_type or other is None or not other.has_configs
 
 
 def _name(row: ConfigRow) -> Cell:

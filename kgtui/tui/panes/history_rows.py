@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.model.group import REBALANCING
+from kgtui.model.group_types import REBALANCING
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, Shown, some
 from kgtui.tui.panes.columns import Column

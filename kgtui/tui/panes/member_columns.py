@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.model.group import CLASSIC, SHARE
+from kgtui.model.group_types import CLASSIC, SHARE
 from kgtui.tui import text
 from kgtui.tui.panes.cells import MUTED, OK, WARN, Cell, number, optional, unknown
 from kgtui.tui.panes.columns import Column

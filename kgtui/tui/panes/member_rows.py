@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.model.group import CLASSIC
+from kgtui.model.group_types import CLASSIC
 from kgtui.tui.panes.cells import MUTED, WARN, Cell, some
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.explanation import faults_of
-from kgtui.model.group import REBALANCING
+from kgtui.model.group_types import REBALANCING
 from kgtui.model.offsets import lags, total
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, MUTED, WARN, Cell, Field, field, none, number, some, unknown

@@ -6,7 +6,7 @@ import math
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.model.group import REBALANCING, STABLE
+from kgtui.model.group_types import REBALANCING, STABLE
 from kgtui.model.past import largest
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ACCENT, MUTED, OK, Cell, Shown

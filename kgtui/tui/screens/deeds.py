@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.command_line import describe, quote
-from kgtui.model.group import kind_of
+from kgtui.model.group_types import kind_of
 from kgtui.model.text import is_visible
 from kgtui.tui import text
 from kgtui.tui.messages import ClustersRequested, DeleteRequested, ExplainRequested

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from kgtui.model import facts
-from kgtui.model.group import STATES, TYPES
+from kgtui.model.group_types import GROUP_TYPES, SIMPLE, STATES, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -80,7 +80,7 @@ class Forest:
 def kind_name(group_type: str | None, protocol: str) -> str:
     """`consumer`, `classic · connect`, `classic · simple`: type and protocol, once if they are the same word."""
     name = group_type or "type not told"
-    shown = protocol or ("simple" if group_type in (None, "classic") else "")
+    shown = protocol or (SIMPLE if kind_of(group_type, protocol) == SIMPLE else "")
     return name if shown in ("", name) else f"{name} · {shown}"
 
 
@@ -224,7 +224,7 @@ def _node(forest: Forest, path: Path) -> Node:
 
 
 _STATE_RANK = {state: rank for rank, state in enumerate(STATES)}
-_TYPE_RANK = {name: rank for rank, name in enumerate(("consumer", "classic", "share", "streams"))}
+_TYPE_RANK = {entry.name: entry.rank for entry in GROUP_TYPES.values()}
 _LAST = (OTHER_NAMES, NO_TOPIC, NOT_READ, UNTOLD)
 
 
@@ -242,7 +242,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
     if key in _STATE_RANK:
         return (0, _STATE_RANK[key], "")
     name = key.split(" ", 1)[0]
-    return (1, _TYPE_RANK.get(name, len(TYPES)), key)
+    return (1, _TYPE_RANK.get(name, len(_TYPE_RANK)), key)
 
 
 def bare_state(node: Node, grouping: Grouping) -> str | None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtui.admin.decoding import DECODERS, operations
-from kgtui.model.group import CLASSIC, CONSUMER, SHARE, STREAMS
+from kgtui.model.group_types import CLASSIC, CONSUMER, SHARE, STREAMS
 from kgtui.model.members import StreamsAssignment
 from kgtui.protocol.messages import (
     CONSUMER_GROUP_DESCRIBE,

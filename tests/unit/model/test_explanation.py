@@ -6,7 +6,7 @@ import pytest
 
 from kgtui.model import explanation
 from kgtui.model.answer import Fault
-from kgtui.model.group import STATES
+from kgtui.model.group_types import STATES
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.protocol.codes import lookup
 from tests.pilot.panes.data import company

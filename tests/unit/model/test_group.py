@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtui.model.group import canonical_state, canonical_type, kind_of
+from kgtui.model.group_types import canonical_state, canonical_type, kind_of
 from kgtui.model.members import ConnectWorker, Member, StreamsAssignment, StreamsMember
 
 

@@ -11,14 +11,21 @@ from hypothesis import strategies as st
 
 from kgtui.model.answer import Fault
 from kgtui.model.cluster import ClusterInfo
-from kgtui.model.group import EMPTY, STATES, TYPES, GroupDescription, Listing, listing_of
-from kgtui.model.guard import DESCRIBE_RPC, READ_ONLY, delete_availability, why_not_delete, why_not_described
+from kgtui.model.group import GroupDescription, Listing, listing_of
+from kgtui.model.group_types import EMPTY, STATES, TYPES
+from kgtui.model.guard import READ_ONLY, delete_availability, why_not_delete, why_not_described
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 from tests.scripted import member
 
 if TYPE_CHECKING:
     from kgtui.model.members import Member
 
+DESCRIBE_RPC = {
+    "classic": "DescribeGroups",
+    "consumer": "ConsumerGroupDescribe",
+    "share": "ShareGroupDescribe",
+    "streams": "StreamsGroupDescribe",
+}
 RPCS = [*DESCRIBE_RPC.values(), "ListGroups", ""]
 EMPTY_GROUP = GroupDescription("g", "classic", "consumer", EMPTY, 1, source="DescribeGroups v6")
 

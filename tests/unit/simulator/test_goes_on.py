@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.model.group import SHARE, GroupDescription
+from kgtui.model.group import GroupDescription
+from kgtui.model.group_types import SHARE
 from kgtui.model.health import Observation, health_of
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, ShareOffset

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kgtui.model.group import STATES
+from kgtui.model.group_types import STATES
 from kgtui.model.text import is_visible
 from kgtui.tui import text
 

@@ -1,0 +1,208 @@
+"""The registry of group types and their states, and the kinds that users tell apart within them.
+
+Everything that differs from type to type is an entry of `GROUP_TYPES`; other modules read it there. Adding a type means
+adding an entry, plus the decoder of its describe RPC in `kgtui.admin.decoding`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CLASSIC = "classic"
+CONSUMER = "consumer"
+SHARE = "share"
+STREAMS = "streams"
+
+EMPTY = "Empty"
+STABLE = "Stable"
+DEAD = "Dead"
+PREPARING_REBALANCE = "PreparingRebalance"
+COMPLETING_REBALANCE = "CompletingRebalance"
+ASSIGNING = "Assigning"
+RECONCILING = "Reconciling"
+NOT_READY = "NotReady"
+REBALANCING = frozenset({PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING, RECONCILING})
+
+OFFSET_FETCH = "OffsetFetch"
+DESCRIBE_SHARE_GROUP_OFFSETS = "DescribeShareGroupOffsets"
+
+CONSUMER_TOOL = "kafka-consumer-groups.sh"
+
+SIMPLE = "simple"
+OTHER = "other"
+
+_COMMIT_DETAILS = "commit time and expiry"
+_BECOMES_SIMPLE = "its type: it is a simple classic group until its {} application joins again"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKind:
+    """What users call a group, decided by its type and protocol together (the filter term `kind:`).
+
+    Attributes:
+        tool: Kafka's script that describes such groups; None if no script does.
+        has_offsets: whether the members commit offsets through the group. Connect workers and schema registries do not.
+    """
+
+    name: str
+    tool: str | None
+    has_offsets: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GroupType:
+    """What kgtui knows about one group type.
+
+    Attributes:
+        name: the name on the wire (`GroupType` in Kafka's `org.apache.kafka.common`).
+        title: the name that `kafka-groups.sh` prints.
+        describe_rpc: the RPC that describes groups of this type, and the only one that proves their state.
+        active_states: the valid states beside Empty and Dead, which every type has (Kafka's
+            `GroupState.groupStatesForType`).
+        rank: position on the screen, and in the order in which describe RPCs are tried for a group of unknown type.
+            Consumer comes first, as in Kafka's admin client, which falls back from ConsumerGroupDescribe.
+        tool: Kafka's script for groups of this type.
+        offsets_rpc: the RPC that reads its offsets: OffsetFetch or DescribeShareGroupOffsets.
+        feature: the cluster feature that must be finalized for this type; None for classic groups, which always work.
+        kip: the proposal that introduced the type; `` for classic groups.
+        kinds: protocol type → kind, for a type with several; empty if the type is its own kind.
+        deletable_states: the states in which the coordinator deletes such a group.
+        not_restorable: what the backup of a deleted group with offsets cannot bring back, one text per item.
+    """
+
+    name: str
+    title: str
+    describe_rpc: str
+    active_states: tuple[str, ...]
+    rank: int
+    tool: str = CONSUMER_TOOL
+    offsets_rpc: str = OFFSET_FETCH
+    feature: str | None = None
+    kip: str = ""
+    kinds: Mapping[str, GroupKind] = field(default_factory=dict)
+    deletable_states: frozenset[str] = frozenset({EMPTY})
+    not_restorable: tuple[str, ...] = ()
+
+    @property
+    def has_configs(self) -> bool:
+        """Whether group configs apply to it: their names begin with the type, as in `share.isolation.level`."""
+        return self.feature is not None
+
+    @property
+    def absence(self) -> str:
+        """What a broker without its describe RPC lacks, for `kgtui doctor`."""
+        return f"no {self.name} groups of {self.kip}" if self.name == CONSUMER else f"no {self.name} groups"
+
+    def kind(self, protocol: str | None) -> str:
+        """The name of the kind of a group with this type and protocol type."""
+        if not self.kinds:
+            return self.name
+        found = self.kinds.get(protocol or "")
+        return OTHER if found is None else found.name
+
+
+_ENTRIES = (
+    GroupType(
+        CLASSIC,
+        "Classic",
+        "DescribeGroups",
+        (STABLE, PREPARING_REBALANCE, COMPLETING_REBALANCE),
+        rank=1,
+        kinds={
+            "consumer": GroupKind("consumer", CONSUMER_TOOL),
+            "connect": GroupKind("connect", None, has_offsets=False),
+            "sr": GroupKind("sr", None, has_offsets=False),
+            "": GroupKind(SIMPLE, CONSUMER_TOOL),
+        },
+        not_restorable=(_COMMIT_DETAILS,),
+    ),
+    GroupType(
+        CONSUMER,
+        "Consumer",
+        "ConsumerGroupDescribe",
+        (STABLE, ASSIGNING, RECONCILING),
+        rank=0,
+        feature="group.version",
+        kip="KIP-848",
+        not_restorable=(_COMMIT_DETAILS, _BECOMES_SIMPLE.format(CONSUMER)),
+    ),
+    GroupType(
+        SHARE,
+        "Share",
+        "ShareGroupDescribe",
+        (STABLE,),
+        rank=2,
+        tool="kafka-share-groups.sh",
+        offsets_rpc=DESCRIBE_SHARE_GROUP_OFFSETS,
+        feature="share.version",
+        kip="KIP-932",
+        not_restorable=("records in flight and delivery counts",),
+    ),
+    GroupType(
+        STREAMS,
+        "Streams",
+        "StreamsGroupDescribe",
+        (STABLE, ASSIGNING, RECONCILING, NOT_READY),
+        rank=3,
+        tool="kafka-streams-groups.sh",
+        feature="streams.version",
+        kip="KIP-1071",
+        not_restorable=(_COMMIT_DETAILS, _BECOMES_SIMPLE.format(STREAMS)),
+    ),
+)
+
+GROUP_TYPES: Mapping[str, GroupType] = {entry.name: entry for entry in _ENTRIES}
+"""Every known group type by its name on the wire."""
+
+TYPES = tuple(GROUP_TYPES)
+RANKED_TYPES = tuple(sorted(GROUP_TYPES.values(), key=lambda entry: entry.rank))
+
+STATES = (*dict.fromkeys(state for entry in _ENTRIES for state in entry.active_states), EMPTY, DEAD)
+"""Every known state: first those of groups with members."""
+
+_KINDS = {kind.name: kind for entry in _ENTRIES for kind in entry.kinds.values()}
+GROUP_KINDS: Mapping[str, GroupKind] = {
+    **_KINDS,
+    **{entry.name: GroupKind(entry.name, entry.tool) for entry in _ENTRIES if not entry.kinds},
+    OTHER: GroupKind(OTHER, None, has_offsets=False),
+}
+"""Every kind by its name: `consumer`, `connect`, `sr`, `simple`, one per newer type, and `other`."""
+
+KINDS = tuple(GROUP_KINDS)
+
+SHARE_OFFSET_TYPES = frozenset(entry.name for entry in _ENTRIES if entry.offsets_rpc == DESCRIBE_SHARE_GROUP_OFFSETS)
+"""Types whose positions are share-partition start offsets instead of committed offsets."""
+
+TYPES_WITH_OFFSETS = frozenset(entry.name for entry in _ENTRIES if not entry.kinds)
+"""Types of which every group has offsets; whether a classic group has any is decided by its protocol."""
+
+PROTOCOLS_WITH_OFFSETS = frozenset(
+    protocol for entry in _ENTRIES for protocol, kind in entry.kinds.items() if kind.has_offsets
+)
+"""Protocol types whose classic groups commit offsets."""
+
+_STATE_BY_LOWER = {state.lower(): state for state in STATES}
+_TYPE_BY_LOWER = {name.lower(): name for name in TYPES}
+
+
+def canonical_state(text: str) -> str:
+    """Return a state in Kafka's spelling, whatever its case; an unknown state is kept as the broker wrote it."""
+    return _STATE_BY_LOWER.get(text.strip().lower(), text)
+
+
+def canonical_type(text: str) -> str:
+    """Return a group type as on the wire, whatever its case; an unknown type is kept as the broker wrote it."""
+    return _TYPE_BY_LOWER.get(text.strip().lower(), text)
+
+
+def kind_of(group_type: str | None, protocol: str | None) -> str:
+    """Return the kind of a group, one of `KINDS`; a group of unknown type (None) is taken for a classic one.
+
+    A simple group is a classic one with offsets and without a protocol (Kafka's `isSimpleConsumerGroup`).
+    """
+    entry = GROUP_TYPES.get(CLASSIC if group_type is None else group_type)
+    return OTHER if entry is None else entry.kind(protocol)

@@ -1,0 +1,49 @@
+"""The registry of group types."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from kgtui.model import group_types as registry
+from kgtui.model.group_types import GROUP_TYPES, KINDS, STATES, TYPES, kind_of
+
+
+def test_states_list_active_ones_first() -> None:
+    assert STATES == (
+        "Stable",
+        "PreparingRebalance",
+        "CompletingRebalance",
+        "Assigning",
+        "Reconciling",
+        "NotReady",
+        "Empty",
+        "Dead",
+    )
+
+
+def test_registry_lists_the_types_and_kinds_of_the_filter_language() -> None:
+    assert TYPES == ("classic", "consumer", "share", "streams")
+    assert KINDS == ("consumer", "connect", "sr", "simple", "share", "streams", "other")
+
+
+def test_consumer_rpc_is_tried_first_for_groups_of_unknown_type() -> None:
+    assert [entry.name for entry in registry.RANKED_TYPES] == ["consumer", "classic", "share", "streams"]
+
+
+@pytest.mark.parametrize(
+    ("type_", "protocol"), product((None, *TYPES, "next", ""), ("consumer", "connect", "sr", "", "x", None))
+)
+def test_every_type_and_protocol_has_a_listed_kind(type_: str | None, protocol: str | None) -> None:
+    assert kind_of(type_, protocol) in KINDS
+
+
+def test_only_empty_groups_can_be_deleted() -> None:
+    assert {entry.deletable_states for entry in GROUP_TYPES.values()} == {frozenset({"Empty"})}
+
+
+def test_offsets_are_read_by_the_rpc_of_the_type() -> None:
+    assert {"share"} == registry.SHARE_OFFSET_TYPES
+    assert {"consumer", "share", "streams"} == registry.TYPES_WITH_OFFSETS
+    assert {"consumer", ""} == registry.PROTOCOLS_WITH_OFFSETS
