@@ -232,6 +232,18 @@ def test_csv(run: Callable[..., Ran]) -> None:
     assert (rows["connect"]["lag"], rows["connect"]["trend"], rows["connect"]["verdict"]) == ("", "", "OK")
 
 
+def test_csv_header_and_json_keys_keep_their_names_and_order(run: Callable[..., Ran]) -> None:
+    assert run("check", "--format", "csv").out.splitlines()[0] == (
+        "group,type,state,verdict,cause,basis,lag,lag_unknown,trend,time_lag,time_lag_at_least,drain,lost,loss_in,"
+        "rebalances_per_hour,members_behind,empty,expires_in,undecided,reason"
+    )
+    assert list(objects(run("check", "--format", "json"))["stuck"]) == [
+        "group", "type", "protocol", "state", "coordinator", "verdict", "cause", "basis", "reason", "undecided",
+        "complete", "lag", "lag_unknown", "max_lag", "trend", "trend_seconds", "time_lag", "drain", "lost", "loss",
+        "rebalances", "holding_up", "empty", "partitions", "seconds", "reads", "reads_failed", "read_at",
+    ]  # fmt: skip
+
+
 def test_a_broker_that_does_not_answer_makes_it_partial_and_the_rest_is_judged(
     run: Callable[..., Ran], admin: ScriptedAdmin
 ) -> None:

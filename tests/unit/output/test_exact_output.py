@@ -1,0 +1,91 @@
+"""What programs read, byte by byte: JSON and CSV of `ls`, `show` and the incident export, and the headings of tables.
+
+Each case is compared with a file in `expected`. After an intended change, run this module as a script to write the
+files again: `python -m tests.unit.output.test_exact_output`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.commands.show import look
+from kgtui.model.answer import Coverage, Fault
+from kgtui.output import group as full
+from kgtui.output import listing
+from kgtui.output.incident import incident, render
+from tests.pilot.panes import data
+from tests.unit.model.query_cases import NOW, company
+from tests.unit.output.test_group import cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kgtui.model.snapshot import Snapshot
+
+EXPECTED = Path(__file__).parent / "expected"
+FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, 1, "Orders-Share", "ask for DESCRIBE")
+SHOWN = ("pay", "shared", "connect", "registry", "app", "simple")
+
+
+def listed(*, members: bool = True, lag: bool = True) -> listing.Listed:
+    snapshot = company()
+    ids = sorted(snapshot.groups)
+    return listing.Listed(snapshot, ids, Coverage((1, 2), (5, 6)), (FAULT,), members, lag)
+
+
+def described() -> tuple[Snapshot, tuple[Fault, ...]]:
+    """A snapshot of one group of each kind, as if everything was read at the same time."""
+    snapshot, faults = asyncio.run(look(cluster(), SHOWN, timeout=5))
+    at_once = {
+        name: {group: replace(reading, at=NOW) for group, reading in getattr(snapshot, name).items()}
+        for name in ("details", "offsets", "configs")
+    }
+    return replace(snapshot, taken_at=NOW, **at_once), faults
+
+
+def show_json() -> bytes:
+    snapshot, faults = described()
+    return full.as_json(snapshot, SHOWN, Coverage((3, 3), (6, 6)), (*faults, FAULT))
+
+
+def show_tables(*, wide: bool) -> bytes:
+    """The tables of `show`, without the paragraph of facts above them."""
+    snapshot, _ = described()
+    texts = [full.as_text(snapshot, group, wide=wide) for group in SHOWN]
+    return "\n".join(part for text in texts for part in text.split("\n\n")[1:]).encode()
+
+
+def incidents() -> bytes:
+    groups = ("payments.settle", "connect-prod", "secret.group")
+    return b"".join(render(incident(data.company(), group, version="9.9"), "json") for group in groups)
+
+
+CASES: dict[str, Callable[[], bytes]] = {
+    "ls.json": lambda: listing.as_json(listed()),
+    "ls-without-lag.json": lambda: listing.as_json(listed(lag=False), one_line=True),
+    "ls.csv": lambda: listing.as_csv(listed()),
+    "ls.txt": lambda: listing.as_table(listed()).encode(),
+    "ls-plain.txt": lambda: listing.as_table(listed(members=False, lag=False)).encode(),
+    "ls-wide.txt": lambda: listing.as_table(listed(), wide=True).encode(),
+    "ls-wide-without-lag.txt": lambda: listing.as_table(listed(lag=False), wide=True).encode(),
+    "show.json": show_json,
+    "show.csv": lambda: full.as_csv(described()[0], SHOWN),
+    "show-tables.txt": lambda: show_tables(wide=False),
+    "show-wide-tables.txt": lambda: show_tables(wide=True),
+    "incident.json": incidents,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_output_equals_the_expected_file(name: str) -> None:
+    assert CASES[name]() == (EXPECTED / name).read_bytes()
+
+
+if __name__ == "__main__":
+    for case, output in CASES.items():
+        (EXPECTED / case).write_bytes(output())
