@@ -41,11 +41,9 @@ def listed(*, members: bool = True, lag: bool = True) -> listing.Listed:
 def described() -> tuple[Snapshot, tuple[Fault, ...]]:
     """A snapshot of one group of each kind, as if everything was read at the same time."""
     snapshot, faults = asyncio.run(look(cluster(), SHOWN, timeout=5))
-    at_once = {
-        name: {group: replace(reading, at=NOW) for group, reading in getattr(snapshot, name).items()}
-        for name in ("details", "offsets", "configs")
-    }
-    return replace(snapshot, taken_at=NOW, **at_once), faults
+    details = {group: replace(reading, at=NOW) for group, reading in snapshot.details.items()}
+    offsets = {group: replace(reading, at=NOW) for group, reading in snapshot.offsets.items()}
+    return replace(snapshot, taken_at=NOW, details=details, offsets=offsets), faults
 
 
 def show_json() -> bytes:
