@@ -13,6 +13,7 @@ from kgtui.client.pool import Lane
 from kgtui.errors import BrokerError, UnsupportedError
 from kgtui.model.group import Listing
 from kgtui.model.group_types import CLASSIC, canonical_state, canonical_type
+from kgtui.model.slices import PAUSE, SLICE
 from kgtui.protocol.codes import lookup
 from kgtui.protocol.fast import ListGroupsRows, decode_list_groups, row_decoder, split_rows
 from kgtui.protocol.messages import CONSUMER_GROUP_DESCRIBE, LIST_GROUPS
@@ -27,8 +28,6 @@ T = TypeVar("T")
 
 STATES_FROM = 4  # ListGroups version that lists states (KIP-518, Kafka 2.6)
 TYPES_FROM = 5  # ListGroups version that lists types (KIP-848, Kafka 3.8)
-SLICE = 1000  # rows decoded before other work may run
-PAUSE = 0.002  # seconds between slices: sleep(0) bounds the stall but not the latency of a key
 _TOGETHER = 10  # rows kept together
 _IN_A_ROW = 500  # of them compared or split before other work may run
 _PATIENCE = 16  # of them in a row that are looked for in vain before the order counts as another one

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import OrderedDict, deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import DEAD
 from kgtui.model.health import Observation, Watching, health_steps
-from kgtui.monitor.options import PAUSE
+from kgtui.model.slices import Slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
     from kgtui.model.group import GroupDescription
     from kgtui.model.offsets import GroupOffsets
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from kgtui.monitor.options import MonitorOptions
     from kgtui.monitor.retention import RetentionTier
     from kgtui.monitor.store import Store
-
-T = TypeVar("T")
 
 LENGTH, LEAST = 60, 30
 """Reads kept of a partition: of few partitions, and of very many. A full window of commits is in both at 2 s."""
@@ -108,12 +105,10 @@ class HealthTier:
             await self._judge(group)
 
     async def _take_in(self) -> None:
-        began = time.perf_counter()
+        slices = Slices(asyncio.sleep, _AT_ONCE)
         while self._reads:
             await self._add(self._reads.popleft())
-            if time.perf_counter() - began > _AT_ONCE:
-                await asyncio.sleep(PAUSE)
-                began = time.perf_counter()
+            await slices.pause_if_due()
 
     async def _add(self, read: Read) -> None:
         group = read.group
@@ -168,28 +163,14 @@ class HealthTier:
         began = self._clock.now()
         seen = self._observations[group]
         self._retention.want(seen.topics)
-        health, spent = await _in_slices(health_steps(seen, self._retention.known))
+        slices = Slices(asyncio.sleep, _AT_ONCE)
+        health = await slices.run(health_steps(seen, self._retention.known))
+        spent = slices.spent
         share = _OF_SELECTED if group == self._selected else _SHARE * len(self._observations)
         self._due[group] = began + max(self._watching.rules.expire_cache, spent / share)
         self._saved = max(self._saved - spent, -_SAVED)
         self._store.put_health(group, health)
         self._changed()
-
-
-async def _in_slices(steps: Generator[None, None, T]) -> tuple[T, float]:
-    """What work comes to, with the seconds that it took; other work runs in between."""
-    spent, began = 0.0, time.perf_counter()
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            result: T = done.value
-            return result, spent + time.perf_counter() - began
-        took = time.perf_counter() - began
-        if took > _AT_ONCE:
-            spent += took
-            await asyncio.sleep(PAUSE)
-            began = time.perf_counter()
 
 
 def _size(seen: Observation) -> int:

@@ -10,10 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kgtui.model.series import SeriesStore
+from kgtui.model.slices import PAUSE
 from kgtui.monitor.clockwork import Clockwork
 from kgtui.monitor.collector import Collector
 from kgtui.monitor.listing import ListingTier
-from kgtui.monitor.options import PAUSE, MonitorOptions
+from kgtui.monitor.options import MonitorOptions
 from kgtui.monitor.store import Store
 
 if TYPE_CHECKING:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SLICE = 1000  # rows handled before other work may run
-PAUSE = 0.002  # seconds between slices: sleep(0) bounds the stall but not the latency of a key
-
 
 @dataclass(frozen=True, slots=True)
 class MonitorOptions:

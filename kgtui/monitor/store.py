@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.model.cluster import ClusterInfo
 from kgtui.model.offsets import lag_of_group
+from kgtui.model.slices import PAUSE, SLICE
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 from kgtui.model.summary import Topics, summary_of
 from kgtui.monitor.collector import set_apart
-from kgtui.monitor.options import PAUSE, SLICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -9,7 +9,7 @@ from kgtui.admin.reading import read_groups
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
 from kgtui.model.group_types import DEAD, EMPTY
-from kgtui.monitor.options import PAUSE
+from kgtui.model.slices import PAUSE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

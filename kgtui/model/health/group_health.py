@@ -12,7 +12,7 @@ from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
 from kgtui.model.health.share import judge_share
 from kgtui.model.health.values import OBSERVED, EmptySpell, GroupHealth, TimeLag
 from kgtui.model.retention import Retention
-from kgtui.model.steps import drained
+from kgtui.model.slices import run_at_once
 from kgtui.model.verdict import PartitionVerdict, Status, roll_up
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def health_of(observation: Observation, retention: Retention = NOT_KNOWN) -> Gro
         observation: its reads.
         retention: how long its topics and the brokers keep what it depends on.
     """
-    return drained(health_steps(observation, retention))
+    return run_at_once(health_steps(observation, retention))
 
 
 def health_steps(observation: Observation, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:

@@ -10,7 +10,7 @@ from kgtui.model.query.group_terms import FlagTerm
 from kgtui.model.query.order import SortKey, ordered
 from kgtui.model.query.sieve import Sieve
 from kgtui.model.query.terms import IdTerm, ListingTerm, Need
-from kgtui.model.steps import drained
+from kgtui.model.slices import SLICE, run_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Sequence
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
     from kgtui.model.query.group_terms import GroupTerm, Term, Tester
     from kgtui.model.snapshot import Snapshot
-
-SLICE = 1_000
-"""Groups looked at between two chances to pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ class Query:
 
     def select(self, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> list[str]:
         """The ids of all groups chosen, sorted by `order`, or by id where it says nothing."""
-        return drained(self.steps(snapshot, marked))
+        return run_at_once(self.steps(snapshot, marked))
 
     def steps(
         self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
@@ -101,7 +98,7 @@ class Query:
 
         The two are equal when no term needs more than the list, and once everything has been read.
         """
-        return drained(self.search_steps(snapshot))
+        return run_at_once(self.search_steps(snapshot))
 
     def search_steps(self, snapshot: Snapshot, *, size: int = SLICE) -> Generator[None, None, tuple[int, int]]:
         """`searched` in slices of `size` groups: yields between them."""

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kgtui.model.query import Query
+    from kgtui.model.slices import Slices
     from kgtui.tui.tree.forest import Forest, Path
     from kgtui.tui.tree.view import TreeView
-    from kgtui.tui.tree.work import Slices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,19 +33,19 @@ class Arrangement:
     searched: tuple[int, int] | None
 
 
-async def arranged(view: TreeView, query: Query, run: Slices) -> Arrangement:
-    """Arrange the view's snapshot. Raises `Superseded` once the user has chosen otherwise."""
+async def arranged(view: TreeView, query: Query, slices: Slices) -> Arrangement:
+    """Arrange the view's snapshot. Raises `SupersededError` once the user has chosen otherwise."""
     snapshot = view.snapshot
     chosen = None
     if query.terms:
-        chosen = await run(query.choose(snapshot, view.marked, sieve=view.sieve))
-    forest = await run(arrange(snapshot, view.grouping, chosen))
+        chosen = await slices.run(query.choose(snapshot, view.marked, sieve=view.sieve))
+    forest = await slices.run(arrange(snapshot, view.grouping, chosen))
     order: dict[Path, Sequence[str]] = {}
     for node in forest.nodes.values():
         if node.parts and (not node.path or view.is_open(node)):
-            ids = await run(view.by_name(node))
+            ids = await slices.run(view.by_name(node))
             if view.sort != "name":
-                order[node.path] = await run(ordered(ids, snapshot, view.sort, view.descending))
-    searched = await run(query.search_steps(snapshot)) if query.needs else None
+                order[node.path] = await slices.run(ordered(ids, snapshot, view.sort, view.descending))
+    searched = await slices.run(query.search_steps(snapshot)) if query.needs else None
     shown = len(snapshot.groups) if chosen is None else sum(len(ids) for ids in chosen.values())
     return Arrangement(forest, order, shown, searched)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgtui.model import facts
 from kgtui.model.offsets import LagTotal, lags, total
 from kgtui.model.query import Sieve
-from kgtui.model.steps import drained
+from kgtui.model.slices import run_at_once
 from kgtui.monitor.collector import set_apart
 from kgtui.tui.tree.draw import GroupRow
 from kgtui.tui.tree.forest import Forest, path_of
@@ -136,12 +136,12 @@ class TreeView:
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != "name":
             return ids
-        ids = drained(self.by_name(node))
+        ids = run_at_once(self.by_name(node))
         if self.sort == "name" and not self.descending:
             return ids
         if self.sort != "name" and len(ids) > SORTED_AT_ONCE:
             return ids
-        return drained(ordered(ids, self.snapshot, self.sort, self.descending))
+        return run_at_once(ordered(ids, self.snapshot, self.sort, self.descending))
 
     # The cursor
 

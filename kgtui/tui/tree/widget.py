@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from kgtui.model.query import parse
+from kgtui.model.slices import Slices, SupersededError
 from kgtui.tui.messages import GroupOpened, GroupSelected
 from kgtui.tui.tree.arranging import arranged
 from kgtui.tui.tree.layout import Place
 from kgtui.tui.tree.lines import TreeLines
 from kgtui.tui.tree.totals import totals
-from kgtui.tui.tree.work import Slices, Superseded
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.order import Sort
     from kgtui.tui.tree.view import TreeView
 
+SLICE_SECONDS = 0.004
+"""Length of a slice of work for a new snapshot, in seconds."""
+AWAITED_SLICE_SECONDS = 0.012
+"""Length of a slice of work that the user waits for, such as a new filter: it may delay the next key a little more."""
 ARRANGED_A_SECOND = 80_000
 """Groups a second that are arranged anew at most: a cluster of 100,000 every 1.25 seconds."""
 TOTALLED_A_SECOND = 20_000
@@ -132,7 +136,7 @@ class GroupTree(TreeLines, inherit_bindings=False):
             self._idle.clear()
             try:
                 await self._arrange_once()
-            except Superseded:
+            except SupersededError:
                 self._wake.set()
             finally:
                 self._idle.set()
@@ -147,8 +151,9 @@ class GroupTree(TreeLines, inherit_bindings=False):
         turn, view = self._turn, self.view
 
         anew = self._chosen_anew and bool(view.snapshot.groups)
-        run = Slices(lambda: turn == self._turn, awaited=anew)
-        found = await arranged(view, self._query, run)
+        seconds = AWAITED_SLICE_SECONDS if anew else SLICE_SECONDS
+        slices = Slices(asyncio.sleep, seconds, lambda: turn == self._turn)
+        found = await arranged(view, self._query, slices)
         before, hold = view.group, self.hold()
         if anew:
             self._chosen_anew = False
@@ -163,7 +168,7 @@ class GroupTree(TreeLines, inherit_bindings=False):
             self.reveal(sought)
         self.post_message(self.Arranged(found.shown, found.searched))
         if anew or monotonic() >= self._totals_due:
-            view.totals = await run(totals(found.forest, view.snapshot))
+            view.totals = await slices.run(totals(found.forest, view.snapshot))
             self._totals_due = monotonic() + len(view.snapshot.groups) / TOTALLED_A_SECOND
             self.refresh_changed()
 

@@ -15,7 +15,7 @@ from kgtui.model.query.group_terms import FlagTerm, NameTerm, NumberTerm
 from kgtui.model.query.patterns import Glob
 from kgtui.model.query.quantity import COUNT_UNITS, TIME_UNITS, Range, read_range
 from kgtui.model.query.terms import IdMatch, IdTerm, ListingTerm
-from kgtui.model.steps import drained
+from kgtui.model.slices import run_at_once
 from tests.unit.model.query_cases import CLASSIC, CONSUMER, company, snapshot
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def test_a_sieve_lets_through_what_a_filter_by_itself_does(passes: list[tuple[li
             listing, ids = next(iter(snap.by_listing.items()))
             snap = replace(snap, by_listing={**snap.by_listing, listing: ids[1:]})
         query = Query(tuple(parts))
-        assert drained(query.choose(snap, sieve=sieve)) == drained(query.choose(snap))
+        assert run_at_once(query.choose(snap, sieve=sieve)) == run_at_once(query.choose(snap))
 
 
 @given(st.text("abA.-", min_size=1, max_size=4), st.text("abA.-", max_size=4), st.lists(st.text("abA.-B", max_size=8)))
@@ -128,7 +128,7 @@ def test_another_letter_looks_only_at_what_is_left_and_the_same_filter_only_at_l
 
     def pass_over(word: str) -> tuple[int, int]:
         looked.clear()
-        found = drained(Query((Counted((IdMatch("word", word),)),)).choose(snap, sieve=sieve))
+        found = run_at_once(Query((Counted((IdMatch("word", word),)),)).choose(snap, sieve=sieve))
         return sum(looked), sum(map(len, found.values()))
 
     assert pass_over("o")[0] == len(snap.groups)

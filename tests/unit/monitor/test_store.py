@@ -14,7 +14,7 @@ from kgtui.admin.base import ListingDelta
 from kgtui.model.answer import Fault
 from kgtui.model.diff import diff
 from kgtui.model.group import GroupDescription, Listing
-from kgtui.monitor.options import SLICE
+from kgtui.model.slices import SLICE
 from kgtui.monitor.store import Store
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtui.model.slices import run_at_once
 from kgtui.model.snapshot import Summary
-from kgtui.model.steps import drained
 from kgtui.tui.tree.draw import GroupRow, coarse_age, columns, group_line, heading, node_line, width_of
 from kgtui.tui.tree.forest import GROUPINGS, Grouping, Node, arrange, family_of, path_of
 from kgtui.tui.tree.layout import Layout, Place
@@ -40,7 +40,7 @@ LISTED = st.lists(
 @given(st.lists(IDS, min_size=1, max_size=5))
 def test_merging_is_sorting(parts: list[list[str]]) -> None:
     lists = [sorted(part) for part in parts]
-    assert list(drained(merged(lists))) == sorted(group for part in parts for group in part)
+    assert list(run_at_once(merged(lists))) == sorted(group for part in parts for group in part)
 
 
 def test_merging_many_in_stretches() -> None:
@@ -60,7 +60,7 @@ def test_merging_many_in_stretches() -> None:
 def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Grouping) -> None:
     """And where `path_of` says it is; counts add up on the way to the top."""
     snapshot = snapshot_of(rows)
-    forest = drained(arrange(snapshot, grouping))
+    forest = run_at_once(arrange(snapshot, grouping))
     found = {group: node.path for node in forest.nodes.values() for part in node.parts for group in part}
     assert sorted(found) == sorted(snapshot.groups)
     assert forest.count == len(snapshot.groups)
@@ -75,7 +75,7 @@ def test_a_choice_leaves_only_what_was_chosen(rows: list[Row], grouping: Groupin
     snapshot = snapshot_of(rows)
     chosen |= {row[0] for row in rows[::2]}
     lists = {listing: [group for group in ids if group in chosen] for listing, ids in snapshot.by_listing.items()}
-    forest = drained(arrange(snapshot, grouping, lists))
+    forest = run_at_once(arrange(snapshot, grouping, lists))
     shown = {group for node in forest.nodes.values() for part in node.parts for group in part}
     assert shown == chosen & set(snapshot.groups)
 
@@ -83,7 +83,7 @@ def test_a_choice_leaves_only_what_was_chosen(rows: list[Row], grouping: Groupin
 def test_a_group_of_several_topics_is_under_each() -> None:
     rows: list[Row] = [("a", "consumer", "consumer", "Stable", 1), ("b", "consumer", "consumer", "Stable", 1)]
     snapshot = snapshot_of(rows, summaries={"a": summary(topics=("x", "y")), "b": summary(topics=())})
-    forest = drained(arrange(snapshot, "topic"))
+    forest = run_at_once(arrange(snapshot, "topic"))
     assert [(node.path, node.parts) for node in forest.top] == [
         (("x",), [["a"]]), (("y",), [["a"]]), (("no topic",), [["b"]]),
     ]  # fmt: skip
@@ -93,7 +93,7 @@ def test_states_that_the_list_does_not_tell_come_from_the_sweep() -> None:
     """Before Kafka 2.6 a list has no states."""
     known = Summary(0, 0, 0, 0, (), "", 1.0, state="Empty", type="classic")
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
-    forest = drained(arrange(snapshot_of(rows, summaries={"known": known}), "type"))
+    forest = run_at_once(arrange(snapshot_of(rows, summaries={"known": known}), "type"))
     assert {node.path: node.count for node in forest.nodes.values() if node.parts} == {
         ("classic · consumer", "Empty"): 1, ("type not told · consumer", "not told"): 1,
     }  # fmt: skip
@@ -115,7 +115,7 @@ def test_totals_say_at_least_when_a_part_is_unknown() -> None:
     ]
     found = {"a": summary(5), "b": summary(None, unknown=2), "c": summary(None)}
     snapshot = snapshot_of(rows, summaries=found)
-    sums = drained(totals(drained(arrange(snapshot, "type")), snapshot))
+    sums = run_at_once(totals(run_at_once(arrange(snapshot, "type")), snapshot))
     assert sums["consumer", "Stable"] == NodeTotal(5, 1)
     assert sums["consumer", "Empty"] == NodeTotal(None, 1)
     assert sums["consumer",] == NodeTotal(5, 2)
@@ -127,7 +127,7 @@ def test_totals_say_at_least_when_a_part_is_unknown() -> None:
 def test_sorting_keeps_equals_by_name_and_unknown_last(values: dict[str, int | None], sort: Sort, down: bool) -> None:
     rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in values]
     snapshot = snapshot_of(rows, summaries={name: summary(value, value) for name, value in values.items()})
-    found = list(drained(ordered(sorted(values), snapshot, sort, down)))
+    found = list(run_at_once(ordered(sorted(values), snapshot, sort, down)))
     if sort == "name":
         assert found == sorted(values, reverse=down)
         return
@@ -138,7 +138,7 @@ def test_sorting_keeps_equals_by_name_and_unknown_last(values: dict[str, int | N
 
 def _view(count: int) -> TreeView:
     view = TreeView(snapshot_of(many(count)))
-    forest = drained(arrange(view.snapshot, "type"))
+    forest = run_at_once(arrange(view.snapshot, "type"))
     view.decide_openness(forest)
     view.settle(forest, {})
     return view
@@ -164,7 +164,7 @@ def test_openness_by_hand_survives_the_next_snapshot() -> None:
     view.set_open(stable, True)
     rows = view.layout.rows
     view.snapshot = snapshot_of(many(501))
-    view.settle(drained(arrange(view.snapshot, "type")), {})
+    view.settle(run_at_once(arrange(view.snapshot, "type")), {})
     assert stable in view.layout.opened
     assert view.layout.rows in (rows, rows + 1)
 
@@ -184,7 +184,7 @@ def test_a_layout_of_100_000_groups_keeps_no_object_per_row() -> None:
 @given(st.integers(3, 200))
 def test_lines_are_as_wide_as_the_tree(width: int) -> None:
     node = Node(("classic · consumer", "PreparingRebalance"), count=123_456)
-    forest = drained(arrange(snapshot_of([]), "type"))
+    forest = run_at_once(arrange(snapshot_of([]), "type"))
     row = GroupRow("\u65e5" * 90 + "\u202e", "Stable", 12, None, 75.0, True, True)
     if width >= 8:
         assert width_of(node_line(node, forest, NodeTotal(10**15, 3), width, opened=True, cursor=False)) <= max(
