@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.printing import put_bytes, put_text, say, terminal_width
 from kgtui.errors import LakeError, UsageError
-from kgtui.history.folder import LAKE_VARIABLE
+from kgtui.lake.folder import LAKE_VARIABLE
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Collection, Sequence
 
-    from kgtui.model.finding import Finding, Insights
+    from kgtui.insights.finding import Finding, Insights
     from kgtui.model.query import Query
 
 
@@ -37,8 +37,8 @@ def epilog() -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code: 1 when a table could not be read."""
-    from kgtui.history.findings import insights
-    from kgtui.output import insights as output
+    from kgtui.commands import findings_text as output
+    from kgtui.insights.reader import insights
 
     query = query_of(" ".join(args.expr))
     lake = lake_of(args)
@@ -78,7 +78,7 @@ def chosen(findings: Sequence[Finding], query: Query | None, lake: str) -> list[
 
 def complain(found: Insights) -> int:
     """Say which tables are not there or cannot be read; the exit code."""
-    from kgtui.history.gold import NEVER_MADE
+    from kgtui.lake.gold import NEVER_MADE
 
     never = [one.table for one in found.missing if one.trouble == NEVER_MADE]
     if never:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from kgtui.commands.printing import put_bytes, put_text, say, terminal_width
 from kgtui.commands.times import seconds_of
 from kgtui.errors import UsageError
-from kgtui.output.amounts import in_bytes
+from kgtui.model.amounts import in_bytes
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
-    from kgtui.history.upkeep import Done, Keep, LakeStatus, TableStatus
+    from kgtui.lake.maintenance import Done, Keep, LakeStatus, TableStatus
 
 _DAY = 86_400.0
 _GIVE_WAY = ("VERSION", "FILES", "SIZE", "ON DISK")
@@ -53,14 +53,14 @@ def run(args: argparse.Namespace) -> int:
     if args.what == "status":
         return _status(args)
     if args.what == "optimize":
-        from kgtui.history.upkeep import optimize
+        from kgtui.lake.maintenance import optimize
 
         return _report(optimize(args.lake))
     return _prune(args)
 
 
 def _status(args: argparse.Namespace) -> int:
-    from kgtui.history.upkeep import status
+    from kgtui.lake.maintenance import status
 
     found = status(args.lake)
     if args.format == "json":
@@ -76,7 +76,7 @@ def _status(args: argparse.Namespace) -> int:
 
 
 def _prune(args: argparse.Namespace) -> int:
-    from kgtui.history.upkeep import prune
+    from kgtui.lake.maintenance import prune
 
     return _report(prune(args.lake, keep_of(args.keep), dry_run=args.dry_run))
 
@@ -96,7 +96,7 @@ def _report(done: Iterable[Done]) -> int:
 
 def keep_of(given: Iterable[str]) -> Keep:
     """`--keep` in all its forms. Raises `UsageError`."""
-    from kgtui.history.upkeep import Keep
+    from kgtui.lake.maintenance import Keep
 
     default: int | None = None
     named: dict[str, int | None] = {}

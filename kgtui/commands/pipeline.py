@@ -89,17 +89,17 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _check_lake(path: str) -> None:
     """Complain of the folder before anything is started."""
-    from kgtui.history.folder import LakeFolder
+    from kgtui.lake.folder import LakeFolder
 
     LakeFolder.of(path).check_usable()
 
 
 def _prepare(path: str, sources: Sources, every: float | None) -> None:
     """Make the lake, and make sure that there is, or for `watch` can be, something to work on. Raises `LakeError`."""
-    from kgtui.history.folder import LakeFolder, is_table
-    from kgtui.history.retention import keep
-    from kgtui.history.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
-    from kgtui.history.tables_on_disk import make_tables
+    from kgtui.lake.folder import LakeFolder, is_table
+    from kgtui.lake.retention import update_retention
+    from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
+    from kgtui.lake.tables import make_tables
     from kgtui.model.retention import Retention
 
     lake = LakeFolder.of(path)
@@ -114,7 +114,7 @@ def _prepare(path: str, sources: Sources, every: float | None) -> None:
         lake.prepare()
         if sources.topic is not None:
             lake.claim(sources.topic.cluster_id)
-            keep(lake, Retention(offsets=sources.topic.offsets_retention), ())
+            update_retention(lake, Retention(offsets=sources.topic.offsets_retention), ())
         if not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if records:
@@ -152,12 +152,12 @@ def _work(lake: SparkLake, sources: Sources, progress: Progress, every: float | 
 
 def make_gold(lake: SparkLake, say: Callable[[str], None] | None = None) -> tuple[date, ...]:
     """Make the days of the gold tables that are due; which those were."""
-    from kgtui.history.due import due
-    from kgtui.history.retention import kept
-    from kgtui.history.stored_text import stored
+    from kgtui.lake.due import due
+    from kgtui.lake.retention import load_retention
+    from kgtui.lake.stored_text import stored
     from kgtui.pipeline.jobs.gold import GoldOptions, gold
 
-    found, known = due(lake.folder), kept(lake.folder)
+    found, known = due(lake.folder), load_retention(lake.folder)
     options = GoldOptions(topics={stored(topic): seconds for topic, seconds in known.topics.items()})
     if known.offsets is not None:
         options = replace(options, offsets_retention=round(known.offsets))

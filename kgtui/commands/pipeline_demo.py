@@ -89,7 +89,7 @@ def _new_folder(given: str | None) -> str:
 
 def _record(lake: str, days: Days) -> None:
     from kgtui.commands.demo_history import record_days
-    from kgtui.history.delta import library
+    from kgtui.lake.delta import library
 
     library()
     with Progress() as progress:
@@ -109,9 +109,9 @@ def _pipeline(args: argparse.Namespace, lake: str) -> int:
 
 
 def _insights(lake: str) -> int:
+    from kgtui.commands.findings_text import as_text
     from kgtui.commands.insights import complain
-    from kgtui.history.findings import insights
-    from kgtui.output.insights import as_text
+    from kgtui.insights.reader import insights
 
     found = insights(lake)
     put_text(as_text(found, found.findings, time.time(), width=terminal_width()))

@@ -43,8 +43,8 @@ def epilog() -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code: 1 when something that was seen could not be written."""
-    from kgtui.history.delta import library
-    from kgtui.history.folder import LakeFolder
+    from kgtui.lake.delta import library
+    from kgtui.lake.folder import LakeFolder
 
     options = _options(args)
     seconds = None if args.seconds is None else seconds_of("--for", args.seconds)

@@ -37,9 +37,9 @@ def epilog() -> str:
 def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code: 1 when a table could not be read."""
     import kgtui
-    from kgtui.history.gold import Gold
-    from kgtui.history.report import report_of
-    from kgtui.output.report import page
+    from kgtui.insights.report import report_of
+    from kgtui.insights.report_page import page
+    from kgtui.lake.gold import Gold
 
     end = max((age.covered_to for age in Gold(args.lake).ages() if age.covered_to is not None), default=time.time())
     since, until = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgtui.history import rows
-from kgtui.history.rows import Row
+from kgtui.lake.schemas.definition import RowValues
 from kgtui.model.members import owners_of, partitions_read
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FaultKey = tuple[str, int | None, str | None, str]
 """scope, broker, group, name"""
 
-Rows = dict[str, list[Row]]
+RowsByTable = dict[str, list[RowValues]]
 """Table → rows: the key, `gone`, and the rest."""
 
 
@@ -57,12 +57,12 @@ class Changes:
     """The state as it stands in the lake once all rows that were given out are written."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, Row] = {}
-        self._described: dict[str, Row] = {}
-        self._members: dict[str, dict[str, Row]] = {}
+        self._groups: dict[str, RowValues] = {}
+        self._described: dict[str, RowValues] = {}
+        self._members: dict[str, dict[str, RowValues]] = {}
         self._owners: dict[str, dict[TopicPartition, str]] = {}
-        self._partitions: dict[str, dict[TopicPartition, Row]] = {}
-        self._faults: dict[FaultKey, Row] = {}
+        self._partitions: dict[str, dict[TopicPartition, RowValues]] = {}
+        self._faults: dict[FaultKey, RowValues] = {}
 
     def let_go(self) -> None:
         """Forget everything, group by group; see `Seen.let_go`."""
@@ -78,7 +78,7 @@ class Changes:
         for owned in self._owners.values():
             yield from owned
 
-    def take(self, seen: Seen, groups: Iterable[str], at: int, out: Rows) -> None:
+    def take(self, seen: Seen, groups: Iterable[str], at: int, out: RowsByTable) -> None:
         """Add the rows of some of the groups that were seen.
 
         Args:
@@ -97,7 +97,7 @@ class Changes:
             elif group in seen.share:
                 self._partition_rows(group, self._shares(group, seen.share[group], seen.bounds), out)
 
-    def settle(self, seen: Seen, out: Rows) -> None:
+    def settle(self, seen: Seen, out: RowsByTable) -> None:
         """Add what all groups together tell: those that are gone, and the faults."""
         for group in [group for group in self._groups if group not in seen.listings]:
             self._forget(group, out)
@@ -111,7 +111,7 @@ class Changes:
             del self._faults[key]
             out["faults"].append((*key, True, None, None, None))
 
-    def everything(self) -> Rows:
+    def everything(self) -> RowsByTable:
         """The whole state as rows, ordered by key: a keyframe."""
         out = new_rows()
         for group in sorted(self._groups):
@@ -124,7 +124,7 @@ class Changes:
 
     # -- one group -----------------------------------------------------------------------------------------------
 
-    def _describe(self, group: str, description: GroupDescription, at: int, out: Rows) -> None:
+    def _describe(self, group: str, description: GroupDescription, at: int, out: RowsByTable) -> None:
         row = rows.description_row(description, at)
         known = self._described.get(group)
         if known is None or known[1:] != row[1:]:
@@ -138,9 +138,9 @@ class Changes:
 
     def _commits(
         self, group: str, commits: Iterable[CommittedOffset], bounds: Mapping[TopicPartition, PartitionBounds]
-    ) -> dict[TopicPartition, Row]:
+    ) -> dict[TopicPartition, RowValues]:
         owners, log = self._owners.get(group, {}), bounds.get
-        found: dict[TopicPartition, Row] = {}
+        found: dict[TopicPartition, RowValues] = {}
         for commit in commits:
             tp = (commit.topic, commit.partition)
             found[tp] = rows.commit_row(commit, log(tp), owners.get(tp))
@@ -151,7 +151,7 @@ class Changes:
 
     def _shares(
         self, group: str, shares: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
-    ) -> dict[TopicPartition, Row]:
+    ) -> dict[TopicPartition, RowValues]:
         owners = self._owners.get(group, {})
         return {
             (row.topic, row.partition): rows.share_row(
@@ -160,7 +160,7 @@ class Changes:
             for row in shares
         }
 
-    def _partition_rows(self, group: str, now: dict[TopicPartition, Row], out: Rows) -> None:
+    def _partition_rows(self, group: str, now: dict[TopicPartition, RowValues], out: RowsByTable) -> None:
         old = self._partitions.get(group)
         if old == now:
             return
@@ -170,7 +170,7 @@ class Changes:
         out["partitions"] += [(group, *tp, True, *_NO_PARTITION) for tp in sorted(old.keys() - now.keys())]
         self._partitions[group] = now
 
-    def _forget(self, group: str, out: Rows) -> None:
+    def _forget(self, group: str, out: RowsByTable) -> None:
         del self._groups[group]
         self._described.pop(group, None)
         self._owners.pop(group, None)
@@ -184,7 +184,7 @@ _NO_MEMBER: tuple[Any, ...] = (None,) * 8
 _NO_PARTITION: tuple[Any, ...] = (None,) * 12
 
 
-def new_rows() -> Rows:
+def new_rows() -> RowsByTable:
     """No rows yet, of any table."""
     return defaultdict(list)
 

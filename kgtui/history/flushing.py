@@ -9,20 +9,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.errors import LakeError
-from kgtui.history.delta import disk_errors, library
-from kgtui.history.lock import RecorderLock
 from kgtui.history.options import RecorderStatus
-from kgtui.history.writer import LakeWriter, let_go
+from kgtui.lake.delta import disk_errors, library
+from kgtui.lake.lock import RecorderLock
+from kgtui.lake.writer import LakeWriter, let_go
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kgtui.history.changes import Rows
-    from kgtui.history.folder import LakeFolder
-    from kgtui.history.lock import Holder
     from kgtui.history.options import RecorderOptions
-    from kgtui.history.rows import Row
+    from kgtui.lake.folder import LakeFolder
+    from kgtui.lake.lock import Holder
+    from kgtui.lake.schemas.definition import RowsByTable, RowValues
 
 T = TypeVar("T")
 
@@ -111,7 +110,7 @@ class Flusher:
     def _unwritable(self, error: Exception) -> LakeError:
         return LakeError(f"{self._folder.path} cannot be written: {visible(str(error))}")
 
-    def add(self, at: int, keyframe: int, rows: Rows, told: Row) -> None:
+    def add(self, at: int, keyframe: int, rows: RowsByTable, told: RowValues) -> None:
         """Let a poll wait to be written: its rows, and its row of `polls` from `taken_at` on."""
         self._writer.add(at, keyframe, rows, told)
         self._newest, self._keyframe = at, keyframe

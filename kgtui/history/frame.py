@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from kgtui.history.moments import Moment
-    from kgtui.history.rows import Row
     from kgtui.history.segment import Segment, State
+    from kgtui.lake.schemas.definition import RowValues
     from kgtui.model.answer import Fault
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupDescription, Listing
@@ -54,7 +54,7 @@ class Frame:
     @cached_property
     def listings(self) -> Mapping[str, Listing]:
         """Every group as it was listed; equal listings are one object."""
-        known: dict[Row, Listing] = {}
+        known: dict[RowValues, Listing] = {}
         found: dict[str, Listing] = {}
         for group, row in self._groups.all("type", "protocol", "state", "coordinator"):
             found[group] = known.get(row) or known.setdefault(row, rows.listing_of_row(row))
@@ -104,7 +104,7 @@ class Frame:
             return None if row[4] is None else row[4] / 1000
         return None
 
-    def positions(self, group: str) -> dict[TopicPartition, Row]:
+    def positions(self, group: str) -> dict[TopicPartition, RowValues]:
         """Partition → row of `partitions`, from `kind` on."""
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kgtui.history.group_sums import LONGS, SUMS, Step, steps_of
-from kgtui.history.stored_text import restored
+from kgtui.lake.stored_text import restored
 from kgtui.model.past import Past
 from kgtui.model.series import Sight
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.history.arrow import one_chunk
 from kgtui.history.rows import COMMIT, SHARE
+from kgtui.lake.arrow import one_chunk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,10 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
-from kgtui.history.arrow import of_polls
 from kgtui.history.comparison import compare
-from kgtui.history.delta import DeltaFolder, disk_errors, library
-from kgtui.history.folder import LakeFolder
 from kgtui.history.frame import Frame
 from kgtui.history.group_past import (
     FAULT_COLUMNS,
@@ -22,12 +19,16 @@ from kgtui.history.group_past import (
     past_of_group,
 )
 from kgtui.history.group_sums import PARTITION_COLUMNS
-from kgtui.history.moments import Moments, day_of
+from kgtui.history.moments import Moments
 from kgtui.history.one_group import day_of_group
 from kgtui.history.rows import cluster_of_text
-from kgtui.history.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS, POLLS, TABLES
 from kgtui.history.segment import Segment
-from kgtui.history.stored_text import stored
+from kgtui.lake.arrow import of_polls
+from kgtui.lake.delta import DeltaFolder, disk_errors, library
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS, POLLS, TABLES
+from kgtui.lake.schemas.recorded import day_of
+from kgtui.lake.stored_text import stored
 from kgtui.model.past import Past
 from kgtui.model.text import visible
 
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
     from kgtui.history.comparison import Comparison
     from kgtui.history.moments import Moment
     from kgtui.history.one_group import DayOfGroup, Shape
-    from kgtui.history.parquet import Sorted
-    from kgtui.history.rows import Row
-    from kgtui.history.schemas import Table
+    from kgtui.lake.parquet import Sorted
+    from kgtui.lake.schemas import Table
+    from kgtui.lake.schemas.definition import RowValues
 
 _KEPT = 3
 """Segments that stay in memory: stepping over a keyframe and back reads nothing again."""
@@ -69,7 +70,7 @@ class Lake:
         folder.check()
         self._tables = {table.name: DeltaFolder(folder.table(table.name), table) for table in TABLES}
         self._segments: OrderedDict[int, Segment] = OrderedDict()
-        self._clusters: dict[int, list[Row]] = {}
+        self._clusters: dict[int, list[RowValues]] = {}
         self._days: OrderedDict[tuple[str, date], tuple[int, DayOfGroup]] = OrderedDict()
         self._moments = Moments()
         self._lock = threading.RLock()

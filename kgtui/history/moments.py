@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from kgtui.lake.schemas.recorded import day_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -97,11 +99,6 @@ class Moments:
         start = datetime.combine(day, datetime.min.time(), UTC).timestamp()
         first, end = bisect_left(self._polls, _ms(start)), bisect_left(self._polls, _ms(start + 86_400))
         return list(zip(self._polls[first:end], self._keyframes[first:end], strict=True))
-
-
-def day_of(poll: int) -> date:
-    """The day of a poll, in UTC."""
-    return datetime.fromtimestamp(poll / 1000, UTC).date()
 
 
 def _ms(seconds: float) -> int:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from kgtui.history.changes import Changes, new_rows
 from kgtui.history.flushing import Flusher
-from kgtui.history.folder import LakeFolder
-from kgtui.history.moments import day_of
 from kgtui.history.options import RecorderOptions
 from kgtui.history.polling import Poller
 from kgtui.history.retention import RetentionKeeper
 from kgtui.history.rows import cluster_text
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.schemas.recorded import day_of
 from kgtui.model.text import visible
 from kgtui.monitor.collector import Collector
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kgtui.admin.base import GroupAdmin
-    from kgtui.history.changes import Rows, Seen
+    from kgtui.history.changes import Seen
     from kgtui.history.options import RecorderStatus
-    from kgtui.history.rows import Row
+    from kgtui.lake.schemas.definition import RowsByTable, RowValues
     from kgtui.model.snapshot import Snapshot
 
 _FIRST_LISTS = 15.0  # seconds that brokers may take for their first list
@@ -189,7 +189,7 @@ class Recorder:
             await self._retention.look(topics, now=self._elapsed(), timeout=timeout)
         await asyncio.to_thread(seen.let_go)
 
-    async def _compare(self, seen: Seen, at: int) -> tuple[Rows, int]:
+    async def _compare(self, seen: Seen, at: int) -> tuple[RowsByTable, int]:
         """The rows of a poll and its keyframe; all rows that there are if the poll is a keyframe itself.
 
         In a thread: a screen may be drawn on this loop, and a hundred thousand partitions take half a second.
@@ -202,7 +202,7 @@ class Recorder:
             return await asyncio.to_thread(changes.everything), at
         return rows, old
 
-    def _told(self, snapshot: Snapshot, seen: Seen, rows: Rows, at: int, took: int) -> Row:
+    def _told(self, snapshot: Snapshot, seen: Seen, rows: RowsByTable, at: int, took: int) -> RowValues:
         """The row of `polls`, from `taken_at` on."""
         options = self._options
         late = self._previous is not None and at - self._previous > max(_LATE * options.interval, _LEAST_LATE) * 1000
@@ -236,7 +236,7 @@ class Recorder:
             return
 
 
-def _compare(changes: Changes, seen: Seen, at: int, rows: Rows) -> None:
+def _compare(changes: Changes, seen: Seen, at: int, rows: RowsByTable) -> None:
     changes.take(seen, seen.listings, at, rows)
     changes.settle(seen, rows)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta
 from kgtui.errors import ClientError
-from kgtui.history.folder import LakeFolder
-from kgtui.history.retention import kept
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.retention import load_retention
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
 from kgtui.model.group import GroupListing
 from kgtui.model.group_types import canonical_state, canonical_type
@@ -150,7 +150,7 @@ class ReplayAdmin:
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
         """As the recorder was told last, not as of the moment."""
-        known = await asyncio.to_thread(kept, LakeFolder.of(self.lake.path))
+        known = await asyncio.to_thread(load_retention, LakeFolder.of(self.lake.path))
         if known == Retention():
             return Answer(known, (Fault("NOT_SUPPORTED", "how long topics and offsets are kept is not recorded"),))
         found = {topic: known.topics[topic] for topic in topics if topic in known.topics}

@@ -6,43 +6,21 @@ Configs change rarely, and what follows from them is asked of now: so there is n
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from typing import TYPE_CHECKING
 
 from kgtui.errors import KgtuiError
-from kgtui.history.folder import write_json
-from kgtui.model.retention import Retention
+from kgtui.lake.retention import update_retention
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container
+    from collections.abc import Collection
 
     from kgtui.admin.base import GroupAdmin
-    from kgtui.history.folder import LakeFolder
+    from kgtui.lake.folder import LakeFolder
 
-_FILE = "retention.json"
-_TOPICS, _OFFSETS = "topics", "offsets"
 _AGE = 600.0  # seconds after which the cluster is asked again
 
 _log = logging.getLogger(__name__)
-
-
-def kept(folder: LakeFolder) -> Retention:
-    """What the lake knows; nothing where nobody was told, or may read it."""
-    try:
-        told = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
-        topics = {topic: float(seconds) for topic, seconds in told[_TOPICS].items()}
-        return Retention(topics, None if told[_OFFSETS] is None else float(told[_OFFSETS]))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return Retention()
-
-
-def keep(folder: LakeFolder, told: Retention, asked: Container[str]) -> None:
-    """Remember what was told of the topics that were asked about; of others what is known stays. Raises `OSError`."""
-    known = kept(folder)
-    found = known.learned(told, asked)
-    if found != known:
-        write_json(folder.path / _FILE, {_TOPICS: dict(found.topics), _OFFSETS: found.offsets})
 
 
 class RetentionKeeper:
@@ -68,6 +46,6 @@ class RetentionKeeper:
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
             # Of those that were not told because of a fault, what is known is no worse for it.
-            await asyncio.to_thread(keep, self._folder, answer.rows, () if answer.faults else set(topics))
+            await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("retention is not known")

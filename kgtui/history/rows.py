@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import TopicPartition
 
 T = TypeVar("T")
-Row = tuple[Any, ...]
+RowValues = tuple[Any, ...]
 
 COMMIT, SHARE, OWNED = "commit", "share", "owned"
 """Values of `partitions.kind`."""
 
 _DETAILS = ("topics", "regex", "assignment", "target", "connect", "registry", "streams", "undecoded")
 _DESCRIBED = ("type", "protocol", "state", "coordinator", "topology", "topology_status", "source", "authoritative")
-_UNDESCRIBED: Row = (None, None, None, None, None, None)
+_UNDESCRIBED: RowValues = (None, None, None, None, None, None)
 
 
 def _text(value: object) -> str:
@@ -51,12 +51,12 @@ def _typed(value: object, kind: type[T]) -> T:
 # -- groups ----------------------------------------------------------------------------------------------------------
 
 
-def listing_row(listing: Listing) -> Row:
+def listing_row(listing: Listing) -> RowValues:
     """type, protocol, state, coordinator."""
     return (listing.type, listing.protocol, listing.state, listing.coordinator)
 
 
-def description_row(description: GroupDescription, at: int) -> Row:
+def description_row(description: GroupDescription, at: int) -> RowValues:
     """described_at (ms), assignor, group_epoch, assignment_epoch, members, description."""
     rest: dict[str, object] = {name: _plain(getattr(description, name)) for name in _DESCRIBED}
     rest["operations"] = None if description.operations is None else sorted(description.operations)
@@ -70,12 +70,12 @@ def description_row(description: GroupDescription, at: int) -> Row:
     )
 
 
-def listing_of_row(row: Row) -> Listing:
+def listing_of_row(row: RowValues) -> Listing:
     """Of a row of `groups`."""
     return Listing(*row[:4])
 
 
-def description_of_row(group: str, row: Row, members: Iterable[Member]) -> GroupDescription | None:
+def description_of_row(group: str, row: RowValues, members: Iterable[Member]) -> GroupDescription | None:
     """Of a row of `groups`; None if the group had never been described. Members come sorted by id."""
     at, assignor, group_epoch, assignment_epoch, count, text = row[4:10]
     if at is None:
@@ -94,7 +94,7 @@ def description_of_row(group: str, row: Row, members: Iterable[Member]) -> Group
     )
 
 
-def undescribed() -> Row:
+def undescribed() -> RowValues:
     """The part of a row of `groups` that a description would fill."""
     return _UNDESCRIBED
 
@@ -102,7 +102,7 @@ def undescribed() -> Row:
 # -- members ---------------------------------------------------------------------------------------------------------
 
 
-def member_row(member: Member) -> Row:
+def member_row(member: Member) -> RowValues:
     """client_id, host, instance_id, rack, epoch, protocol, assigned, detail."""
     detail = {name: value for name in _DETAILS if (value := getattr(member, name)) is not None and value != b""}
     return (
@@ -117,7 +117,7 @@ def member_row(member: Member) -> Row:
     )
 
 
-def member_of_row(member_id: str, row: Row) -> Member:
+def member_of_row(member_id: str, row: RowValues) -> Member:
     """Of a row of `members`."""
     client_id, host, instance_id, rack, epoch, protocol, _, text = row
     known = {
@@ -136,7 +136,7 @@ def member_of_row(member_id: str, row: Row) -> Member:
 # kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end, log_error, owner
 
 
-def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> Row:
+def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
     """A committed offset with its log and its owner."""
     if bounds is None:
         return (
@@ -149,7 +149,7 @@ def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: s
     )  # fmt: skip
 
 
-def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | None) -> Row:
+def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
     """A share-partition start offset with its log and one of its owners."""
     start, end, error = (bounds.log_start, bounds.log_end, bounds.error) if bounds else (None, None, None)
     return (
@@ -158,29 +158,29 @@ def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | N
     )  # fmt: skip
 
 
-def owned_row(bounds: PartitionBounds, owner: str | None) -> Row:
+def owned_row(bounds: PartitionBounds, owner: str | None) -> RowValues:
     """A partition that a member owns and nobody has committed."""
     return (
         OWNED, None, None, None, None, None, None, None, bounds.log_start, bounds.log_end, bounds.error, owner
     )  # fmt: skip
 
 
-def commit_of_row(topic: str, partition: int, row: Row) -> CommittedOffset:
+def commit_of_row(topic: str, partition: int, row: RowValues) -> CommittedOffset:
     """Of a row of `partitions` whose kind is `commit`."""
     return CommittedOffset(topic, partition, row[1], row[4], row[5], row[6])
 
 
-def share_of_row(topic: str, partition: int, row: Row) -> ShareOffset:
+def share_of_row(topic: str, partition: int, row: RowValues) -> ShareOffset:
     """Of a row of `partitions` whose kind is `share`."""
     return ShareOffset(topic, partition, row[2], row[4], row[3], row[6], row[7] or "")
 
 
-def bounds_of_row(row: Row) -> PartitionBounds | None:
+def bounds_of_row(row: RowValues) -> PartitionBounds | None:
     """Of a row of `partitions`; None when the log was not read."""
     return None if row[10] is None else PartitionBounds(row[8], row[9], row[10])
 
 
-def offsets_of_rows(positions: Mapping[TopicPartition, Row]) -> GroupOffsets:
+def offsets_of_rows(positions: Mapping[TopicPartition, RowValues]) -> GroupOffsets:
     """Of all rows of `partitions` of a group, from `kind` on."""
     committed: list[CommittedOffset] = []
     share: list[ShareOffset] = []
@@ -199,12 +199,12 @@ def offsets_of_rows(positions: Mapping[TopicPartition, Row]) -> GroupOffsets:
 # -- faults and the cluster ------------------------------------------------------------------------------------------
 
 
-def fault_row(fault: Fault) -> Row:
+def fault_row(fault: Fault) -> RowValues:
     """code, message, advice."""
     return (fault.code, fault.message, fault.advice)
 
 
-def fault_of_row(broker: int | None, group: str | None, name: str, row: Row) -> Fault:
+def fault_of_row(broker: int | None, group: str | None, name: str, row: RowValues) -> Fault:
     """Of a row of `faults`."""
     code, message, advice = row
     return Fault(name, message or "", code, broker, group, advice or "")

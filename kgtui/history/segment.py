@@ -6,17 +6,17 @@ import threading
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from kgtui.history.arrow import of_polls, unpacked
-from kgtui.history.schemas import PARTITION, TABLES
-from kgtui.history.stored_text import restored, stored
+from kgtui.lake.arrow import of_polls, unpacked
+from kgtui.lake.schemas import PARTITION, TABLES
+from kgtui.lake.stored_text import restored, stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
-    from kgtui.history.parquet import Sorted
-    from kgtui.history.rows import Row
+    from kgtui.lake.parquet import Sorted
+    from kgtui.lake.schemas.definition import RowValues
 
 _MANY, _SHARE = 16, 0.02
 """Groups that were asked for one by one, at least and as a share of all, before all are unpacked at once."""
@@ -140,13 +140,13 @@ class State:
         found = (self._blocks.holding(stored(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 
-    def all(self, *columns: str) -> Iterator[tuple[str, Row]]:
+    def all(self, *columns: str) -> Iterator[tuple[str, RowValues]]:
         """Every row's group and these columns; nothing else is read."""
         rows = self._blocks.narrow(columns, self._poll)
         values = zip(*(unpacked(rows[name]) for name in columns), strict=True)
         yield from zip(map(str, unpacked(rows["group"])), values, strict=True)
 
-    def of(self, group: str) -> list[Row]:
+    def of(self, group: str) -> list[RowValues]:
         """The rows of a group, without the group, in the order of the table's columns."""
         block = self._holding(group)
         return [] if block is None else block.of(group)
@@ -180,7 +180,7 @@ class Block:
         """Every group that has rows."""
         return map(restored, self._spans)
 
-    def of(self, group: str) -> list[Row]:
+    def of(self, group: str) -> list[RowValues]:
         """The rows of a group."""
         start, stop = self._spans.get(stored(group), (0, 0))
         if start == stop:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.admin.reading import has_offsets
 from kgtui.history import rows
-from kgtui.history.arrow import one_chunk, unpacked
-from kgtui.history.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS
-from kgtui.history.stored_text import stored
+from kgtui.lake.arrow import one_chunk, unpacked
+from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS
+from kgtui.lake.stored_text import stored
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from kgtui.history.lake import Lake
     from kgtui.history.moments import Moment
-    from kgtui.history.rows import Row
-    from kgtui.history.schemas import Table
+    from kgtui.lake.schemas import Table
+    from kgtui.lake.schemas.definition import RowValues
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import Member
@@ -86,9 +86,9 @@ class _Walk:
             table.name: _ByPoll(lake.rows_of(table, _columns(table), keyframe, until), None if everyone else names)
             for table, everyone in ((GROUPS, False), (MEMBERS, False), (PARTITIONS, False), (FAULTS, True))
         }
-        self._listed: dict[str, Row] = {}
+        self._listed: dict[str, RowValues] = {}
         self._members: defaultdict[str, dict[str, Member]] = defaultdict(dict)
-        self._positions: defaultdict[str, dict[TopicPartition, Row]] = defaultdict(dict)
+        self._positions: defaultdict[str, dict[TopicPartition, RowValues]] = defaultdict(dict)
         self._faults: dict[tuple[object, ...], tuple[str, Fault]] = {}
         self._reads: dict[str, GroupRead] = {}
 
@@ -185,7 +185,7 @@ class _ByPoll:
                 start = stop
         self._rows = self._rows.drop_columns(["poll"])
 
-    def at(self, poll: int) -> Iterator[Row]:
+    def at(self, poll: int) -> Iterator[RowValues]:
         """The rows of a poll, without it."""
         start, stop = self._spans.get(poll, (0, 0))
         if start < stop:

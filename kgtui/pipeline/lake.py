@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
-from kgtui.history.folder import LOG, LakeFolder, is_table
-from kgtui.history.schemas import SETTINGS
+from kgtui.lake.folder import LOG, LakeFolder, is_table
+from kgtui.lake.schemas import SETTINGS
 from kgtui.pipeline.spark_schema import conform
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kgtui.history.schemas import Table
+    from kgtui.lake.schemas import Table
 
 ANEW = "-anew"
 """What the name of a stream ends in that began when something had written to its table already."""

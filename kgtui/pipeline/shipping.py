@@ -12,17 +12,8 @@ import kgtui
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_PARTS = (
-    "__init__.py",
-    "errors.py",
-    "model",
-    "protocol",
-    "history/__init__.py",
-    "history/folder.py",
-    "history/schemas",
-    "pipeline",
-)
-"""What the pipeline imports, and nothing else: an executor has none of kgtui's other libraries."""
+_PARTS = ("__init__.py", "errors.py", "model", "protocol", "lake", "pipeline")
+"""The packages that the pipeline may import. They load without the libraries that an executor does not have."""
 
 
 def ship(spark: SparkSession) -> None:

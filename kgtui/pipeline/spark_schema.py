@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from kgtui.history.schemas import Table
+    from kgtui.lake.schemas import Table
 
 TYPES: dict[str, DataType] = {
     "long": LongType(),

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.errors import KgtuiError, LakeError
-from kgtui.history.folder import LAKE_VARIABLE, LakeFolder
+from kgtui.lake.folder import LAKE_VARIABLE, LakeFolder
 from kgtui.tui.recording import default_folder
 
 if TYPE_CHECKING:
-    from kgtui.history.gold import Gold
-    from kgtui.model.finding import Insights
+    from kgtui.insights.finding import Insights
+    from kgtui.lake.gold import Gold
     from kgtui.tui.session import Session
 
 
@@ -64,9 +64,9 @@ class Read:
 
 def read_findings(path: Path) -> Read:
     """Read a lake's findings from disk, which may take seconds; what stands against it is told, not raised."""
-    from kgtui.history.findings import insights_of
-    from kgtui.history.gold import Gold
-    from kgtui.history.report import cluster_of
+    from kgtui.insights.reader import insights_of
+    from kgtui.lake.gold import Gold
+    from kgtui.lake.tables import recorded_cluster_id
 
     gold = None
     try:
@@ -74,7 +74,7 @@ def read_findings(path: Path) -> Read:
         found = insights_of(gold)
     except (KgtuiError, OSError) as error:
         return Read(gold, trouble=str(error), recorded=gold is not None)
-    return Read(gold, found, cluster_of(path), recorded=True)
+    return Read(gold, found, recorded_cluster_id(path), recorded=True)
 
 
 def span_of(path: str) -> tuple[float, float]:

@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 from kgtui.admin import connect
 from kgtui.history import Lake, Recorder, RecorderOptions
 from kgtui.history.changes import Seen
-from kgtui.history.delta import DeltaFolder
-from kgtui.history.folder import LakeFolder
-from kgtui.history.moments import day_of
-from kgtui.history.schemas import TABLES
+from kgtui.lake.delta import DeltaFolder
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.schemas import TABLES
+from kgtui.lake.schemas.recorded import day_of
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, PartitionBounds

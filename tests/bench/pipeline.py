@@ -128,8 +128,8 @@ def _seconds(frames: list[DataFrame]) -> float:
 def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
     """Seconds of each layer and bytes of its tables."""
     from kgtui.commands.pipeline import make_gold
-    from kgtui.history.schemas import BRONZE, SILVER
-    from kgtui.history.tables_on_disk import make_tables
+    from kgtui.lake.schemas import BRONZE, SILVER
+    from kgtui.lake.tables import make_tables
     from kgtui.pipeline.jobs.run import Sources, once
     from kgtui.pipeline.lake import SparkLake
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.cli import main
-from kgtui.history.schemas.gold import HEALTH, LAG
+from kgtui.lake.schemas.gold import HEALTH, LAG
 from tests.e2e.browser import Browser, corner
-from tests.unit.history.gold_rows import NOW, incidents, lag_rows, row, write
+from tests.unit.insights.gold_rows import NOW, incidents, lag_rows, row, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

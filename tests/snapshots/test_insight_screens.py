@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from textual.widgets import Input, Static
 
-from kgtui.history import gold
-from kgtui.history.schemas.gold import BASELINE, CHURN, CLEANUP
+from kgtui.lake import gold
+from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.recording import RecordingDialog
 from kgtui.tui.insights.screen import InsightsScreen
@@ -18,14 +18,14 @@ from kgtui.tui.text import Look
 from tests.pilot.history import made
 from tests.pilot.shell import HOSTILE, company, session_of, settled, until
 from tests.pilot.watching import HandWatch, snapshot_of
-from tests.unit.history.gold_rows import HOUR, NOW, incidents, row, write
+from tests.unit.insights.gold_rows import HOUR, NOW, incidents, row, write
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from textual.pilot import Pilot
 
-    from kgtui.history.schemas import Table
+    from kgtui.lake.schemas import Table
 
     Compare = Callable[..., bool]
 

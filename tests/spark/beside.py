@@ -12,7 +12,7 @@ from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING
 
-from kgtui.history.schemas import GOLD
+from kgtui.lake.schemas import GOLD
 from tests import jars
 
 if TYPE_CHECKING:

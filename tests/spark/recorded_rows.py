@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.types import StructField, StructType
 
-from kgtui.history.schemas import FAULTS, GROUPS, PARTITIONS, POLLS
+from kgtui.lake.schemas import FAULTS, GROUPS, PARTITIONS, POLLS
 from kgtui.pipeline.spark_schema import spark_schema
 from kgtui.pipeline.transforms.recorded import timeline
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kgtui.history.schemas import Table
+    from kgtui.lake.schemas import Table
 
 START = 1_795_392_000
 DAY = date(2026, 11, 23)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.history.schemas import BRONZE, SILVER
-from kgtui.history.tables_on_disk import make_tables
+from kgtui.lake.schemas import BRONZE, SILVER
+from kgtui.lake.tables import make_tables
 from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.session import local_options
 

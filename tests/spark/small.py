@@ -6,8 +6,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from kgtui.history.changes import Seen
-from kgtui.history.folder import LakeFolder
-from kgtui.history.retention import keep
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.retention import update_retention
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
 from kgtui.model.retention import Retention
@@ -72,7 +72,7 @@ def record(recording: Recording, cluster: Cluster, start: int, polls: int, *, ga
 def record_a_while(lake: Path) -> None:
     """Seven minutes, and how long its topic keeps records."""
     record(Recording(lake), Cluster(1), START, 40, gap="the recording begins")
-    keep(LakeFolder.of(lake), Retention({"t": KEPT}), ())
+    update_retention(LakeFolder.of(lake), Retention({"t": KEPT}), ())
 
 
 def write_records(folder: Path) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.testing import assertDataFrameEqual
 
-from kgtui.history.schemas import LAG, MEMBERS, REBALANCES
+from kgtui.lake.schemas import LAG, MEMBERS, REBALANCES
 from kgtui.pipeline.transforms.churn import churn
 from kgtui.pipeline.transforms.recorded_churn import recorded_churn
 from tests.spark.recorded_rows import Recorded, at, frame

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 from pyspark.testing import assertDataFrameEqual
 
-from kgtui.history.schemas import COMMITS, GROUP_EVENTS
+from kgtui.lake.schemas import COMMITS, GROUP_EVENTS
 from kgtui.pipeline.transforms.activity import read_activity, recorded_activity
 from kgtui.pipeline.transforms.cleanup import cleanup, family_of
 from kgtui.tui.tree import forest

@@ -9,9 +9,9 @@ import pytest
 
 from kgtui.commands.demo_history import Days, record_days
 from kgtui.commands.pipeline import make_gold
-from kgtui.history.findings import insights
-from kgtui.history.report import report_of
-from kgtui.model.finding import Kind
+from kgtui.insights.finding import Kind
+from kgtui.insights.reader import insights
+from kgtui.insights.report import report_of
 
 if TYPE_CHECKING:
     from kgtui.pipeline.lake import SparkLake

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.testing import assertDataFrameEqual
 
-from kgtui.history.schemas import BASELINE, LAG
+from kgtui.lake.schemas import BASELINE, LAG
 from kgtui.pipeline.transforms.baseline import baseline
 from kgtui.pipeline.transforms.forecast import forecast
 from tests.spark.recorded_rows import DAY, at, frame

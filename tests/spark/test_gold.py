@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from kgtui.commands.pipeline import make_gold
 from kgtui.history import Lake
-from kgtui.history.schemas import FORECAST, GOLD, HEALTH, LAG
+from kgtui.lake.schemas import FORECAST, GOLD, HEALTH, LAG
 from kgtui.model.offsets import lags
 from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.spark_schema import spark_schema

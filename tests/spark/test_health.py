@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 from pyspark.testing import assertDataFrameEqual
 
-from kgtui.history.schemas import COMMITS
+from kgtui.lake.schemas import COMMITS
 from kgtui.model.health.observed import judge_observed
 from kgtui.model.health.samples import Sample
 from kgtui.model.health.share import judge_share

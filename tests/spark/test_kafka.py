@@ -14,7 +14,7 @@ from kgtui.commands.connecting import run_async
 from kgtui.commands.offsets_topic import offsets_topic
 from kgtui.commands.parser import parse_args
 from kgtui.errors import SourceError
-from kgtui.history.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
+from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
 from kgtui.pipeline.jobs import bronze
 from kgtui.pipeline.jobs.run import Sources, once, watch
 from kgtui.pipeline.jobs.streams import finish

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.history.schemas import BRONZE, GOLD, SILVER
+from kgtui.lake.schemas import BRONZE, GOLD, SILVER
 from kgtui.pipeline.lake import SparkLake
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import pytest
 from deltalake import DeltaTable
 
 from kgtui.errors import LakeError
-from kgtui.history.folder import MARKER
-from kgtui.history.schemas import COORDINATOR_RECORDS
+from kgtui.lake.folder import MARKER
+from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.spark_schema import spark_schema
 

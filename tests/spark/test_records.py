@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from kgtui.history.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, SILVER
+from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, SILVER
 from kgtui.pipeline.jobs.silver import write_batch
 from kgtui.pipeline.spark_schema import spark_schema
 from kgtui.pipeline.transforms.offset_commits import not_plain, plain_commits

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgtui.errors import SourceError
-from kgtui.history.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
+from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
 from kgtui.pipeline.jobs.run import Sources, once
 from kgtui.pipeline.sources import files
 from tests.spark.test_records import NOON, Bytes, commit

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kgtui.history import upkeep
-from kgtui.history.arrow import arrow_schema
-from kgtui.history.delta import library
-from kgtui.history.schemas import COORDINATOR_RECORDS
-from kgtui.history.upkeep import Keep
+from kgtui.lake import maintenance as upkeep
+from kgtui.lake.arrow import arrow_schema
+from kgtui.lake.delta import library
+from kgtui.lake.maintenance import Keep
+from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.jobs import silver
 from kgtui.pipeline.jobs.streams import finish
 from tests.spark.test_records import NOON, commit

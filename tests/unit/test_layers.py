@@ -87,6 +87,8 @@ def test_the_first_frame_waits_for_no_pane_or_dialog_behind_it() -> None:
             "kgtui.tui.plots",
             "kgtui.model.past",
             "kgtui.history",
+            "kgtui.insights.reader",
+            "kgtui.lake",
             "importlib.metadata",
         }
     )
@@ -116,12 +118,12 @@ def test_the_core_loads_nothing_of_the_extras() -> None:
 
 
 def test_the_pipeline_loads_nothing_that_an_executor_does_not_have() -> None:
-    """It is shipped with `protocol`, `model` and table schemas; the cluster has PySpark and Arrow."""
+    """It is shipped with `protocol`, `model` and `lake`; the cluster has PySpark and Arrow."""
     loaded = loaded_by_room("pipeline")
     assert "pyspark" in loaded
     assert not loaded & {"aiokafka", "deltalake", "javaproperties", "msgspec", "platformdirs", "re2", "rich", "textual"}
     rooms = {name.split(".")[1] for name in loaded if name.startswith("kgtui.")}
-    assert rooms == {"pipeline", "history", "protocol", "model", "errors"}
+    assert rooms == {"pipeline", "lake", "protocol", "model", "errors"}
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas import COORDINATOR_RECORDS
+from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.jobs.streams import started
 from kgtui.pipeline.lake import ANEW, SparkLake
 from kgtui.pipeline.transforms.bronze import coordinator_records

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas import (
+from kgtui.lake.schemas import (
     BASELINE,
     CHURN,
     CLEANUP,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from kgtui.history.schemas import Table
+    from kgtui.lake.schemas import Table
     from kgtui.pipeline.lake import SparkLake
 
 _BEFORE = timedelta(days=1)

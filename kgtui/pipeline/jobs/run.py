@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kgtui.history.schemas import COORDINATOR_RECORDS
+from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.jobs import bronze, silver
 from kgtui.pipeline.jobs.streams import finish, stop
 from kgtui.pipeline.sources import files, kafka

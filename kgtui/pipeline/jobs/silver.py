@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
+from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
 from kgtui.pipeline.jobs.streams import days_of, started
 from kgtui.pipeline.lake import ANEW, SparkLake
 from kgtui.pipeline.transforms.group_events import with_created
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from kgtui.history.schemas import Table
+    from kgtui.lake.schemas import Table
 
     Put = Callable[[SparkLake, Table, DataFrame, list[str]], None]
     """How rows, of some days, come into a table once."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas.gold import BASELINE
+from kgtui.lake.schemas.gold import BASELINE
 from kgtui.pipeline.spark_schema import conform
 
 if TYPE_CHECKING:

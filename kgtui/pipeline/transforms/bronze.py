@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas import COORDINATOR_RECORDS
+from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.sources import COLUMNS
 from kgtui.pipeline.spark_schema import conform
 

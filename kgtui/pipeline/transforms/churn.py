@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas.gold import BOTH, CHURN, RECORDED, SILVER
+from kgtui.lake.schemas.gold import BOTH, CHURN, RECORDED, SILVER
 from kgtui.model.health.values import RebalanceRate
 from kgtui.pipeline.spark_schema import conform
 from kgtui.pipeline.transforms.recorded import day_of, floored, instant

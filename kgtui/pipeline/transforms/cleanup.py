@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas.gold import BOTH, CLEANUP, RECORDED, SILVER
+from kgtui.lake.schemas.gold import BOTH, CLEANUP, RECORDED, SILVER
 from kgtui.model.group_types import CONSUMER, SHARE, STREAMS
 from kgtui.pipeline.spark_schema import conform
 from kgtui.pipeline.transforms.recorded import instant

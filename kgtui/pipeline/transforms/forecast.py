@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas.gold import FORECAST
+from kgtui.lake.schemas.gold import FORECAST
 from kgtui.model.health.rates import LEAST
 from kgtui.pipeline.spark_schema import conform
 

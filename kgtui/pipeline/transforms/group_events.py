@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas import GROUP_EVENTS
+from kgtui.lake.schemas import GROUP_EVENTS
 from kgtui.pipeline.spark_schema import conform
 
 if TYPE_CHECKING:

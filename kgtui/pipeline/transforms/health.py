@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas.gold import BOTH, HEALTH, RECORDED
+from kgtui.lake.schemas.gold import BOTH, HEALTH, RECORDED
 from kgtui.model.health.values import OBSERVED, Watching
 from kgtui.model.verdict import Status
 from kgtui.pipeline.spark_schema import TYPES, conform

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas.gold import LAG, RECORDED
+from kgtui.lake.schemas.gold import LAG, RECORDED
 from kgtui.pipeline.spark_schema import TYPES, conform
 from kgtui.pipeline.transforms.recorded import PARTITION_KEY, carried, day_of, instant, listed, slots, whole
 from kgtui.pipeline.transforms.time_lag import with_log_ends, with_time_lag

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas import COMMITS
+from kgtui.lake.schemas import COMMITS
 from kgtui.pipeline.spark_schema import conform
 from kgtui.pipeline.transforms.words import long_at, word_at
 

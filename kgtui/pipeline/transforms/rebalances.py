@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from kgtui.history.schemas import REBALANCES
+from kgtui.lake.schemas import REBALANCES
 from kgtui.pipeline.spark_schema import conform
 
 if TYPE_CHECKING:

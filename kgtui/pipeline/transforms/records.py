@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from kgtui.history.schemas import COMMITS, GROUP_EVENTS, QUARANTINE
+from kgtui.lake.schemas import COMMITS, GROUP_EVENTS, QUARANTINE
 from kgtui.pipeline.spark_schema import TYPES, conform
 from kgtui.pipeline.transforms.events import event_of
 from kgtui.protocol.records import CoordinatorRecord, Fault, RecordType, Undecodable, decode, printed_uuid
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from kgtui.history.schemas import Table
+    from kgtui.lake.schemas import Table
 
 PLACE = ("day", "record_partition", "record_offset", "record_time")
 """Where and when a record was written: what the rows of all three tables begin with."""

@@ -101,8 +101,8 @@ class RecordDialog(ModalScreen[None]):
 
 def _checked(words: str) -> Path:
     """The folder that the words mean. Raises `LakeError` when it is something else, or a library is missing."""
-    from kgtui.history.delta import library
-    from kgtui.history.folder import LakeFolder
+    from kgtui.lake.delta import library
+    from kgtui.lake.folder import LakeFolder
 
     library()
     folder = LakeFolder.of(words)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kgtui.insights.finding import Kind, Severity
 from kgtui.model.command_line import join
-from kgtui.model.finding import Kind, Severity
 from kgtui.tui import text
 from kgtui.tui.insights.rows import ROLES, minute
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, Shown, wrap
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from kgtui.model.finding import Insights
+    from kgtui.insights.finding import Insights
     from kgtui.tui.lakes import Which
     from kgtui.tui.panes.lines import Line
 
@@ -74,7 +74,7 @@ def _warning(words: str, role: str = WARN) -> Line:
 
 
 def _broken(trouble: str) -> bool:
-    from kgtui.history.gold import NEVER_MADE
+    from kgtui.lake.gold import NEVER_MADE
 
     return bool(trouble) and trouble != NEVER_MADE
 

@@ -11,7 +11,7 @@ from kgtui.tui.panes.cells import Cell, Shown, none, some
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
-    from kgtui.model.finding import Evidence, Value
+    from kgtui.insights.finding import Evidence, Value
 
 _SECONDS = "_seconds"
 

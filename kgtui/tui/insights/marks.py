@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.model.finding import Kind
+from kgtui.insights.finding import Kind
 from kgtui.model.guard import READ_ONLY
 from kgtui.tui.panes.cells import some
 

@@ -16,8 +16,8 @@ from kgtui.tui.plots import curves
 from kgtui.tui.plots.lanes import plot_lines
 
 if TYPE_CHECKING:
-    from kgtui.history.gold import Gold
-    from kgtui.model.finding import Finding
+    from kgtui.insights.finding import Finding
+    from kgtui.lake.gold import Gold
     from kgtui.model.past import Past
 
 SHORTEST, USUAL, LONGEST = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
@@ -126,7 +126,7 @@ class InsightPlot(TextLines):
 
 def _read(gold: Gold, group: str, since: float, until: float) -> Past | None:
     """How a group went; None when nothing is known of it. Raises `LakeError`."""
-    from kgtui.history.finding_rules import instant
+    from kgtui.insights.rules import instant
 
     course = gold.courses({group}, since=instant(since), until=instant(until)).get(group)
     return None if course is None else course.past(since, until)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kgtui.insights.finding import Kind, Severity, lasted
 from kgtui.model.command_line import join
-from kgtui.model.finding import Kind, Severity
-from kgtui.output.insights import lasted
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, Shown, fitted, wrap
 from kgtui.tui.panes.columns import Column
@@ -14,7 +13,7 @@ from kgtui.tui.panes.columns import Column
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kgtui.model.finding import Finding, Insights
+    from kgtui.insights.finding import Finding, Insights
     from kgtui.tui.panes.lines import Line
 
 NARROW = 76

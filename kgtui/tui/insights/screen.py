@@ -11,8 +11,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 
+from kgtui.insights.finding import Kind
 from kgtui.model.command_line import join
-from kgtui.model.finding import Kind
 from kgtui.tui import text
 from kgtui.tui.insights.age import summary, unmade, warnings
 from kgtui.tui.insights.evidence import evidence_title, fact_columns, facts
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
-    from kgtui.model.finding import Finding
+    from kgtui.insights.finding import Finding
     from kgtui.tui.insights.rows import Row
     from kgtui.tui.screens.main import MainScreen
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.errors import LakeError
-from kgtui.history.gold import Gold
-from kgtui.history.schemas.gold import BASELINE, CHURN, CLEANUP, GOLD, HEALTH
-from kgtui.model.finding import Kind
+from kgtui.insights.finding import Kind
+from kgtui.lake.gold import Gold
+from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, GOLD, HEALTH
 from kgtui.tui import lakes, recording
 from kgtui.tui.dialogs.delete import DeleteDialog
 from kgtui.tui.insights import screen as screen_module
@@ -22,7 +22,7 @@ from tests.pilot.shell import HOSTILE, app_on, main_screen, rows, screen_text, s
 from tests.pilot.shell import until as shell_until
 from tests.pilot.watching import snapshot_of
 from tests.scripted import ScriptedAdmin
-from tests.unit.history.gold_rows import HOUR, NOW, incidents, lag_rows, row, write
+from tests.unit.insights.gold_rows import HOUR, NOW, incidents, lag_rows, row, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -157,7 +157,7 @@ async def test_a_family_goes_to_the_group_of_the_row_of_evidence(tmp_path: Path,
 async def test_nothing_is_marked_by_findings_of_another_cluster(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgtui.history.report.cluster_of", lambda _: "other-[/id]")
+    monkeypatch.setattr("kgtui.lake.tables.recorded_cluster_id", lambda _: "other-[/id]")
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await asked(pilot, app)

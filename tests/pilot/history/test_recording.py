@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from textual.widgets import Input
 
 from kgtui.history import Lake
-from kgtui.history.delta import DeltaFolder
-from kgtui.history.folder import LakeFolder
-from kgtui.history.lock import RecorderLock
+from kgtui.lake.delta import DeltaFolder
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.lock import RecorderLock
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui import recording
 from kgtui.tui.app import KgtuiApp

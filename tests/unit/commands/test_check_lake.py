@@ -10,8 +10,8 @@ import pytest
 
 from kgtui import cli
 from kgtui.history.changes import Seen
-from kgtui.history.folder import LakeFolder
-from kgtui.history.retention import keep
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.retention import update_retention
 from kgtui.model.answer import Fault
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member
@@ -60,7 +60,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if poll in (10, 19, 25, 30):
             recording.flush()
     recording.compact()
-    keep(LakeFolder.of(path), Retention(dict.fromkeys(("t-fine", "t-slow", "t-stuck"), HOUR), DAY), ())
+    update_retention(LakeFolder.of(path), Retention(dict.fromkeys(("t-fine", "t-slow", "t-stuck"), HOUR), DAY), ())
     return path
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.cli import main
-from kgtui.history.findings import insights
-from kgtui.history.folder import LakeFolder
-from kgtui.history.schemas.gold import HEALTH
-from kgtui.output.insights import as_text
-from tests.unit.history.gold_rows import NOW, incidents, row, write
+from kgtui.commands.findings_text import as_text
+from kgtui.insights.reader import insights
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.schemas.gold import HEALTH
 from tests.unit.history.recording import START, Recording
 from tests.unit.history.test_lake import seen
+from tests.unit.insights.gold_rows import NOW, incidents, row, write
 
 if TYPE_CHECKING:
     from pathlib import Path

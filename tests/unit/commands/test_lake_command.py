@@ -12,9 +12,9 @@ import pytest
 from kgtui.cli import main
 from kgtui.commands.lake import keep_of
 from kgtui.errors import UsageError
-from kgtui.history.delta import library
-from kgtui.history.upkeep import Keep
-from kgtui.output.amounts import in_bytes, short
+from kgtui.lake.delta import library
+from kgtui.lake.maintenance import Keep
+from kgtui.model.amounts import in_bytes, short
 from tests.unit.history.recording import START, Recording
 from tests.unit.history.test_lake import seen
 

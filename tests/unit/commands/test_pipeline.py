@@ -13,8 +13,8 @@ from kgtui.client.leaders import Leaders
 from kgtui.commands.crash import CRASHED
 from kgtui.commands.offsets_topic import bounds_of
 from kgtui.errors import SourceError
-from kgtui.history.folder import MARKER, LakeFolder
-from kgtui.history.schemas import BRONZE, SILVER
+from kgtui.lake.folder import MARKER, LakeFolder
+from kgtui.lake.schemas import BRONZE, SILVER
 from kgtui.model.answer import Answer, Coverage, Fault
 from kgtui.model.offsets import PartitionBounds
 from kgtui.pipeline import session

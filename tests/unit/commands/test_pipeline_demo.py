@@ -10,7 +10,7 @@ import pytest
 from kgtui.commands import pipeline_demo
 from kgtui.errors import UsageError
 from kgtui.history import Lake
-from tests.unit.history.gold_rows import incidents, write
+from tests.unit.insights.gold_rows import incidents, write
 
 if TYPE_CHECKING:
     from pathlib import Path

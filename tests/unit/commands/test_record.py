@@ -15,7 +15,8 @@ import pytest
 from kgtui import cli
 from kgtui.commands.times import instant_of, seconds_of
 from kgtui.errors import LakeError, UsageError
-from kgtui.history import Lake, delta
+from kgtui.history import Lake
+from kgtui.lake import delta
 from kgtui.simulator import Options, SimulatorProcess, spawn
 from tests.unit.history.recording import START
 from tests.unit.history.test_lake import seen, write

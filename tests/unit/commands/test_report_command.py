@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.cli import main
-from kgtui.history.folder import LakeFolder
-from tests.unit.history.gold_rows import incidents, write
+from kgtui.lake.folder import LakeFolder
+from tests.unit.insights.gold_rows import incidents, write
 
 if TYPE_CHECKING:
     from pathlib import Path

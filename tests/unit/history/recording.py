@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kgtui.history.changes import Changes, Seen, new_rows
-from kgtui.history.folder import LakeFolder
 from kgtui.history.rows import cluster_text
-from kgtui.history.writer import LakeWriter
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.writer import LakeWriter
 from kgtui.model.cluster import ClusterInfo
 from tests.scripted import brokers
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from kgtui.errors import LakeError
 from kgtui.history.changes import Seen
 from kgtui.history.comparison import Grown, Moved
-from kgtui.history.delta import DeltaFolder
-from kgtui.history.folder import LakeFolder
 from kgtui.history.lake import Lake
-from kgtui.history.schemas import POLLS, TABLES
+from kgtui.lake.delta import DeltaFolder
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.schemas import POLLS, TABLES
 from kgtui.model.answer import Fault
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member, partitions_read

@@ -18,9 +18,9 @@ import pytest
 from kgtui.errors import LakeError, RefusedError
 from kgtui.history import Lake, Recorder, RecorderOptions, flushing
 from kgtui.history.changes import Changes, Seen
-from kgtui.history.delta import DeltaFolder
-from kgtui.history.folder import LakeFolder
-from kgtui.history.schemas import POLLS, TABLES
+from kgtui.lake.delta import DeltaFolder
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.schemas import POLLS, TABLES
 from kgtui.model.answer import Fault
 from kgtui.model.cluster import ClusterInfo
 from kgtui.model.group import Listing
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from kgtui.history.rows import Row
+    from kgtui.lake.schemas.definition import RowValues as Row
 
 FAST = RecorderOptions(interval=0.02, flush=0.02, describe=0.05)
 

@@ -8,9 +8,10 @@ import pytest
 
 from kgtui.errors import UnreachableError
 from kgtui.history import Lake
-from kgtui.history.folder import LakeFolder
 from kgtui.history.replay import ReplayAdmin
-from kgtui.history.retention import RetentionKeeper, keep, kept
+from kgtui.history.retention import RetentionKeeper
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.retention import load_retention, update_retention
 from kgtui.model.answer import Answer, Fault
 from kgtui.model.retention import Retention
 from tests.scripted import ScriptedAdmin
@@ -31,11 +32,12 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def test_what_was_told_last_is_known(folder: LakeFolder) -> None:
-    assert kept(folder) == Retention()
-    keep(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
-    assert kept(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
-    keep(folder, Retention({"b": HOUR}), {"a", "b"})  # `a` has no limit any more; of offsets nothing was told
-    assert kept(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
+    assert load_retention(folder) == Retention()
+    update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
+    assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
+    # Topic `a` has no limit any more; the answer has no offsets retention.
+    update_retention(folder, Retention({"b": HOUR}), {"a", "b"})
+    assert load_retention(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
     assert (folder.path / "retention.json").stat().st_mode & 0o077 == 0
 
 
@@ -44,9 +46,9 @@ def test_what_was_told_last_is_known(folder: LakeFolder) -> None:
 )
 def test_a_damaged_file_tells_nothing(folder: LakeFolder, text: str) -> None:
     (folder.path / "retention.json").write_text(text)
-    assert kept(folder) == Retention()
-    keep(folder, Retention({}, DAY), ())
-    assert kept(folder) == Retention({}, DAY)
+    assert load_retention(folder) == Retention()
+    update_retention(folder, Retention({}, DAY), ())
+    assert load_retention(folder) == Retention({}, DAY)
 
 
 async def test_it_is_asked_for_every_ten_minutes(folder: LakeFolder) -> None:
@@ -56,13 +58,13 @@ async def test_it_is_asked_for_every_ten_minutes(folder: LakeFolder) -> None:
     await keeper.look((), now=0.0, timeout=1)
     assert keeper.due(1.0), "nothing was asked about"
     await keeper.look({"a", "b"}, now=1.0, timeout=1)
-    assert kept(folder) == admin.kept
+    assert load_retention(folder) == admin.kept
     assert not keeper.due(600.0)
     assert keeper.due(601.0)
 
 
 async def test_what_may_not_be_read_leaves_what_is_known(folder: LakeFolder) -> None:
-    keep(folder, Retention({"a": HOUR}, DAY), {"a"})
+    update_retention(folder, Retention({"a": HOUR}, DAY), {"a"})
 
     class Refused(ScriptedAdmin):
         async def retention(self, topics: Iterable[str], *, timeout: float = 30.0) -> Answer[Retention]:
@@ -75,7 +77,7 @@ async def test_what_may_not_be_read_leaves_what_is_known(folder: LakeFolder) -> 
             raise UnreachableError("nobody answers")
 
     await RetentionKeeper(Gone(), folder).look({"a"}, now=0.0, timeout=1)
-    assert kept(folder) == Retention({"a": HOUR}, DAY)
+    assert load_retention(folder) == Retention({"a": HOUR}, DAY)
 
 
 async def test_a_recording_tells_it_to_those_who_look_at_it(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.cells import cell_len
 
-from kgtui.history.gold import NEVER_MADE
+from kgtui.insights.finding import Evidence, Finding, Insights, Kind, Severity
+from kgtui.lake.gold import NEVER_MADE, TableAge
 from kgtui.model.course import Course
-from kgtui.model.finding import Evidence, Finding, Insights, Kind, Severity, TableAge
 from kgtui.tui import text
 from kgtui.tui.insights.age import summary, unmade, warnings
 from kgtui.tui.insights.evidence import evidence_title, fact_columns, facts

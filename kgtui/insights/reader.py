@@ -1,0 +1,114 @@
+"""From gold tables to findings: what is unhealthy, at risk, flapping, unusual or unused, and what to do about it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from kgtui.errors import LakeError
+from kgtui.insights import habits, rules
+from kgtui.insights.finding import Insights
+from kgtui.lake.gold import NEVER_MADE, Gold, about_groups
+from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG, SERIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from pathlib import Path
+    from typing import Any
+
+    from kgtui.insights.finding import Finding
+    from kgtui.lake.gold import GoldRow, Where
+    from kgtui.lake.schemas import Table
+
+_CHURN_HOURS = 24
+
+
+def insights(path: Path | str) -> Insights:
+    """All findings of a lake, as of the newest moment that its gold tables know.
+
+    Raises:
+        LakeError: it is no lake, a table of it cannot be read, or the pipeline has made none yet.
+    """
+    return insights_of(Gold(path))
+
+
+def insights_of(gold: Gold) -> Insights:
+    """All findings of the gold tables. Raises `LakeError` as `insights`."""
+    ages = gold.ages()
+    if not any(age.there for age in ages):
+        why = "; ".join(dict.fromkeys(f"{age.table}: {age.trouble}" for age in ages if age.trouble != NEVER_MADE))
+        raise LakeError(
+            f"{gold.path} has no gold tables that can be read{f' ({why})' if why else ''}: "
+            "make them with kgtui pipeline run --lake LAKE"
+        )
+    there = {age.table for age in ages if age.there}
+    # Cleanup rests on whole days and churn on hours: what goes on is told by the tables that follow the minutes.
+    lively = [
+        age.covered_to
+        for age in ages
+        if age.table in (Gold.title(LAG), Gold.title(HEALTH)) and age.covered_to is not None
+    ]
+    known = lively or [age.covered_to for age in ages if age.covered_to is not None]
+    now = max(known, default=None)
+    found = [] if now is None else _findings(gold, there, now)
+    return Insights(tuple(sorted(found, key=lambda finding: finding.urgency)), ages, now)
+
+
+def _findings(gold: Gold, there: set[str], now: float) -> list[Finding]:
+    def newest(
+        table: Table, time: str, where: Where | None = None, groups: Collection[str] | None = None
+    ) -> list[GoldRow]:
+        return gold.newest(table, time, where=where, groups=groups) if Gold.title(table) in there else []
+
+    unused = habits.unused(newest(CLEANUP, "day"))
+    left = {group for finding in unused for group in finding.groups}
+    health = [row for row in newest(HEALTH, "window_start", _not_well) if row["group"] not in left]
+    forecast = [row for row in _forecast(gold) if row["group"] not in left] if Gold.title(FORECAST) in there else []
+    concerned = {row["group"] for row in (*health, *forecast)}
+    groups = {row["group"]: row for row in newest(LAG, "minute", about_groups, concerned)}
+    unhealthy, at_risk = rules.unhealthy(health, groups), rules.at_risk(forecast)
+    ill = {finding.subject for finding in (*unhealthy, *at_risk)}
+    drain = rules.drain(forecast, groups, ill)
+    ill |= {finding.subject for finding in drain}
+    lately = rules.instant(now - _CHURN_HOURS * 3_600)
+    churn = gold.rows(CHURN, since=lately, time="hour", where=_flaps) if Gold.title(CHURN) in there else []
+    unusual = [row for row in newest(BASELINE, "hour", _far) if row["group"] not in left]
+    return [*unhealthy, *at_risk, *drain, *rules.flapping(churn, now), *habits.unusual(unusual, ill), *unused]
+
+
+def _forecast(gold: Gold) -> list[GoldRow]:
+    """Of each group the rows of the newest hour, or of the one before where that is too young to show a trend."""
+    last = gold.last(FORECAST, "hour")
+    if not isinstance(last, datetime):
+        return []
+    rows = gold.rows(FORECAST, since=last - timedelta(hours=1), time="hour", where=_leads_somewhere)
+    whole = {(row["group"], row["hour"]): row for row in rows if row["topic"] is None}
+    before = {group: hour for group, hour in whole if hour != last}
+    hours = {
+        group: last if row["trend"] is not None else before.get(group, last)
+        for (group, hour), row in whole.items()
+        if hour == last
+    }
+    return [row for row in rows if row["hour"] == hours.get(row["group"])]
+
+
+# Of 100,000 groups nearly all are well: rows that no rule would tell of are not even made.
+
+
+def _not_well(column: Callable[[str], Any]) -> Any:
+    return column("status") != "OK"
+
+
+def _leads_somewhere(column: Callable[[str], Any]) -> Any:
+    ends = (column("drain_seconds") >= rules.WORTH_TELLING) | (column("trend") > 0)
+    return column("at_risk") | (column("lost") > 0) | ends | column("trend").is_null()
+
+
+def _flaps(column: Callable[[str], Any]) -> Any:
+    return column("flapping")
+
+
+def _far(column: Callable[[str], Any]) -> Any:
+    far = habits.FAR_FROM_NORMAL
+    some = [(column(f"{name}_deviation") >= far) | (column(f"{name}_deviation") <= -far) for name in SERIES]
+    return some[0] | some[1] | some[2]

@@ -1,0 +1,275 @@
+"""From gold tables to findings: each kind, in the order of urgency, from rows of Delta tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from kgtui.errors import LakeError
+from kgtui.insights.finding import Kind, Severity
+from kgtui.insights.habits import unused, unusual
+from kgtui.insights.reader import insights
+from kgtui.insights.rules import at_risk, drain, flapping, unhealthy
+from kgtui.lake import maintenance as upkeep
+from kgtui.lake.delta import library
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.gold import NEVER_MADE, Gold
+from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
+from kgtui.lake.stored_text import stored
+from tests.unit.insights.gold_rows import HOUR, NOW, incidents, lag_rows, row, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_one_of_each_kind_by_urgency(tmp_path: Path) -> None:
+    found = insights(write(tmp_path, incidents()))
+    assert [(finding.kind, finding.subject) for finding in found.findings] == [
+        (Kind.UNHEALTHY, "pay"),
+        (Kind.AT_RISK, "fraud"),
+        (Kind.FLAPPING, "restless"),
+        (Kind.UNUSUAL, "calm"),
+        (Kind.DRAIN, "fill"),
+        (Kind.UNUSED, "perf.*"),
+        (Kind.UNUSED, "tmp"),
+    ]
+    assert found.as_of == NOW.timestamp()
+    assert found.missing == ()
+    assert all(age.written is not None for age in found.tables)
+
+
+def test_unhealthy_since_with_its_partitions(tmp_path: Path) -> None:
+    finding = insights(write(tmp_path, incidents())).findings[0]
+    assert finding.what == "stopped committing on 2 partitions; 1,000 records wait"
+    assert finding.since == (NOW - 4 * HOUR).timestamp()
+    assert finding.severity is Severity.ERROR
+    assert "look in their logs" in finding.advice
+    assert finding.command == ("kgtui", "show", "pay")
+    assert finding.evidence.table == "gold/health"
+    assert [values[:4] for values in finding.evidence.rows] == [("t", 1, "STOP", 700), ("t", 0, "STOP", 300)]
+
+
+def test_what_was_wrong_earlier_is_no_finding(tmp_path: Path) -> None:
+    assert "was-ill" not in {finding.subject for finding in insights(write(tmp_path, incidents())).findings}
+
+
+def test_a_group_that_nobody_is_in_is_told_so() -> None:
+    rows = [row(HEALTH, group="g", window_start=NOW, status="ERR", worst="STALL", affected=1, lag=None)]
+    (finding,) = unhealthy(rows, {"g": {"state": "Empty"}})
+    assert finding.what == "commits the same offsets again and again"
+    assert "nobody is in the group" in finding.advice
+    assert finding.evidence.rows
+
+
+def test_what_nobody_uses_is_told_once(tmp_path: Path) -> None:
+    rows = incidents()
+    rows[HEALTH].append(row(HEALTH, group="perf.a", window_start=NOW, status="ERR", worst="STOP", affected=1, lag=5))
+    rows[FORECAST].append(row(FORECAST, group="tmp", hour=NOW, lag=5, lost=9, at_risk=True))
+    found = insights(write(tmp_path, rows))
+    assert [finding.kind for finding in found.findings if not {"perf.a", "tmp"}.isdisjoint(finding.groups)] == [
+        Kind.UNUSED,
+        Kind.UNUSED,
+    ]
+    family = next(finding for finding in found.findings if finding.family)
+    assert family.groups == ("perf.a", "perf.b")
+    assert family.command == ("kgtui", "delete", "--group=perf.a", "--group=perf.b")
+    assert family.since_at_least
+
+
+def test_a_family_too_large_to_name_is_deleted_by_its_name() -> None:
+    rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
+    rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
+    (finding,) = unused(rows)
+    assert finding.command == ("kgtui", "delete", r"/^a\.b\./", "state:Empty")
+    assert (len(finding.groups), len(finding.evidence.rows), finding.evidence.more) == (20, 12, 8)
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ({"lost": 7, "at_risk": None}, "7 records expired before they were read"),
+        (
+            {"lost": 7, "at_risk": True, "loss_seconds": 60.0},
+            "7 records expired before they were read; more unread records expire in about 1 m",
+        ),
+        (
+            {"lost": 0, "at_risk": True, "loss_seconds": 7_500.0, "loss_at_most": True},
+            "unread records expire in at most 2 h 5 m, before they are read",
+        ),
+        ({"lost": 0, "at_risk": True}, "unread records expire, before they are read"),
+    ],
+)
+def test_data_at_risk(values: dict[str, Any], what: str) -> None:
+    (finding,) = at_risk([row(FORECAST, group="g", hour=NOW, lag=1, **values)])
+    assert finding.what == what
+    assert finding.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(("hours", "severity"), [(1, Severity.ERROR), (48, Severity.WARN), (160, Severity.NOTE)])
+def test_the_sooner_data_is_lost_the_worse(hours: int, severity: Severity) -> None:
+    (finding,) = at_risk(
+        [row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=True, loss_seconds=hours * 3_600.0)]
+    )
+    assert finding.severity is severity
+
+
+def test_an_hour_that_has_just_begun_is_told_by_the_one_before(tmp_path: Path) -> None:
+    young = {"hour": NOW, "trend": None}
+    old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
+    rows = [
+        row(FORECAST, group="risk", lag=9, **young),
+        row(FORECAST, group="risk", lag=8, **old),
+        row(FORECAST, group="risk", topic="t", partition=0, lag=8, **old),
+        row(FORECAST, group="drained", lag=8, **old),
+        row(FORECAST, group="known", hour=NOW, trend=1.0, lag=9, lost=3),
+        row(FORECAST, group="known", lag=8, **old),
+        row(FORECAST, group="new", lag=9, lost=4, **young),
+    ]
+    found = insights(write(tmp_path, {FORECAST: rows})).findings
+    told = {finding.subject: finding.what for finding in found if finding.kind is Kind.AT_RISK}
+    assert told == {
+        "risk": "unread records expire in about 15 m, before they are read",
+        "known": "3 records expired before they were read",
+        "new": "4 records expired before they were read",
+    }
+
+
+def test_no_risk_no_finding() -> None:
+    assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
+
+
+def test_what_is_lost_comes_before_what_will_be_and_sooner_before_later() -> None:
+    rows = [
+        row(FORECAST, group=name, hour=NOW, lag=1, lost=lost, at_risk=True, loss_seconds=seconds)
+        for name, lost, seconds in (("later", 0, 900.0), ("lost", 1, 900.0), ("soon", 0, 9.0))
+    ]
+    assert [f.subject for f in sorted(at_risk(rows), key=lambda f: f.urgency)] == ["lost", "soon", "later"]
+
+
+def test_a_backlog_that_grows_is_told_unless_worse_is_known() -> None:
+    rows = [row(FORECAST, group="g", hour=NOW, lag=500, trend=2.0, trend_error=0.5)]
+    (finding,) = drain(rows, {"g": {"time_lag": 90.0}}, ())
+    assert finding.what == "the backlog of 500 records grows by 120 a minute"
+    assert drain(rows, {"g": {"time_lag": 90.0}}, {"g"}) == []
+    assert drain(rows, {"g": {"time_lag": 3.0}}, ()) == [], "three seconds are the way from the log to its reader"
+    unsure = [{**rows[0], "trend_error": 1.5}]
+    assert drain(unsure, {"g": {"time_lag": 90.0}}, ()) == []
+
+
+def test_flapping_now_and_earlier() -> None:
+    def hours(*backs: int) -> list[dict[str, Any]]:
+        return [
+            row(CHURN, group="g", hour=NOW - back * HOUR, rebalances=9, per_hour=9.0, flapping=True,
+                rebalancing_seconds=60.0)
+            for back in backs
+        ]  # fmt: skip
+
+    (now,) = flapping(hours(0, 1, 2, 9), NOW.timestamp())
+    assert (now.severity, now.since) == (Severity.WARN, (NOW - 2 * HOUR).timestamp())
+    assert now.what == "rebalanced up to 9 times an hour; 3 m of that time went into it"
+    (earlier,) = flapping(hours(8, 9), NOW.timestamp())
+    assert (earlier.severity, earlier.since) == (Severity.NOTE, (NOW - 9 * HOUR).timestamp())
+    assert "for 2 h, and has stopped" in earlier.what
+    assert flapping([{**hours(0)[0], "flapping": False}], NOW.timestamp()) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ({"rate_in": (50.0, 10.0, 20.0)}, "5.0 times as much comes in as usual: 50.0/s instead of 10.0/s"),
+        ({"rate_out": (1.0, 100.0, -9.0)}, "0.0 times as much is read as usual: 1.0/s instead of 100/s"),
+        ({"lag": (900.0, 0.0, 9.0)}, "more wait than usual: 900 instead of 0.0"),
+        ({"lag": (1.0, 100.0, -9.0)}, None),
+        ({"rate_in": (14.0, 10.0, 20.0)}, None),
+        ({"rate_in": (50.0, 10.0, 3.0)}, None),
+        ({"rate_in": (50.0, None, None)}, None),
+    ],
+)
+def test_unusual_for_this_hour(values: dict[str, tuple[float, float, float]], what: str | None) -> None:
+    told: dict[str, Any] = {}
+    for name, (value, normal, deviation) in values.items():
+        told |= {name: value, f"{name}_normal": normal, f"{name}_deviation": deviation}
+    found = unusual([row(BASELINE, group="g", hour=NOW, basis="hour of week", **told)], ())
+    assert [finding.what for finding in found] == (
+        [] if what is None else [f"{what} (compared with the same hour of week before)"]
+    )
+
+
+def test_of_a_group_of_which_worse_is_told_only_what_comes_in_is() -> None:
+    told = {"lag": 900.0, "lag_normal": 1.0, "lag_deviation": 50.0}
+    assert unusual([row(BASELINE, group="g", hour=NOW, **told)], {"g"}) == []
+
+
+def test_hostile_ids_come_as_they_are(tmp_path: Path) -> None:
+    for name in ("[/foo]", "<script>", "caf\udce9", "a\nb"):
+        path = tmp_path / str(abs(hash(name)))
+        rows = [row(HEALTH, group=stored(name), window_start=NOW, status="WARN", worst="WARN", affected=1, lag=1)]
+        found = insights(write(path, {HEALTH: rows, LAG: lag_rows(stored(name))}))
+        assert found.findings[0].subject == name
+        assert Gold(path).courses([name])[name].lag[-1] == 1_000
+
+
+def test_a_lake_without_gold_tables_says_how_to_make_them(tmp_path: Path) -> None:
+    LakeFolder.of(tmp_path).prepare()
+    with pytest.raises(LakeError, match="kgtui pipeline run"):
+        insights(tmp_path)
+
+
+def test_tables_that_are_not_there_or_older_are_said(tmp_path: Path) -> None:
+    folder = LakeFolder.of(tmp_path)
+    folder.prepare()
+    rows = pa.table({"day": [NOW.date()], "group": ["g"]})
+    library().write_deltalake(str(folder.table("churn", "gold")), rows, partition_by=["day"])
+    (folder.table("health", "gold") / "_delta_log").mkdir(parents=True)
+    ages = {age.table: age for age in Gold(tmp_path).ages()}
+    assert ages["gold/lag"].trouble == NEVER_MADE
+    assert "it has no column" in ages["gold/churn"].trouble
+    assert not ages["gold/health"].there
+    with pytest.raises(LakeError, match="gold/churn: it has no column"):
+        insights(tmp_path)
+
+
+def test_upkeep_does_not_make_a_table_younger(tmp_path: Path) -> None:
+    write(write(tmp_path, incidents()), incidents())
+    made = Gold(tmp_path).age(LAG).written
+    done = {one.table: one.what for one in upkeep.optimize(tmp_path)}
+    assert done["gold/lag"] == "2 files are 1 now"
+    delta = library().DeltaTable(str(tmp_path / "gold/lag"))
+    assert delta.history(1)[0]["operation"] != "WRITE"
+    assert Gold(tmp_path).age(LAG).written == made
+
+
+def test_empty_tables_have_no_findings(tmp_path: Path) -> None:
+    found = insights(write(tmp_path, {}))
+    assert (found.findings, found.as_of) == ((), None)
+
+
+def test_a_course_breaks_where_polls_are_missing(tmp_path: Path) -> None:
+    rows = lag_rows("g", minutes=4)
+    rows[2]["steady_since"] = rows[3]["steady_since"] = rows[2]["minute"]
+    rows += [{**rows[0], "topic": "t", "partition": 1, "lag": 5}]
+    gold = Gold(write(tmp_path, {LAG: rows}))
+    course = gold.courses(["g", "nobody"])["g"]
+    assert course.lag == (997, 998, 999, 1_000)
+    assert course.breaks == {rows[2]["minute"].timestamp()}
+    later = gold.courses(["g"], since=NOW - timedelta(minutes=1), until=NOW)["g"]
+    assert later.lag == (999, 1_000)
+    assert gold.courses(["nobody"]) == gold.courses([]) == {}
+
+
+def test_every_gold_table_can_be_read(tmp_path: Path) -> None:
+    gold = Gold(write(tmp_path, incidents()))
+    for table in GOLD:
+        assert set(gold.rows(table)[0]) == set(table.names)
+
+
+def test_urgency_within_a_kind_is_by_severity_then_weight() -> None:
+    rows = [row(HEALTH, group=name, window_start=NOW, status=status, worst="STOP", affected=1, lag=lag)
+            for name, status, lag in (("warn", "WARN", 99), ("small", "ERR", 1), ("large", "ERR", 9))]  # fmt: skip
+    found = sorted(unhealthy(rows, {}), key=lambda finding: finding.urgency)
+    assert [finding.subject for finding in found] == ["large", "small", "warn"]
+    assert replace(found[0], weight=0.0).urgency > found[0].urgency

@@ -1,0 +1,110 @@
+"""A lake has one recorder: a second is refused by name, one that died is followed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.errors import RefusedError
+from kgtui.lake.lock import STALE, RecorderLock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HOLD = """
+import sys, time
+from pathlib import Path
+from kgtui.lake.lock import RecorderLock
+lock = RecorderLock(Path(sys.argv[1])); lock.take(); print("held", flush=True); sys.stdin.read()
+"""
+
+
+def held_by_another(path: Path) -> subprocess.Popen[str]:
+    """A process that holds the lock until it is killed."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_a_second_recorder_is_refused_by_host_and_process(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with held_by_another(path) as other:
+        with pytest.raises(RefusedError, match=f"process {other.pid} on {socket.gethostname()}"):
+            RecorderLock(path).take()
+        other.kill()
+
+
+def test_a_lock_of_a_dead_process_is_taken_over_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with held_by_another(path) as other:
+        other.send_signal(signal.SIGKILL)
+    lock = RecorderLock(path)
+    lock.take()
+    assert lock.left_by is not None
+    assert lock.left_by.pid == other.pid
+    lock.release()
+
+
+def test_a_lock_that_was_released_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    first, second = RecorderLock(path), RecorderLock(path)
+    first.take()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    first.release()
+    assert not path.exists()
+    second.take()
+    assert second.left_by is None
+    second.release(clean=False)
+    first.take()
+    assert first.left_by is not None
+    assert first.left_by.pid == os.getpid()
+    first.release()
+
+
+@pytest.mark.parametrize(("age", "refused"), [(0.0, True), (STALE + 60, False)])
+def test_another_machine_counts_as_alive_while_it_gives_signs_of_life(
+    tmp_path: Path, age: float, refused: bool
+) -> None:
+    path = tmp_path / "lock"
+    path.write_text(json.dumps({"host": "db-7.example", "pid": 41, "since": 1.0}))
+    os.utime(path, (time.time() - age,) * 2)
+    lock = RecorderLock(path)
+    if refused:
+        with pytest.raises(RefusedError, match=r"process 41 on db-7\.example"):
+            lock.take()
+        assert json.loads(path.read_text())["pid"] == 41
+    else:
+        lock.take()
+        lock.release()
+
+
+def test_signs_of_life_are_given(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    lock = RecorderLock(path)
+    lock.take()
+    os.utime(path, (0, 0))
+    lock.renew()
+    assert time.time() - path.stat().st_mtime < STALE
+    lock.release()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"host": 1}', "\0"])
+def test_a_damaged_lock_file_is_taken_over(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "lock"
+    path.write_text(content)
+    lock = RecorderLock(path)
+    lock.take()
+    assert lock.left_by is None
+    lock.release()

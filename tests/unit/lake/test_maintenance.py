@@ -1,0 +1,209 @@
+"""What a lake holds, and making it smaller: by itself, beside a recorder, and with tables that nobody can read."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from kgtui.errors import LakeError
+from kgtui.history import Lake
+from kgtui.lake import maintenance as upkeep
+from kgtui.lake.delta import library
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.lock import RecorderLock, living_holder
+from kgtui.lake.maintenance import Keep
+from tests.unit.history.recording import START, Recording
+from tests.unit.history.test_lake import seen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAY = 86_400_000
+NOW = START / 1000 + 3 * 86_400
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """Three days of two polls each, and a gold table of the same days in two files a day."""
+    path = tmp_path / "lake"
+    made = Recording(path)
+    for day in range(3):
+        for minute in range(2):
+            made.poll(seen(day * 2 + minute), START + day * DAY + minute * 60_000, keyframe=not minute)
+            made.flush()
+    for _ in range(2):
+        rows = {"day": [date(2026, 11, 21 + day) for day in range(3)], "lag": [1, 2, 3]}
+        library().write_deltalake(str(path / "gold/lag"), pa.table(rows), mode="append", partition_by=["day"])
+    return path
+
+
+def by_table(path: Path) -> dict[str, upkeep.TableStatus]:
+    return {one.table.title: one for one in upkeep.status(path).tables}
+
+
+def test_status_tells_what_every_table_holds(lake: Path) -> None:
+    found = by_table(lake)
+    assert list(found)[-1] == "gold/lag"
+    polls, gold = found["recorded/polls"].contents, found["gold/lag"].contents
+    assert polls is not None
+    assert (polls.rows, polls.files, polls.first, polls.last) == (6, 6, date(2026, 11, 21), date(2026, 11, 23))
+    assert gold is not None
+    assert (gold.rows, gold.files, gold.version) == (6, 6, 1)
+    assert gold.written is not None
+    assert abs(gold.written - datetime.now(UTC).timestamp()) < 60
+    assert 0 < gold.bytes < found["gold/lag"].disk < upkeep.status(lake).disk
+
+
+def test_a_table_without_rows_or_days(lake: Path) -> None:
+    library().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": pa.array([], pa.string())}))
+    held = by_table(lake)["gold/cleanup"].contents
+    assert held is not None
+    assert (held.rows, held.first, held.last) == (0, None, None)
+
+
+def test_a_damaged_table_is_said_and_the_others_are_told(lake: Path) -> None:
+    log = lake / "gold/lag/_delta_log"
+    (log / "00000000000000000000.json").write_text("{")
+    found = by_table(lake)
+    assert found["gold/lag"].contents is None
+    assert found["gold/lag"].trouble
+    assert found["recorded/polls"].contents is not None
+    done = {one.table: one for one in upkeep.optimize(lake)}
+    assert done["gold/lag"].trouble
+    assert not done["recorded"].trouble
+
+
+def test_what_is_no_lake_is_refused(tmp_path: Path) -> None:
+    for work in (
+        upkeep.status,
+        lambda path: list(upkeep.optimize(path)),
+        lambda path: list(upkeep.prune(path, Keep(1))),
+    ):
+        with pytest.raises(LakeError, match="is not a lake"):
+            work(tmp_path)
+
+
+def test_a_newer_lake_is_refused(lake: Path) -> None:
+    marker = lake / "lake.json"
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "version": 99}))
+    with pytest.raises(LakeError, match="newer kgtui"):
+        upkeep.status(lake)
+
+
+def test_optimize_leaves_every_moment_as_it_was(lake: Path) -> None:
+    def moments() -> list[object]:
+        read = Lake(lake)
+        return [(moment, read.at(moment).positions("pay")) for moment in read.moments()]
+
+    before = moments()
+    done = {one.table: one for one in upkeep.optimize(lake)}
+    assert "files are" in done["recorded"].what
+    assert done["gold/lag"].what == "6 files are 3 now"
+    assert moments() == before
+    after = by_table(lake)
+    assert after["recorded/polls"].contents is not None
+    assert after["recorded/polls"].contents.files == 3
+    assert list((lake / "gold/lag/_delta_log").glob("*.checkpoint.parquet"))
+    again = {one.table: one for one in upkeep.optimize(lake)}
+    assert again["recorded"].what == again["gold/lag"].what == "nothing to make smaller"
+
+
+def test_optimize_leaves_recorded_tables_to_a_recorder(lake: Path) -> None:
+    holder = "import sys; from pathlib import Path; from kgtui.lake.lock import RecorderLock as L\n"
+    holder += "lock = L(Path(sys.argv[1])); lock.take(); print('held', flush=True); sys.stdin.read()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", holder, str(LakeFolder.of(lake).lock)], stdin=-1, stdout=-1, text=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        assert str(process.pid) in str(upkeep.status(lake).recorder)
+        done = {one.table: one for one in upkeep.optimize(lake)}
+        assert f"process {process.pid}" in done["recorded"].what
+        assert done["gold/lag"].what == "6 files are 3 now"
+    finally:
+        process.kill()
+        process.communicate()
+    assert upkeep.status(lake).recorder is None
+
+
+def test_optimize_does_not_hide_that_a_recorder_was_killed(lake: Path) -> None:
+    path = LakeFolder.of(lake).lock
+    killed = {"host": socket.gethostname(), "pid": _dead_pid(), "since": 1.0}
+    path.write_text(json.dumps(killed))
+    assert living_holder(path) is None
+    assert list(upkeep.optimize(lake))
+    lock = RecorderLock(path)
+    lock.take()
+    assert lock.left_by is not None
+    assert lock.left_by.pid == killed["pid"]
+    lock.release()
+
+
+def test_a_recorder_on_another_machine_counts_while_it_gives_signs_of_life(tmp_path: Path) -> None:
+    path = tmp_path / "recorder.lock"
+    path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "since": 1.0}))
+    assert str(living_holder(path)) == "process 1 on elsewhere"
+    os.utime(path, (1, 1))
+    assert living_holder(path) is None
+    assert living_holder(tmp_path / "nothing") is None
+
+
+def test_prune_removes_whole_days(lake: Path) -> None:
+    done = {one.table: one for one in upkeep.prune(lake, Keep(2), now=NOW)}
+    assert done["gold/lag"].what.startswith("2 rows before 2026-11-22 in 2 files")
+    assert done["gold/lag"].what.endswith("are gone")
+    read = Lake(lake)
+    assert len(read.moments()) == 4
+    assert read.first.at == (START + DAY) / 1000
+    held = by_table(lake)["gold/lag"].contents
+    assert held is not None
+    assert (held.rows, held.first) == (4, date(2026, 11, 22))
+    assert "nothing before" in next(upkeep.prune(lake, Keep(2), now=NOW)).what
+
+
+def test_polls_go_first_so_that_no_half_poll_is_left(lake: Path) -> None:
+    assert next(upkeep.prune(lake, Keep(2), now=NOW)).table == "recorded/polls"
+
+
+def test_a_dry_run_removes_nothing(lake: Path) -> None:
+    before = by_table(lake)
+    done = list(upkeep.prune(lake, Keep(1), now=NOW, dry_run=True))
+    assert any(one.what.endswith("would go") for one in done)
+    assert {name: replace(one, disk=0) for name, one in by_table(lake).items()} == {
+        name: replace(one, disk=0) for name, one in before.items()
+    }
+
+
+def test_each_layer_and_table_can_be_kept_for_its_own_time(lake: Path) -> None:
+    keep = Keep(None, (("gold", 1), ("gold/lag", None)))
+    assert list(upkeep.prune(lake, keep, now=NOW)) == []
+    done = list(upkeep.prune(lake, Keep(1, (("recorded", None),)), now=NOW))
+    assert [one.table for one in done] == ["gold/lag"]
+
+
+def test_a_table_without_days_is_left_as_it_is(lake: Path) -> None:
+    library().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": ["a"]}))
+    done = {one.table: one for one in upkeep.prune(lake, Keep(1), now=NOW)}
+    assert "has no days" in done["gold/cleanup"].what
+
+
+@pytest.mark.parametrize(("name", "says"), [("gold/leg", "no table gold/leg"), ("recorded/polls", "belong together")])
+def test_names_that_make_no_sense_are_refused(lake: Path, name: str, says: str) -> None:
+    with pytest.raises(LakeError, match=says):
+        list(upkeep.prune(lake, Keep(None, ((name, 1),)), now=NOW))
+
+
+def _dead_pid() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid

@@ -1,0 +1,115 @@
+"""Files in which a group is found without reading the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from kgtui.lake import parquet
+from kgtui.lake.arrow import arrow_table, in_order
+from kgtui.lake.parquet import SortedFile, write_rows
+from kgtui.lake.schemas import FAULTS, MEMBERS, PARTITION
+from kgtui.lake.schemas.recorded import day_of
+from tests.unit.history.recording import START
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+COLUMNS = ("group", "member_id", "poll")
+
+
+def rows(groups: Mapping[str, int]) -> pa.Table:
+    """So many members of each group."""
+    always = (day_of(START), START, START)
+    made = [
+        (*always, group, f"m-{number:03d}", False, *(None,) * 7, "{}")
+        for group, count in groups.items()
+        for number in range(count)
+    ]
+    return in_order(_coded(arrow_table(MEMBERS, made)), MEMBERS).drop_columns([PARTITION])
+
+
+def _coded(table: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    for index, field in enumerate(table.schema):
+        if field.type == pa.string():
+            table = table.set_column(index, field.name, table[field.name].dictionary_encode())
+    return table
+
+
+def written(path: Path, groups: Mapping[str, int]) -> SortedFile:
+    write_rows(path, rows(groups), compact=True)
+    return SortedFile(path, MEMBERS)
+
+
+def members(file: SortedFile, blocks: Sequence[int]) -> dict[str, int]:
+    """Group → how many members."""
+    found: dict[str, int] = {}
+    for row in file.read(blocks, COLUMNS).to_pylist():
+        found[row["group"]] = found.get(row["group"], 0) + 1
+    return found
+
+
+def test_each_group_is_in_one_block_and_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "BLOCK", 10)
+    groups = {f"team-{number:02d}.größe": 1 + number % 7 for number in range(50)} | {"team-20.huge": 60, "": 3}
+    file = written(tmp_path / "file", groups)
+    assert len(file) > 10
+    assert members(file, range(len(file))) == groups
+    for group, count in groups.items():
+        block = file.holding(group)
+        assert block is not None
+        assert members(file, [block])[group] == count
+    sizes = [sum(members(file, [block]).values()) for block in range(len(file))]
+    assert max(sizes) < 80
+    assert all(size >= 10 for size in sizes[:-1])
+
+
+def test_a_group_that_is_not_there_is_in_no_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "BLOCK", 1)
+    file = written(tmp_path / "file", {"b": 1, "d": 1})
+    assert [file.holding(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
+
+
+def test_what_is_too_long_to_be_told_is_read_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "BLOCK", 1)
+    groups = {"a": 1, "x" * 32_000: 2, "z": 1}
+    file = written(tmp_path / "file", groups)
+    assert len(file) == 1
+    assert {group: file.holding(group) for group in groups} == dict.fromkeys(groups, 0)
+    assert members(file, [0]) == groups
+
+
+def test_a_file_that_was_cut_within_a_group_is_read_in_larger_blocks(tmp_path: Path) -> None:
+    groups = {"a": 5, "b": 5, "c": 5}
+    pq.write_table(rows(groups), tmp_path / "file", row_group_size=2)
+    file = SortedFile(tmp_path / "file", MEMBERS)
+    for group, count in groups.items():
+        block = file.holding(group)
+        assert block is not None
+        assert members(file, [block])[group] == count
+
+
+def test_rows_that_may_be_of_no_group_are_one_block(tmp_path: Path) -> None:
+    always: tuple[Any, ...] = (day_of(START), START, START)
+    made = [(*always, "broker", 1, None, "A", False, None, None, None)]
+    table = arrow_table(FAULTS, made).drop_columns([PARTITION])
+    write_rows(tmp_path / "file", table, compact=True)
+    file = SortedFile(tmp_path / "file", FAULTS)
+    assert (len(file), file.holding("")) == (1, 0)
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_rows(tmp_path / "file", rows({"a": 1}), compact=True)
+    assert list(tmp_path.iterdir()) == []

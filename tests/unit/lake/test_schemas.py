@@ -1,0 +1,105 @@
+"""The tables have one definition, which needs nothing but Python; and a folder says whether it is a lake."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.errors import LakeError
+from kgtui.history.lake import Lake
+from kgtui.lake.arrow import arrow_schema
+from kgtui.lake.folder import MARKER, LakeFolder
+from kgtui.lake.schemas import BRONZE, GOLD, POLLS, SILVER, TABLES, VERSION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_definition_needs_no_library() -> None:
+    code = (
+        "import sys, kgtui.lake.schemas, kgtui.lake.folder\n"
+        "print(*{'pyarrow', 'deltalake', 'msgspec', 'asyncio'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_every_table_can_be_cut_by_day_keyframe_and_poll(table: object) -> None:
+    assert table.names[:3] == ("day", "keyframe", "poll")  # type: ignore[attr-defined]
+    assert set(table.key) <= set(table.names)  # type: ignore[attr-defined]
+    assert len(set(table.names)) == len(table.names)  # type: ignore[attr-defined]
+
+
+def test_polls_come_last_because_they_make_the_rest_count() -> None:
+    assert TABLES[-1] is POLLS
+
+
+def test_arrow_schemas_follow_the_definition() -> None:
+    for table in TABLES:
+        schema = arrow_schema(table)
+        assert schema.names == list(table.names)
+        assert [field.nullable for field in schema] == [column.nullable for column in table.columns]
+        assert str(schema.field("poll").type) == "int64"
+        assert str(schema.field("day").type) == "date32[day]"
+
+
+def test_tables_of_every_layer_have_a_name_a_key_and_an_arrow_schema() -> None:
+    tables = [*BRONZE, *SILVER, *GOLD]
+    assert len({(table.layer, table.name) for table in tables}) == len(tables)
+    for table in tables:
+        assert set(table.key) <= set(table.names)
+        assert table.partition is None or table.partition in table.names
+        assert arrow_schema(table).names == list(table.names)
+
+
+def test_a_new_lake_is_its_owners_alone(tmp_path: Path) -> None:
+    folder = LakeFolder.of(tmp_path / "deep" / "lake")
+    folder.prepare()
+    folder.check()
+    assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder.path / MARKER).stat().st_mode) == 0o600
+
+
+def test_a_lake_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    LakeFolder.of(tmp_path / "lake").prepare()
+    marker = tmp_path / "lake" / MARKER
+    told = json.loads(marker.read_text()) | {"version": VERSION + 1}
+    marker.write_text(json.dumps(told))
+    for refusing in (LakeFolder.of(tmp_path / "lake").prepare, lambda: Lake(tmp_path / "lake")):
+        with pytest.raises(LakeError, match=f"newer kgtui.*version {VERSION + 1}.*knows {VERSION}"):
+            refusing()
+    assert json.loads(marker.read_text()) == told
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format": "kgtui lake", "version": "1"}', b"\xff\x00"])
+def test_a_marker_that_is_not_ours_makes_no_lake(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / MARKER).write_bytes(content)
+    with pytest.raises(LakeError, match=str(tmp_path)):
+        LakeFolder.of(tmp_path).check()
+
+
+def test_what_is_no_lake_says_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").touch()
+    (tmp_path / "file").touch()
+    with pytest.raises(LakeError, match="no such folder"):
+        Lake(tmp_path / "nowhere")
+    with pytest.raises(LakeError, match="not a lake"):
+        Lake(tmp_path / "photos")
+    with pytest.raises(LakeError, match="is a file"):
+        Lake(tmp_path / "file")
+    with pytest.raises(LakeError, match="not empty and no lake"):
+        LakeFolder.of(tmp_path / "photos").prepare()
+    assert [path.name for path in (tmp_path / "photos").iterdir()] == ["cat.jpg"]
+
+
+def test_a_lake_without_a_poll_says_so(tmp_path: Path) -> None:
+    LakeFolder.of(tmp_path / "lake").prepare()
+    with pytest.raises(LakeError, match="no recorded moment yet"):
+        Lake(tmp_path / "lake")
