@@ -141,7 +141,7 @@ class BrokerError(ClientError):
     """The broker answered with an error code.
 
     Attributes:
-        code: Kafka's error code; the name and advice are in `kgtui.protocol.codes`.
+        code: Kafka's error code; the name and advice are in `kgtui.protocol.error_codes`.
     """
 
     def __init__(

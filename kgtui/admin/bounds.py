@@ -11,9 +11,9 @@ from kgtui.client.pool import Lane
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.offsets import PartitionBounds, TopicPartition
-from kgtui.protocol.codes import Reaction, lookup
-from kgtui.protocol.fast import decode_list_offsets
-from kgtui.protocol.messages import LIST_OFFSETS
+from kgtui.protocol.error_codes import Reaction, lookup
+from kgtui.protocol.fast_offsets import decode_list_offsets
+from kgtui.protocol.messages.offsets import LIST_OFFSETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Pool, Reply
     from kgtui.errors import KgtuiError
-    from kgtui.protocol.fast import ListOffsetsAnswer
+    from kgtui.protocol.fast_offsets import ListOffsetsResponse
 
 EARLIEST, LATEST = -2, -1
 PARTITIONS = 20_000  # partitions per request
@@ -130,7 +130,7 @@ class BoundsReader:
             "IsolationLevel": 0,
             "Topics": [{"Name": name, "Partitions": parts} for name, parts in topics.items()],
         }
-        reply: Reply[ListOffsetsAnswer] = await self._pool.call(
+        reply: Reply[ListOffsetsResponse] = await self._pool.call(
             node, LIST_OFFSETS, request, timeout=deadline.left(), lane=lane, decode=decode_list_offsets
         )
         offsets: _Offsets = {}

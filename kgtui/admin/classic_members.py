@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model.members import ConnectWorker, Member, RegistryNode, TopicPartitions
-from kgtui.protocol import connect, consumer, registry
+from kgtui.protocol.member_data import connect, consumer, schema_registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,11 +34,11 @@ def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
     metadata, assigned = bytes(row["MemberMetadata"]), bytes(row["MemberAssignment"])
     values: dict[str, Any] = {}
     if protocol == "consumer":
-        subscription = consumer.subscription(metadata)
+        subscription = consumer.decode_subscription(metadata)
         if subscription is not None:
             values["topics"] = tuple(sorted(subscription.topics))
             values["rack"] = subscription.rack or None
-        partitions = consumer.assignment(assigned)
+        partitions = consumer.decode_assignment(assigned)
         if partitions is not None:
             values["assignment"] = by_topic(partitions)
         understood = subscription is not None
@@ -64,17 +64,17 @@ def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
 def connect_leader(members: Iterable[Row]) -> str | None:
     """The REST address of the leading worker, as the assignments tell it."""
     for member in members:
-        assignment = connect.assignment(bytes(member["MemberAssignment"]))
+        assignment = connect.decode_assignment(bytes(member["MemberAssignment"]))
         if assignment is not None and assignment.leader_url:
             return assignment.leader_url
     return None
 
 
 def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> ConnectWorker | None:
-    subscription = connect.subscription(metadata)
+    subscription = connect.decode_subscription(metadata)
     if subscription is None:
         return None
-    assignment = connect.assignment(assigned)
+    assignment = connect.decode_assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
     # A cooperative assignment (KIP-415) is an increment on what the worker said it had when it joined.
@@ -100,10 +100,10 @@ def _units(assigned: Iterable[tuple[str, Iterable[int]]]) -> set[tuple[str, int]
 
 
 def _registry_node(metadata: bytes, assigned: bytes) -> RegistryNode | None:
-    identity = registry.identity(metadata)
+    identity = schema_registry.decode_identity(metadata)
     if identity is None:
         return None
-    assignment = registry.assignment(assigned)
+    assignment = schema_registry.decode_assignment(assigned)
     leader_url = assignment.master_identity.url if assignment and assignment.master_identity else None
     return RegistryNode(
         url=identity.url,

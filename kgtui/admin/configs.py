@@ -15,7 +15,7 @@ from kgtui.errors import DeadlineError, KgtuiError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.group import GroupConfig
 from kgtui.model.retention import Retention
-from kgtui.protocol.messages import DESCRIBE_CONFIGS
+from kgtui.protocol.messages.cluster import DESCRIBE_CONFIGS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

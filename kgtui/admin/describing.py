@@ -20,7 +20,8 @@ from kgtui.admin.faults import not_supported
 from kgtui.admin.routing import EXCHANGE_ERRORS, Batch
 from kgtui.errors import UnsupportedError
 from kgtui.model.group_types import CLASSIC, DEAD, RANKED_TYPES, canonical_state
-from kgtui.protocol.messages import APIS, DESCRIBE_GROUPS
+from kgtui.protocol.messages import APIS
+from kgtui.protocol.messages.groups import DESCRIBE_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.client.pool import Lane, Pool, Reply
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
 
 GROUP_ID_NOT_FOUND = 69
 UNSUPPORTED_VERSION = 35

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgtui.model.answer import Fault
-from kgtui.protocol.codes import lookup
+from kgtui.protocol.error_codes import lookup
 
 
 def fault_of_code(

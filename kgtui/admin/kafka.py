@@ -17,8 +17,8 @@ from kgtui.model.answer import Answer, Coverage, Fault, Outcome, fault_of
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import GroupListing, Listing
 from kgtui.model.group_types import canonical_state, canonical_type
-from kgtui.protocol.codes import Reaction, lookup
-from kgtui.protocol.messages import DELETE_GROUPS
+from kgtui.protocol.error_codes import Reaction, lookup
+from kgtui.protocol.messages.groups import DELETE_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -14,15 +14,15 @@ from kgtui.errors import BrokerError, UnsupportedError
 from kgtui.model.group import Listing
 from kgtui.model.group_types import CLASSIC, canonical_state, canonical_type
 from kgtui.model.slices import PAUSE, SLICE
-from kgtui.protocol.codes import lookup
-from kgtui.protocol.fast import ListGroupsRows, decode_list_groups, row_decoder, split_rows
-from kgtui.protocol.messages import CONSUMER_GROUP_DESCRIBE, LIST_GROUPS
+from kgtui.protocol.error_codes import lookup
+from kgtui.protocol.fast_list_groups import ListGroupsRows, decode_list_groups, row_decoder, split_rows
+from kgtui.protocol.messages.groups import CONSUMER_GROUP_DESCRIBE, LIST_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from kgtui.client.pool import Pool, Reply
-    from kgtui.protocol.fast import GroupRow
+    from kgtui.protocol.fast_list_groups import GroupRow
 
 T = TypeVar("T")
 
@@ -235,7 +235,7 @@ async def _passed_over(
     for index, (data, number) in enumerate(known):
         if index % _IN_A_ROW == 0 and index:
             await asyncio.sleep(PAUSE)
-        before = rows.pass_over(data, number)
+        before = rows.skip_known(data, number)
         if before is None:
             if index - waiting >= _PATIENCE:
                 break

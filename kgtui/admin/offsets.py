@@ -10,16 +10,15 @@ from kgtui.admin.routing import EXCHANGE_ERRORS, Batch
 from kgtui.errors import DeadlineError, UnsupportedError
 from kgtui.model.answer import fault_of
 from kgtui.model.offsets import CommittedOffset, ShareOffset
-from kgtui.protocol.fast import decode_offset_fetch
-from kgtui.protocol.messages import DESCRIBE_SHARE_GROUP_OFFSETS, OFFSET_FETCH
+from kgtui.protocol.fast_offsets import decode_offset_fetch
+from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, OFFSET_FETCH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Lane, Pool, Reply
-    from kgtui.protocol.fast import OffsetFetchAnswer
-    from kgtui.protocol.fast.offset_fetch import OffsetFetchGroup
+    from kgtui.protocol.fast_offsets import OffsetFetchGroup, OffsetFetchResponse
 
 GROUPS = 200  # groups per request
 PARTITIONS = 20_000  # partitions that one answer should hold
@@ -82,7 +81,7 @@ class OffsetReader:
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         patience = deadline.left() if last and len(groups) == 1 else deadline.left() / 2
         try:
-            reply: Reply[OffsetFetchAnswer] = await self._pool.call(
+            reply: Reply[OffsetFetchResponse] = await self._pool.call(
                 node, OFFSET_FETCH, request, timeout=patience, lane=lane, version=version, decode=decode_offset_fetch
             )
         except DeadlineError as error:
@@ -120,7 +119,7 @@ class OffsetReader:
             request: dict[str, Any] = {"GroupId": group, "Topics": None}
             async with gate:
                 try:
-                    reply: Reply[OffsetFetchAnswer] = await self._pool.call(
+                    reply: Reply[OffsetFetchResponse] = await self._pool.call(
                         node,
                         OFFSET_FETCH,
                         request,

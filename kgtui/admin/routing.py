@@ -23,7 +23,7 @@ from kgtui.errors import (
     UnreachableError,
 )
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
-from kgtui.protocol.codes import Reaction, lookup
+from kgtui.protocol.error_codes import Reaction, lookup
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kgtui.client.race import AllFailedError, first_good
 from kgtui.client.session import Session, open_session
 from kgtui.errors import ConnectError, DecodeError, DisconnectedError, UnreachableError
-from kgtui.protocol.messages import METADATA
+from kgtui.protocol.messages.cluster import METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

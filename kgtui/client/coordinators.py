@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kgtui.client.race import all_of
 from kgtui.errors import BrokerError, ClientError, ConnectError, DeadlineError, KgtuiError
-from kgtui.protocol.codes import Reaction, lookup
-from kgtui.protocol.messages import FIND_COORDINATOR
+from kgtui.protocol.error_codes import Reaction, lookup
+from kgtui.protocol.messages.cluster import FIND_COORDINATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

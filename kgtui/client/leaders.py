@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kgtui.client.bootstrap import NEVER_CREATES
 from kgtui.client.race import all_of
 from kgtui.errors import UnsupportedError
-from kgtui.protocol.messages import METADATA
+from kgtui.protocol.messages.cluster import METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

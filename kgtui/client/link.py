@@ -10,7 +10,7 @@ from kgtui.client.backoff import Backoff
 from kgtui.client.session import open_session
 from kgtui.client.throttle import throttle_ms
 from kgtui.errors import ConnectError, DeadlineError, DisconnectedError, UnsupportedError
-from kgtui.protocol.messages import DELETE_GROUPS
+from kgtui.protocol.messages.groups import DELETE_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.client.session import Session
     from kgtui.client.transport import Transport
     from kgtui.client.versions import Negotiated
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
 
     Fields = Mapping[str, Any] | Callable[[int], Mapping[str, Any]]
 

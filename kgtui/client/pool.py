@@ -28,7 +28,7 @@ from kgtui.client.postponed import postponed
 from kgtui.client.race import AllFailedError, first_good
 from kgtui.client.security import PLAINTEXT, Security
 from kgtui.errors import ClientError, ConfigError, ConnectError, DecodeError, UnreachableError
-from kgtui.protocol.messages import METADATA
+from kgtui.protocol.messages.cluster import METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from kgtui.client.link import Fields, Link
     from kgtui.client.transport import Transport
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
 
 __all__ = ["BrokerAddress", "ClusterView", "Found", "Lane", "Leaders", "Pool", "PoolOptions", "Reply"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kgtui.client import reasons
 from kgtui.errors import ConnectError
 from kgtui.protocol.header import encode_request_header
-from kgtui.protocol.messages import API_VERSIONS
+from kgtui.protocol.messages.cluster import API_VERSIONS
 
 if TYPE_CHECKING:
     from kgtui.client.address import Address

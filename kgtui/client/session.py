@@ -11,7 +11,7 @@ import kgtui
 from kgtui.client import probe, reasons
 from kgtui.client.versions import read_api_versions
 from kgtui.errors import ConnectError, DecodeError, DisconnectedError
-from kgtui.protocol.messages import API_VERSIONS
+from kgtui.protocol.messages.cluster import API_VERSIONS
 
 if TYPE_CHECKING:
     from kgtui.client.address import Address

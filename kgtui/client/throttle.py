@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
 
 _SIZE = 4
 _MOST_MS = 600_000

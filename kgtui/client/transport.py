@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from kgtui.client.address import Address
     from kgtui.client.security import Security
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
 
 HARD_CAP_MS = 120_000
 """aiokafka's own limit for an answer. Ours is always shorter: theirs only frees what was forgotten."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
 
 
 @dataclass(frozen=True, slots=True)

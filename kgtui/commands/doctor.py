@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kgtui.admin.kafka import KafkaGroupAdmin
     from kgtui.model.cluster import ClusterInfo
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
 
 SAMPLE = 200
 """Groups described to see what is allowed on them."""
@@ -106,7 +106,8 @@ def _left(end: float) -> float:
 
 
 async def _versions(admin: KafkaGroupAdmin, node: int, findings: Findings, end: float) -> None:
-    from kgtui.protocol.messages import APIS, METADATA
+    from kgtui.protocol.messages import APIS
+    from kgtui.protocol.messages.cluster import METADATA
 
     found: dict[str, int | None] = {}
     try:
@@ -129,7 +130,7 @@ async def _version(admin: KafkaGroupAdmin, node: int, api: Api, end: float) -> i
 
 async def _cluster_operations(admin: KafkaGroupAdmin, findings: Findings, end: float) -> frozenset[str] | None:
     from kgtui.admin.decoding import operations
-    from kgtui.protocol.messages import METADATA
+    from kgtui.protocol.messages.cluster import METADATA
 
     for node, versions in sorted(findings.versions.items()):
         version = min(versions.get("Metadata") or 0, CLUSTER_OPERATIONS_VERSION)

@@ -8,7 +8,7 @@ from kgtui.commands.connecting import connected, timeout_of
 from kgtui.config import load, resolve
 from kgtui.errors import KgtuiError, SourceError
 from kgtui.pipeline.sources.kafka import NOT_PERMITTED, TOPIC, OffsetsTopic
-from kgtui.protocol.codes import lookup
+from kgtui.protocol.error_codes import lookup
 
 if TYPE_CHECKING:
     import argparse

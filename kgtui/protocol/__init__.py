@@ -1,9 +1,11 @@
-"""Kafka's binary protocol: tables of messages, their codecs, headers, error codes, member bytes. No sockets.
+"""Kafka's binary protocol: message tables, codecs, headers, error codes, member data and records. No sockets.
 
-May import `kgtui.errors` and the standard library, nothing else.
+May import `kgtui.errors` and the standard library only.
 
-`messages` holds one declarative table per message; `schema` compiles a table, on first use of a version, to a
-decode and an encode function; `fast` has hand-written decoders of the three answers that get large;
-`consumer`, `connect` and `registry` read the bytes that members of classic groups hand to each other; `records` has
-what group coordinators write into `__consumer_offsets`.
+- `messages` holds one declarative table per request and response, and `api` the classes that use them.
+- `schema` parses a table. `decoder_codegen` and `encoder_codegen` compile it to functions when a version is first used.
+- `fast_list_groups` and `fast_offsets` are hand-written decoders for the three responses that can become large.
+- `header` encodes and decodes the headers of requests and responses; `error_codes` explains error codes.
+- `member_data` decodes the bytes that members of classic groups exchange.
+- `records` decodes the records that group coordinators write into `__consumer_offsets`.
 """

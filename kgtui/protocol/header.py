@@ -1,4 +1,4 @@
-"""The headers before a request and a response (Kafka's RequestHeader 1-2 and ResponseHeader 0-1)."""
+"""Encode and decode the headers of requests and responses (Kafka's RequestHeader 1-2 and ResponseHeader 0-1)."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.errors import EncodeError
 from kgtui.protocol.messages import APIS
-from kgtui.protocol.wire import skip_tags, truncated
+from kgtui.protocol.primitives import skip_tags, truncated
 
 if TYPE_CHECKING:
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
 
 _REQUEST = Struct(">hhih")
 _CORRELATION = Struct(">i")
 
 
 class RequestHeader(NamedTuple):
-    """What stands before a request."""
+    """The decoded header of a request."""
 
     api_key: int
     version: int
     correlation_id: int
     client_id: str | None
     size: int
-    """Bytes of the header: where the request itself starts."""
+    """Size of the header in bytes, which is also the position of the request body."""
 
 
 def encode_request_header(api: Api, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """Write the header of a request; the client id is never compact, also where there are tagged fields.
+    """Encode the header of a request; the client id never has a compact length, even in flexible versions.
 
-    Raises EncodeError when the client id is too long or no Unicode, or a number does not fit.
+    Raises EncodeError when the client id is too long or not valid Unicode, or when a number is out of range.
     """
     try:
         name = b"" if client_id is None else client_id.encode("utf-8", "surrogateescape")
@@ -42,12 +42,12 @@ def encode_request_header(api: Api, version: int, correlation_id: int, client_id
 
 
 def decode_request_header(data: bytes | memoryview) -> RequestHeader:
-    """Read the header of a request, also of an API that we do not speak.
+    """Decode the header of a request, even when kgtui does not support the API.
 
-    Tagged fields are skipped where our tables know that there are some. Of an API that we do not speak, and of
-    a version newer than ours, `size` may stop before them: such a request is refused without reading it.
+    Tagged fields are skipped when the tables of the API say that the header has them. For an unknown API or version,
+    `size` may end before the tagged fields; the caller rejects such a request without reading its body.
 
-    Raises DecodeError when the frame ends too early.
+    Raises DecodeError when the frame ends inside the header.
     """
     data = bytes(data)
     try:
@@ -68,16 +68,16 @@ def decode_request_header(data: bytes | memoryview) -> RequestHeader:
 
 
 def encode_response_header(api_or_key: Api | int, version: int, correlation_id: int) -> bytes:
-    """Write the header of a response; an API that we do not speak gets a header without tagged fields."""
+    """Encode the header of a response; the header of an unknown API has no tagged fields."""
     api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
     tags = b"\0" if api is not None and api.response_header(version) == 1 else b""
     return _CORRELATION.pack(correlation_id) + tags
 
 
 def decode_response_header(header_version: int, data: bytes | memoryview) -> tuple[int, int]:
-    """Read the header of a response; return the correlation id and where the body starts.
+    """Decode the header of a response; return the correlation id and the position of the body.
 
-    Raises DecodeError when the frame ends too early.
+    Raises DecodeError when the frame ends inside the header.
     """
     try:
         (correlation_id,) = _CORRELATION.unpack_from(data)

@@ -1,134 +1,183 @@
-"""Messages and APIs: a table, compiled on first use to a decoder and an encoder for each version."""
+"""Parse the declarative tables of messages into `Struct` and `Field` values.
+
+A table is a tuple of rows, one per field. A row is `(name, type, versions[, notes][, rows of its struct])`::
+
+    ("GroupState", "string", "4+", "ignorable")
+    ("Members", "[]Member", "0+", _MEMBER)
+
+- The name, type and versions are those of Kafka's own schema of the message.
+- A type is bool, int8, int16, uint16, int32, int64, string, bytes, uuid or the name of a struct; `[]` before it
+  makes an array.
+- Versions are written as `3+`, `0-7` or `5`.
+- Notes are separated by commas: `nullable 4+`, `default -1`, `default null`, `ignorable` (an encoder may drop the
+  value), `tag 0` (the field is in the tagged section of every version that has it).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
-from kgtui.errors import DecodeError, EncodeError
-from kgtui.protocol import decoder, encoder
-from kgtui.protocol.table import Rows, parse
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from uuid import UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from kgtui.protocol.decoder import Decode
-    from kgtui.protocol.encoder import Encode
-    from kgtui.protocol.table import Struct
+Rows: TypeAlias = "tuple[Row, ...]"
+Row: TypeAlias = (
+    "tuple[str, str, str] | tuple[str, str, str, str] | tuple[str, str, str, Rows] | tuple[str, str, str, str, Rows]"
+)
 
-__all__ = ["Api", "Message", "Rows"]
+Default: TypeAlias = bool | int | str | bytes | UUID | None
+"""The default value of a field that is neither a struct nor an array."""
 
-API_VERSIONS_KEY = 18
+FIXED = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "uuid": "16s"}
+"""Types of fixed size, each with its format character for `struct`."""
+
+SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "int64": 8, "uuid": 16}
+"""Types of fixed size, each with its size in bytes."""
+
+NEWEST = 32767
+"""Upper end of an open version range such as `3+`."""
 
 
-class Message:
-    """One direction of one API, or the bytes of a member; codecs of a version are made when first needed.
+class Versions(NamedTuple):
+    """A range of versions, both ends included; it is empty when `high < low`."""
 
-    Attributes:
-        name: Kafka's name of the message, such as `ListGroupsRequest`.
-        low, high: the versions that can be encoded and decoded, both included.
-        flexible: the first version with compact lengths and tagged fields, None if there is none.
-        strict: whether text that is not UTF-8, and bytes behind the message, are damage.
-    """
+    low: int
+    high: int
 
-    def __init__(
-        self, name: str, rows: Rows, *, low: int, high: int, flexible: int | None, strict: bool = False
-    ) -> None:
-        self.name = name
-        self.low = low
-        self.high = high
-        self.flexible = flexible
-        self.strict = strict
-        self._rows = rows
-        self._decoders: dict[int, Decode] = {}
-        self._encoders: dict[int, Encode] = {}
+    @classmethod
+    def parse(cls, text: str) -> Versions:
+        """Parse a range such as `3+`, `0-7` or `5`."""
+        if text.endswith("+"):
+            return cls(int(text[:-1]), NEWEST)
+        low, _, high = text.partition("-")
+        return cls(int(low), int(high or low))
 
-    def __repr__(self) -> str:
-        return f"Message({self.name} {self.low}-{self.high})"
+    def has(self, version: int) -> bool:
+        """Return whether `version` lies in the range."""
+        return self.low <= version <= self.high
 
-    @cached_property
-    def struct(self) -> Struct:
-        """The parsed table. A program that lists groups needs few of them. Raises ValueError for a mistake in it."""
-        return parse(self.name, self._rows)
 
-    def is_flexible(self, version: int) -> bool:
-        """Whether `version` has compact lengths and tagged fields."""
-        return self.flexible is not None and version >= self.flexible
-
-    def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
-        """Write a message; keys are the field names of Kafka's schemas.
-
-        A missing key takes the schema's default. A key that this version does not have is left out when it
-        holds the default or the schema says that it may be ignored.
-
-        Raises EncodeError for a value that this version cannot carry, a key that no version has, and a value
-        of the wrong type.
-        """
-        encode = self._encoders.get(version)
-        if encode is None:
-            if not self.low <= version <= self.high:
-                raise EncodeError(self._no_version(version))
-            encode = encoder.compile_struct(self.struct, version, flexible=self.is_flexible(version))
-            self._encoders[version] = encode
-        return encode(value)
-
-    def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:
-        """Read the message that starts at `pos`; structs are dicts, arrays lists, null is None.
-
-        Fields that this version does not have hold the schema's default. Unknown tags are skipped, bytes after
-        the message are not looked at. Strings that are not UTF-8 keep their bytes as lone surrogates, so that
-        encoding them again gives the same bytes. A strict message has neither.
-
-        Raises DecodeError when the frame ends too early or contradicts itself.
-        """
-        decode = self._decoders.get(version)
-        if decode is None:
-            if not self.low <= version <= self.high:
-                raise DecodeError(self._no_version(version))
-            flexible = self.is_flexible(version)
-            decode = decoder.compile_struct(self.struct, version, flexible=flexible, strict=self.strict)
-            self._decoders[version] = decode
-        return decode(data if isinstance(data, bytes) else bytes(data), pos)
-
-    def _no_version(self, version: int) -> str:
-        return f"{self.name} is spoken in versions {self.low} to {self.high}, not {version}"
+NEVER = Versions(0, -1)
+"""The empty range of versions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Api:
-    """One of Kafka's APIs: its key, the versions that we speak, and its two messages."""
+class Field:
+    """One field of a struct, with its properties in all versions."""
 
-    key: int
     name: str
-    flexible: int
-    """The first version with compact lengths and tagged fields."""
-    low: int
-    high: int
-    request: Message
-    response: Message
+    type: str
+    """The type without `[]`: the name of a primitive or of a struct."""
+    array: bool
+    """Whether the field is an array of `type`."""
+    versions: Versions
+    nullable: Versions = NEVER
+    default: Default = None
+    """The value of a missing field. For a struct or an array see `null_by_default` and `default_value`."""
+    null_by_default: bool = False
+    """Whether a missing field is null."""
+    ignorable: bool = False
+    """Whether an encoder may drop the value in a version that lacks the field."""
+    tag: int | None = None
+    struct: Struct | None = None
 
-    @classmethod
-    def of(cls, key: int, name: str, *, versions: tuple[int, int], flexible: int, request: Rows, response: Rows) -> Api:
-        """Build an API from the tables of its two messages."""
-        low, high = versions
-        return cls(
-            key=key,
-            name=name,
-            flexible=flexible,
-            low=low,
-            high=high,
-            request=Message(f"{name}Request", request, low=low, high=high, flexible=flexible),
-            response=Message(f"{name}Response", response, low=low, high=high, flexible=flexible),
-        )
 
-    def request_header(self, version: int) -> int:
-        """The version of the request's header: 2 has tagged fields, 1 has none."""
-        return 2 if version >= self.flexible else 1
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """The fields of a message, or of a struct inside a message, in the order in which they are sent."""
 
-    def response_header(self, version: int) -> int:
-        """The version of the response's header: 1 has tagged fields, 0 has none.
+    name: str
+    fields: tuple[Field, ...] = field(default=())
 
-        ApiVersions always has 0, because the client cannot know yet what the broker speaks (KIP-511).
-        """
-        return 1 if version >= self.flexible and self.key != API_VERSIONS_KEY else 0
+    def untagged(self, version: int) -> list[Field]:
+        """Return the fields that `version` sends in sequence."""
+        return [f for f in self.fields if f.tag is None and f.versions.has(version)]
+
+    def tagged(self, version: int) -> list[tuple[int, Field]]:
+        """Return `(tag, field)` for the fields in the tagged section of `version`, in ascending order of tags."""
+        tagged = [(f.tag, f) for f in self.fields if f.tag is not None and f.versions.has(version)]
+        return sorted(tagged, key=lambda pair: pair[0])
+
+    def absent(self, version: int) -> list[Field]:
+        """Return the fields that `version` does not have."""
+        return [f for f in self.fields if not f.versions.has(version)]
+
+
+def parse(name: str, rows: Rows) -> Struct:
+    """Parse the rows of one struct; raises ValueError when a row is malformed."""
+    return Struct(name, tuple(_field(row) for row in rows))
+
+
+def default_value(field: Field, empty_array: Sequence[object] = ()) -> object:
+    """Return the value of a missing field: a struct is a dict of its defaults, an array is `empty_array`."""
+    if field.null_by_default:
+        return None
+    if field.array:
+        return empty_array
+    if field.struct is not None:
+        return {inner.name: default_value(inner, empty_array) for inner in field.struct.fields}
+    return field.default
+
+
+def _field(row: Row) -> Field:
+    name, type_name, versions = row[:3]
+    notes, rows = "", None
+    for extra in row[3:]:
+        if isinstance(extra, str):
+            notes = extra
+        else:
+            rows = extra
+    array = type_name.startswith("[]")
+    base = type_name.removeprefix("[]")
+    if (rows is None) != (base in FIXED or base in {"string", "bytes"}):
+        raise ValueError(f"{name}: {type_name} is not a primitive type and has no rows, or is one and has rows")
+    nullable, text, ignorable, tag = _notes(name, notes)
+    plain = rows is None and not array
+    return Field(
+        name=name,
+        type=base,
+        array=array,
+        versions=Versions.parse(versions),
+        nullable=nullable,
+        default=_default(base, text) if plain else None,
+        null_by_default=text == "null",
+        ignorable=ignorable,
+        tag=tag,
+        struct=None if rows is None else parse(base, rows),
+    )
+
+
+def _notes(name: str, notes: str) -> tuple[Versions, str | None, bool, int | None]:
+    nullable, default, ignorable, tag = NEVER, None, False, None
+    for note in filter(None, notes.split(", ")):
+        word, _, rest = note.partition(" ")
+        match word:
+            case "nullable":
+                nullable = Versions.parse(rest)
+            case "default":
+                default = rest
+            case "ignorable":
+                ignorable = True
+            case "tag":
+                tag = int(rest)
+            case _:
+                raise ValueError(f"{name}: {note} is not a note; use nullable, default, ignorable or tag")
+    return nullable, default, ignorable, tag
+
+
+def _default(type_name: str, text: str | None) -> Default:
+    if text == "null":
+        return None
+    match type_name:
+        case "string":
+            return text or ""
+        case "bytes":
+            return b""
+        case "uuid":
+            return UUID(int=0)
+        case "bool":
+            return text == "true"
+        case _:
+            return int(text or 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgtui.protocol.wire import uvarint_bytes
+from kgtui.protocol.primitives import uvarint_bytes
 
 
 def length(count: int) -> bytes:

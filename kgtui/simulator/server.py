@@ -10,7 +10,9 @@ from struct import pack, unpack_from
 from typing import TYPE_CHECKING, cast
 
 from kgtui.errors import ProtocolError
-from kgtui.protocol.messages import API_VERSIONS, APIS, LIST_GROUPS
+from kgtui.protocol.messages import APIS
+from kgtui.protocol.messages.cluster import API_VERSIONS
+from kgtui.protocol.messages.groups import LIST_GROUPS
 
 if TYPE_CHECKING:
     from kgtui.simulator.faults import Trouble

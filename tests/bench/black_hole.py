@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.client.pool import Pool, PoolOptions
 from kgtui.errors import ClientError, UnreachableError
-from kgtui.protocol.messages import LIST_GROUPS
+from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.bench.figures import Figure, percentile
 from tests.faults import FaultyLink
 from tests.unit.client.server import always, cluster, groups

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from aiokafka.protocol.types import CompactArray, CompactString, Int16, Int32, Int64, Schema, TaggedFields
 
-from kgtui.protocol import fast
-from kgtui.protocol.messages import LIST_GROUPS, LIST_OFFSETS, OFFSET_FETCH
+from kgtui.protocol.fast_list_groups import decode_list_groups, split_list_groups
+from kgtui.protocol.fast_offsets import decode_list_offsets, decode_offset_fetch
+from kgtui.protocol.messages.groups import LIST_GROUPS
+from kgtui.protocol.messages.offsets import LIST_OFFSETS, OFFSET_FETCH
 from tests.bench.figures import Figure
 
 if TYPE_CHECKING:
@@ -139,11 +141,11 @@ def figures(groups: int = GROUPS) -> Iterator[Figure]:
     empty, nine = (offset_fetch_body(metadata, max(groups // PARTITIONS // 4, 1)) for metadata in ("", "x" * 9))
     ends = list_offsets_body(max(groups // PARTITIONS, 1))
     many = f"{groups // 1000}k"
-    list_groups, split = partial(fast.decode_list_groups, 5), partial(fast.split_list_groups, 5)
-    offset_fetch, general = partial(fast.decode_offset_fetch, 8), partial(OFFSET_FETCH.response.decode, 8)
+    list_groups, split = partial(decode_list_groups, 5), partial(split_list_groups, 5)
+    offset_fetch, general = partial(decode_offset_fetch, 8), partial(OFFSET_FETCH.response.decode, 8)
     yield _figure(f"ListGroups, {many} groups", list_groups, _LIST_GROUPS, listed, 1 / 3)
     yield _figure(f"ListGroups, {many} groups, split only", split, _LIST_GROUPS, listed, None)
     yield _figure(f"OffsetFetch, {many} partitions, no metadata", offset_fetch, _OFFSET_FETCH, empty, 1 / 8)
     yield _figure(f"OffsetFetch, {many} partitions, 9 bytes of it", offset_fetch, _OFFSET_FETCH, nine, 1 / 3)
     yield _figure(f"OffsetFetch, {many} partitions, general decoder", general, _OFFSET_FETCH, empty, None)
-    yield _figure(f"ListOffsets, {many} partitions", partial(fast.decode_list_offsets, 7), _LIST_OFFSETS, ends, None)
+    yield _figure(f"ListOffsets, {many} partitions", partial(decode_list_offsets, 7), _LIST_OFFSETS, ends, None)

@@ -11,7 +11,7 @@ import pytest
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.client.pool import Pool
 from kgtui.errors import BrokerError, ClientError, ProtocolError, UnreachableError
-from kgtui.protocol.messages import DELETE_GROUPS, LIST_GROUPS
+from kgtui.protocol.messages.groups import DELETE_GROUPS, LIST_GROUPS
 from kgtui.simulator import ManualClock, Simulator
 from kgtui.simulator.faults import DAMAGES
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.protocol import connect, consumer, registry
+from kgtui.protocol.member_data import connect, consumer, schema_registry
 from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, classic_members, decode, encode
 from tests.brokers import happenings, past, wire
 from tests.brokers.cluster import Cluster
@@ -91,7 +91,7 @@ def test_members_of_classic_groups_are_read(written: Written) -> None:
         members = classic_members(newest[live[role].id])
         assert len(members) == live[role].members, role
         assert tuple(sorted(m.instance_id for m in members if m.instance_id)) == live[role].instance_ids
-        kind = {"connect": connect.Subscription, "sr": registry.Identity}.get(role, consumer.Subscription)
+        kind = {"connect": connect.Subscription, "sr": schema_registry.Identity}.get(role, consumer.Subscription)
         assert all(isinstance(member.subscription, kind) and member.assignment for member in members), role
     subscriptions = [m.subscription for m in classic_members(newest[live["classic"].id])]
     assert [s.topics for s in subscriptions if isinstance(s, consumer.Subscription)] == [("orders",)] * 2
@@ -106,7 +106,7 @@ def test_a_classic_member_of_a_consumer_group_is_read(written: Written) -> None:
     }
     (classic,) = (value for value in newest.values() if value is not None)
     assert len(newest) >= 2
-    subscriptions = [consumer.subscription(protocol["Metadata"]) for protocol in classic["SupportedProtocols"]]
+    subscriptions = [consumer.decode_subscription(protocol["Metadata"]) for protocol in classic["SupportedProtocols"]]
     assert {s and s.topics for s in subscriptions} == {("orders",)}
 
 

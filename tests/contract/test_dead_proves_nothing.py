@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.admin import connect
-from kgtui.protocol.messages import DESCRIBE_GROUPS
+from kgtui.protocol.messages.groups import DESCRIBE_GROUPS
 
 if TYPE_CHECKING:
     from tests.brokers.live import Live

@@ -12,7 +12,7 @@ from kgtui.client.pool import Lane, Pool, PoolOptions
 from kgtui.client.security import from_properties
 from kgtui.config import read_properties
 from kgtui.errors import KgtuiError, UnreachableError
-from kgtui.protocol.messages import LIST_GROUPS
+from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.brokers.secure import MECHANISMS, PASSWORDS
 
 if TYPE_CHECKING:

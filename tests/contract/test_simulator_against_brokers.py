@@ -7,21 +7,16 @@ from uuid import UUID
 
 import pytest
 
-from kgtui.protocol.messages import (
-    API_VERSIONS,
+from kgtui.protocol.messages.cluster import API_VERSIONS, DESCRIBE_CONFIGS, FIND_COORDINATOR, METADATA
+from kgtui.protocol.messages.groups import (
     CONSUMER_GROUP_DESCRIBE,
     DELETE_GROUPS,
-    DESCRIBE_CONFIGS,
     DESCRIBE_GROUPS,
-    DESCRIBE_SHARE_GROUP_OFFSETS,
-    FIND_COORDINATOR,
     LIST_GROUPS,
-    LIST_OFFSETS,
-    METADATA,
-    OFFSET_FETCH,
     SHARE_GROUP_DESCRIBE,
     STREAMS_GROUP_DESCRIBE,
 )
+from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, LIST_OFFSETS, OFFSET_FETCH
 from kgtui.simulator import ManualClock, Simulator
 from kgtui.simulator.groups.base import Reads
 from kgtui.simulator.groups.classic import ClassicGroup
@@ -32,7 +27,7 @@ from tests.unit.simulator.wire import Wire
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
     from tests.brokers.cluster import Cluster
 
 Fields = dict[str, Any]

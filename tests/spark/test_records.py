@@ -131,7 +131,7 @@ def check(at: Any, key: bytes | None, value: bytes | None, found: dict[str, dict
         if isinstance(read, CoordinatorRecord):
             assert "is no time" in kept.reason
         else:
-            assert (kept.fault, kept.reason, kept.type) == (read.fault, read.reason, read.type)
+            assert (kept.fault, kept.reason, kept.type) == (read.failure, read.reason, read.type)
         return
     assert isinstance(read, CoordinatorRecord)
     if read.type > RecordType.OFFSET_COMMIT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, classic_members, printed_uuid
+from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, classic_members, format_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -106,4 +106,4 @@ def _names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _place(row: Mapping[str, Any]) -> str:
     topic: UUID | None = row.get("TopicId")
-    return row["SubtopologyId"] if topic is None else printed_uuid(topic)
+    return row["SubtopologyId"] if topic is None else format_uuid(topic)

@@ -209,7 +209,7 @@ def _topic_id() -> Column:
 
 
 def _printed(uuid: Column) -> Column:
-    """Its sixteen bytes as `kgtui.protocol.records.printed_uuid` has them: URL-safe base64 without its padding."""
+    """Its sixteen bytes as `kgtui.protocol.records.format_uuid` has them: URL-safe base64 without its padding."""
     text = F.substring(F.base64(uuid), 1, 22)
     return F.replace(F.replace(text, F.lit("+"), F.lit("-")), F.lit("/"), F.lit("_"))
 

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructField, StructType
 from kgtui.lake.schemas import COMMITS, GROUP_EVENTS, QUARANTINE
 from kgtui.pipeline.spark_schema import TYPES, conform
 from kgtui.pipeline.transforms.events import event_of
-from kgtui.protocol.records import CoordinatorRecord, Fault, RecordType, Undecodable, decode, printed_uuid
+from kgtui.protocol.records import CoordinatorRecord, DecodeFailure, RecordType, Undecodable, decode, format_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,13 +70,13 @@ def outcome(key: bytes | None, value: bytes | None) -> tuple[str, dict[str, Any]
     """Which struct a record has, and what is in it; times are in milliseconds."""
     read = decode(key, value)
     if isinstance(read, Undecodable):
-        return "quarantine", _kept(read.fault, read.reason, read.type, read.version, key, value)
+        return "quarantine", _kept(read.failure, read.reason, read.type, read.version, key, value)
     row = _commit(read) if read.type in _COMMITS else event_of(read)
     times = {name: time for name, time in row.items() if name.endswith("_time") and time is not None}
     beyond = [name for name, time in times.items() if not _EARLIEST_MS <= time <= _LATEST_MS]
     if beyond:
         reason = f"{beyond[0]} is {times[beyond[0]]} ms since 1970, which is no time"
-        return "quarantine", _kept(Fault.DAMAGED_VALUE, reason, read.type.value, read.version, key, value)
+        return "quarantine", _kept(DecodeFailure.DAMAGED_VALUE, reason, read.type.value, read.version, key, value)
     return ("commit" if read.type in _COMMITS else "event"), row
 
 
@@ -92,12 +92,12 @@ def _commit(record: CoordinatorRecord) -> dict[str, Any]:
         "metadata": value["metadata"],
         "commit_time": value["commitTimestamp"],
         "expire_time": None if expires == -1 else expires,
-        "topic_id": printed_uuid(topic_id) if topic_id is not None and topic_id.int else None,
+        "topic_id": format_uuid(topic_id) if topic_id is not None and topic_id.int else None,
     }
 
 
 def _kept(
-    fault: Fault, reason: str, number: int | None, version: int | None, key: bytes | None, value: bytes | None
+    fault: DecodeFailure, reason: str, number: int | None, version: int | None, key: bytes | None, value: bytes | None
 ) -> dict[str, Any]:
     return {
         "fault": str(fault), "reason": reason, "type": number, "version": version, "key": key, "value": value

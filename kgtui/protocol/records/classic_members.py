@@ -1,6 +1,6 @@
-"""What the members of a classic group said and got, from the bytes inside its record.
+"""Decode the members of a classic group from its GroupMetadata record.
 
-The bytes are whatever members gave: a reading is None when there are none or they follow no protocol known here.
+Clients write their own metadata, so that it may be empty, malformed or of an unknown protocol type; it is then None.
 """
 
 from __future__ import annotations
@@ -8,36 +8,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kgtui.protocol import connect, consumer, registry
-from kgtui.protocol.records.kind import RecordType
+from kgtui.protocol.member_data import connect, consumer, schema_registry
+from kgtui.protocol.records.schemas import RecordType
 
 if TYPE_CHECKING:
-    from kgtui.protocol.records.decoding import CoordinatorRecord
+    from kgtui.protocol.records.codec import CoordinatorRecord
 
-Subscription: TypeAlias = consumer.Subscription | connect.Subscription | registry.Identity
-"""What a member of a consumer group, a Connect cluster, a set of schema registries said when it joined."""
+Subscription: TypeAlias = consumer.Subscription | connect.Subscription | schema_registry.Identity
+"""The metadata that a consumer, a Connect worker or a schema registry sent when it joined."""
 
-Assignment: TypeAlias = consumer.TopicPartitions | connect.Assignment | registry.Assignment
-"""What it was given."""
+Assignment: TypeAlias = consumer.TopicPartitions | connect.Assignment | schema_registry.Assignment
+"""The assignment of a consumer, a Connect worker or a schema registry."""
 
-_READERS: dict[str, Any] = {
-    "consumer": (consumer.subscription, consumer.assignment),
-    "connect": (connect.subscription, connect.assignment),
-    "sr": (registry.identity, registry.assignment),
+_DECODERS: dict[str, Any] = {
+    "consumer": (consumer.decode_subscription, consumer.decode_assignment),
+    "connect": (connect.decode_subscription, connect.decode_assignment),
+    "sr": (schema_registry.decode_identity, schema_registry.decode_assignment),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassicMember:
-    """One member of a classic group, as its GroupMetadata record has it."""
+    """One member of a classic group, as stored in its GroupMetadata record."""
 
     member_id: str
     instance_id: str | None
-    """Of a static member (KIP-345), from version 3."""
+    """Group instance id of a static member (KIP-345); None in versions before 3."""
     client_id: str
     client_host: str
     rebalance_timeout_ms: int
-    """-1 in version 0, which lacks it."""
+    """Rebalance timeout; -1 in version 0, which lacks it."""
     session_timeout_ms: int
     subscription: Subscription | None
     assignment: Assignment | None
@@ -46,10 +46,10 @@ class ClassicMember:
 
 
 def classic_members(record: CoordinatorRecord) -> tuple[ClassicMember, ...]:
-    """Read the members of a classic group by its protocol type; none for tombstones and other kinds of records."""
+    """Decode the members of a classic group by its protocol type; `()` for tombstones and other record types."""
     if record.type is not RecordType.GROUP_METADATA or record.value is None:
         return ()
-    subscription, assignment = _READERS.get(record.value["protocolType"], (_unknown, _unknown))
+    decode_subscription, decode_assignment = _DECODERS.get(record.value["protocolType"], (_unknown, _unknown))
     return tuple(
         ClassicMember(
             member_id=member["memberId"],
@@ -58,8 +58,8 @@ def classic_members(record: CoordinatorRecord) -> tuple[ClassicMember, ...]:
             client_host=member["clientHost"],
             rebalance_timeout_ms=member["rebalanceTimeout"],
             session_timeout_ms=member["sessionTimeout"],
-            subscription=subscription(member["subscription"]),
-            assignment=assignment(member["assignment"]),
+            subscription=decode_subscription(member["subscription"]),
+            assignment=decode_assignment(member["assignment"]),
             raw_subscription=member["subscription"],
             raw_assignment=member["assignment"],
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from kgtui.protocol import connect, consumer, registry
+from kgtui.protocol.member_data import connect, consumer, schema_registry
 from kgtui.simulator.facts import number_of
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class RegistryPayload:
     def members(self, group: ClassicGroup, moment: Moment) -> Bytes:
         """Each node's identity, and who is the primary."""
         nodes = [
-            registry.Identity(
+            schema_registry.Identity(
                 version=1,
                 host=f"{group.client.name}-{0 if self.duplicate else slot.number}.{self.domain}",
                 port=8081,
@@ -156,10 +156,10 @@ class RegistryPayload:
         ]
         first = next((i for i, node in enumerate(nodes) if node.master_eligibility), None)
         if self.duplicate or first is None:
-            given = registry.Assignment(1, registry.DUPLICATE_URLS if self.duplicate else 0, None, None)
+            given = schema_registry.Assignment(1, schema_registry.DUPLICATE_URLS if self.duplicate else 0, None, None)
         else:
-            given = registry.Assignment(1, 0, group.member_id(moment.slots[first]), nodes[first])
-        return [(registry.encode_identity(node), registry.encode_assignment(given)) for node in nodes]
+            given = schema_registry.Assignment(1, 0, group.member_id(moment.slots[first]), nodes[first])
+        return [(schema_registry.encode_identity(node), schema_registry.encode_assignment(given)) for node in nodes]
 
 
 @dataclass(frozen=True, slots=True)

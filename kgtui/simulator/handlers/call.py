@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
     from kgtui.simulator.faults import Faults
     from kgtui.simulator.groups.base import Group
     from kgtui.simulator.nodes import Node

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from kgtui.protocol.codes import lookup
+from kgtui.protocol.error_codes import lookup
 from kgtui.simulator.handlers.call import (
     COORDINATOR_NOT_AVAILABLE,
     GROUP_AUTHORIZATION_FAILED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kgtui.protocol.codes import lookup
+from kgtui.protocol.error_codes import lookup
 from kgtui.simulator.handlers.call import (
     GROUP_AUTHORIZATION_FAILED,
     INVALID_REQUEST,

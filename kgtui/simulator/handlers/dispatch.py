@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.model.group_types import GROUP_TYPES
 from kgtui.protocol.header import decode_request_header, encode_response_header
-from kgtui.protocol.messages import (
-    API_VERSIONS,
-    APIS,
-    DELETE_GROUPS,
-    DESCRIBE_CONFIGS,
-    DESCRIBE_GROUPS,
-    DESCRIBE_SHARE_GROUP_OFFSETS,
-    FIND_COORDINATOR,
-    LIST_GROUPS,
-    LIST_OFFSETS,
-    METADATA,
-    OFFSET_FETCH,
-)
+from kgtui.protocol.messages import APIS
+from kgtui.protocol.messages.cluster import API_VERSIONS, DESCRIBE_CONFIGS, FIND_COORDINATOR, METADATA
+from kgtui.protocol.messages.groups import DELETE_GROUPS, DESCRIBE_GROUPS, LIST_GROUPS
+from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, LIST_OFFSETS, OFFSET_FETCH
 from kgtui.simulator.handlers import bounds, cluster, configs, groups, offsets, share_offsets
 from kgtui.simulator.handlers.call import UNSUPPORTED_VERSION, Call
 from kgtui.simulator.listing import Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct, pack
 from typing import TYPE_CHECKING, Any
 
-from kgtui.protocol.messages import OFFSET_FETCH
+from kgtui.protocol.messages.offsets import OFFSET_FETCH
 from kgtui.simulator.compact import length, text
 from kgtui.simulator.handlers.call import (
     TOPIC_AUTHORIZATION_FAILED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from kgtui.protocol.codes import lookup
+from kgtui.protocol.error_codes import lookup
 from kgtui.simulator.groups.share import ShareGroup
 from kgtui.simulator.handlers.call import TOPIC_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION
 

@@ -22,7 +22,7 @@ from kgtui.errors import ClientError, EncodeError, UnsupportedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
 
 
 class Sent(NamedTuple):

@@ -15,7 +15,7 @@ from kgtui.model.retention import Retention
 from tests.unit.admin.fake_pool import FakePool
 
 if TYPE_CHECKING:
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
     from tests.unit.admin.fake_pool import Sent
 
 LOADING, FORBIDDEN, NOT_KNOWN = 14, 30, 42

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kgtui.admin.decoding import classic_group
 from kgtui.model.members import ConnectWorker, Member, RegistryNode
-from kgtui.protocol import connect, consumer, registry
-from kgtui.protocol.messages import DESCRIBE_GROUPS
+from kgtui.protocol.member_data import connect, consumer, schema_registry
+from kgtui.protocol.messages.groups import DESCRIBE_GROUPS
 
 
 def _described(row: dict[str, Any]) -> tuple[Member, ...]:
@@ -135,16 +135,16 @@ def test_whatever_the_increments_a_worker_runs_what_is_left_of_them(
 # schema registries
 
 
-def node(host: str, *, eligible: bool = True) -> registry.Identity:
-    return registry.Identity(1, host, 8081, eligible)
+def node(host: str, *, eligible: bool = True) -> schema_registry.Identity:
+    return schema_registry.Identity(1, host, 8081, eligible)
 
 
 def test_registry_nodes_tell_who_leads() -> None:
-    assigned = registry.encode_assignment(registry.Assignment(1, 0, "m-0", node("a")))
+    assigned = schema_registry.encode_assignment(schema_registry.Assignment(1, 0, "m-0", node("a")))
     nodes = classic(
         "sr",
-        (registry.encode_identity(node("a")), assigned),
-        (registry.encode_identity(node("b", eligible=False)), assigned),
+        (schema_registry.encode_identity(node("a")), assigned),
+        (schema_registry.encode_identity(node("b", eligible=False)), assigned),
     )
     assert [member.registry for member in nodes] == [
         RegistryNode("http://a:8081", True, True, "http://a:8081"),
@@ -153,9 +153,11 @@ def test_registry_nodes_tell_who_leads() -> None:
 
 
 def test_registry_nodes_without_a_leader_or_an_assignment() -> None:
-    nobody = registry.encode_assignment(registry.Assignment(1, registry.DUPLICATE_URLS, None, None))
+    nobody = schema_registry.encode_assignment(
+        schema_registry.Assignment(1, schema_registry.DUPLICATE_URLS, None, None)
+    )
     refused, waiting = classic(
-        "sr", (registry.encode_identity(node("a")), nobody), (registry.encode_identity(node("b")), b"")
+        "sr", (schema_registry.encode_identity(node("a")), nobody), (schema_registry.encode_identity(node("b")), b"")
     )
     assert refused.registry == RegistryNode("http://a:8081", True, None, None, error=1)
     assert waiting.registry == RegistryNode("http://b:8081", True)

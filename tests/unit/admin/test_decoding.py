@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kgtui.admin.decoding import DECODERS, operations
 from kgtui.model.group_types import CLASSIC, CONSUMER, SHARE, STREAMS
 from kgtui.model.members import StreamsAssignment
-from kgtui.protocol.messages import (
+from kgtui.protocol.messages.groups import (
     CONSUMER_GROUP_DESCRIBE,
     DESCRIBE_GROUPS,
     SHARE_GROUP_DESCRIBE,

@@ -13,8 +13,8 @@ from kgtui.admin import listing
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.errors import BrokerError, DeadlineError
 from kgtui.model.group import Listing
-from kgtui.protocol.fast import ListGroupsRows
-from kgtui.protocol.messages import LIST_GROUPS
+from kgtui.protocol.fast_list_groups import ListGroupsRows
+from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.unit.admin.fake_pool import FakePool
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kgtui.protocol.header import decode_request_header, encode_response_header
-from kgtui.protocol.messages import API_VERSIONS, APIS, FIND_COORDINATOR, LIST_GROUPS, METADATA
+from kgtui.protocol.messages import APIS
+from kgtui.protocol.messages.cluster import API_VERSIONS, FIND_COORDINATOR, METADATA
+from kgtui.protocol.messages.groups import LIST_GROUPS
 
 if TYPE_CHECKING:
     import ssl

@@ -10,7 +10,7 @@ import pytest
 
 from kgtui.client.pool import Lane, Pool, PoolOptions
 from kgtui.errors import ClientError, UnreachableError
-from kgtui.protocol.messages import LIST_GROUPS
+from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.faults import FaultyLink
 from tests.unit.client.server import cluster
 

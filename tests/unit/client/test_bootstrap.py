@@ -10,7 +10,8 @@ import pytest
 
 from kgtui.client.pool import Pool, PoolOptions
 from kgtui.errors import UnreachableError
-from kgtui.protocol.messages import API_VERSIONS, LIST_GROUPS, METADATA
+from kgtui.protocol.messages.cluster import API_VERSIONS, METADATA
+from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.faults import FaultyLink
 from tests.unit.client.server import always, cluster
 

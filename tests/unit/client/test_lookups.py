@@ -8,7 +8,8 @@ import pytest
 
 from kgtui.client.pool import Pool, PoolOptions
 from kgtui.errors import BrokerError, ClientError, UnreachableError
-from kgtui.protocol.messages import FIND_COORDINATOR, LIST_GROUPS, METADATA
+from kgtui.protocol.messages.cluster import FIND_COORDINATOR, METADATA
+from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.unit.client.server import FakeCluster, always, cluster
 
 QUICK = PoolOptions(

@@ -21,7 +21,9 @@ from kgtui.errors import (
     UnreachableError,
     UnsupportedError,
 )
-from kgtui.protocol.messages import API_VERSIONS, DELETE_GROUPS, DESCRIBE_GROUPS, LIST_GROUPS, METADATA, OFFSET_FETCH
+from kgtui.protocol.messages.cluster import API_VERSIONS, METADATA
+from kgtui.protocol.messages.groups import DELETE_GROUPS, DESCRIBE_GROUPS, LIST_GROUPS
+from kgtui.protocol.messages.offsets import OFFSET_FETCH
 from tests.faults import FaultyLink
 from tests.unit.client.server import always, cluster, groups
 

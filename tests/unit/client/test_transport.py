@@ -19,7 +19,8 @@ from kgtui.client.security import PLAINTEXT, Secret, Security
 from kgtui.client.transport import Exchange, Transport
 from kgtui.errors import ConnectError, DisconnectedError
 from kgtui.protocol.header import decode_request_header, encode_response_header
-from kgtui.protocol.messages import API_VERSIONS, LIST_GROUPS
+from kgtui.protocol.messages.cluster import API_VERSIONS
+from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.unit.client.server import always, cluster, groups
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from kgtui.model import explanation
 from kgtui.model.answer import Fault
 from kgtui.model.group_types import STATES
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
-from kgtui.protocol.codes import lookup
+from kgtui.protocol.error_codes import lookup
 from tests.pilot.panes.data import company
 
 

@@ -206,7 +206,7 @@ def test_what_is_shipped_is_enough_to_read_records(tmp_path: Path) -> None:
         "print(r.outcome(b'\\x00\\x09', None)[1]['reason'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert (done.stdout, done.stderr) == ("records of type 9 are not known\n", "")
+    assert (done.stdout, done.stderr) == ("record type 9 is not known\n", "")
 
 
 def test_every_secret_of_a_client_is_hidden() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from kgtui.protocol import connect, consumer
+from kgtui.protocol.member_data import connect, consumer
 from kgtui.protocol.messages import APIS
 
 if TYPE_CHECKING:
     from random import Random
 
-    from kgtui.protocol.schema import Message
-    from kgtui.protocol.table import Field, Struct
+    from kgtui.protocol.api import Message
+    from kgtui.protocol.schema import Field, Struct
 
 _TEXTS = (
     "",
@@ -55,7 +55,7 @@ class Samples:
         if field.struct is not None:
             return self.value(field.struct, version)
         random = self.random
-        match field.kind:
+        match field.type:
             case "string":
                 return random.choice(self.texts)
             case "bytes":

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 from zipfile import ZipFile
 
-from kgtui.protocol.table import NEVER, Field, Struct, Versions
+from kgtui.protocol.schema import NEVER, Field, Struct, Versions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kgtui.protocol.schema import Message
+    from kgtui.protocol.api import Message
 
 DEFAULTS: dict[str, object] = {"string": "", "bytes": b"", "bool": False, "uuid": UUID(int=0)}
 
@@ -37,7 +37,7 @@ def ours(struct: Struct, version: int) -> list[object]:
     return [
         (
             field.name,
-            ("[]" if field.array else "") + field.kind,
+            ("[]" if field.array else "") + field.type,
             field.nullable.has(version),
             field.tag,
             _our_default(field),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtui.protocol.codes import CODES, Reaction, lookup
+from kgtui.protocol.error_codes import CODES, Reaction, lookup
 from tests.unit.protocol.oracle import ask
 
 

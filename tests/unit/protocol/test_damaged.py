@@ -12,15 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtui.errors import DecodeError
-from kgtui.protocol import fast
+from kgtui.protocol.fast_list_groups import decode_list_groups
+from kgtui.protocol.fast_offsets import decode_list_offsets, decode_offset_fetch
 from kgtui.protocol.header import decode_request_header, decode_response_header
-from kgtui.protocol.messages import LIST_GROUPS, LIST_OFFSETS, OFFSET_FETCH
+from kgtui.protocol.messages.groups import LIST_GROUPS
+from kgtui.protocol.messages.offsets import LIST_OFFSETS, OFFSET_FETCH
 from tests.unit.protocol.samples import data_messages, hostile, messages, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kgtui.protocol.schema import Message
+    from kgtui.protocol.api import Message
 
 CASES = messages() + data_messages()
 HOSTILE_LENGTHS = (
@@ -38,9 +40,9 @@ HOSTILE_LENGTHS = (
     b"\x80",
 )
 FAST: dict[str, Callable[[int, bytes], object]] = {
-    LIST_GROUPS.response.name: fast.decode_list_groups,
-    OFFSET_FETCH.response.name: fast.decode_offset_fetch,
-    LIST_OFFSETS.response.name: fast.decode_list_offsets,
+    LIST_GROUPS.response.name: decode_list_groups,
+    OFFSET_FETCH.response.name: decode_offset_fetch,
+    LIST_OFFSETS.response.name: decode_list_offsets,
 }
 
 
@@ -180,7 +182,7 @@ def test_a_count_is_held_against_the_frame_before_anything_is_read(
 
 def test_a_string_is_held_against_the_frame() -> None:
     for version, start in ((5, bytes(6) + b"\2\x80\1"), (0, bytes(2) + b"\0\0\0\1\0\x7f")):
-        for decode in (LIST_GROUPS.response.decode, fast.decode_list_groups):
+        for decode in (LIST_GROUPS.response.decode, decode_list_groups):
             with pytest.raises(DecodeError, match=r"GroupId claims 127 but|ends too early"):
                 decode(version, start + b"x" * 126)
             with pytest.raises(DecodeError):

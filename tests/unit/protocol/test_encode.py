@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.errors import DecodeError, EncodeError
-from kgtui.protocol import messages as m
-from kgtui.protocol.schema import Message
-from kgtui.protocol.table import Rows, Versions, parse
+from kgtui.protocol.api import Message
+from kgtui.protocol.messages.cluster import API_VERSIONS, FIND_COORDINATOR, METADATA
+from kgtui.protocol.messages.groups import DESCRIBE_GROUPS, LIST_GROUPS
+from kgtui.protocol.messages.offsets import OFFSET_FETCH
+from kgtui.protocol.schema import Rows, Versions, parse
 
 if TYPE_CHECKING:
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
 
 
 def shortly(value: object) -> str:
@@ -23,14 +25,14 @@ def shortly(value: object) -> str:
 @pytest.mark.parametrize(
     ("api", "version", "value"),
     [
-        (m.LIST_GROUPS, 3, {"StatesFilter": ["Stable"]}),
-        (m.LIST_GROUPS, 4, {"TypesFilter": ["share"]}),
-        (m.FIND_COORDINATOR, 0, {"Key": "g", "KeyType": 1}),
-        (m.FIND_COORDINATOR, 4, {"Key": "g"}),
-        (m.OFFSET_FETCH, 6, {"GroupId": "g", "RequireStable": True}),
-        (m.OFFSET_FETCH, 7, {"Groups": [{"GroupId": "g"}]}),
-        (m.METADATA, 3, {"AllowAutoTopicCreation": False}),
-        (m.DESCRIBE_GROUPS, 2, {"Groups": ["g"], "IncludeAuthorizedOperations": True}),
+        (LIST_GROUPS, 3, {"StatesFilter": ["Stable"]}),
+        (LIST_GROUPS, 4, {"TypesFilter": ["share"]}),
+        (FIND_COORDINATOR, 0, {"Key": "g", "KeyType": 1}),
+        (FIND_COORDINATOR, 4, {"Key": "g"}),
+        (OFFSET_FETCH, 6, {"GroupId": "g", "RequireStable": True}),
+        (OFFSET_FETCH, 7, {"Groups": [{"GroupId": "g"}]}),
+        (METADATA, 3, {"AllowAutoTopicCreation": False}),
+        (DESCRIBE_GROUPS, 2, {"Groups": ["g"], "IncludeAuthorizedOperations": True}),
     ],
     ids=shortly,
 )
@@ -43,11 +45,11 @@ def test_what_a_version_cannot_say_is_refused(api: Api, version: int, value: dic
 @pytest.mark.parametrize(
     ("api", "version", "value", "same_as"),
     [
-        (m.LIST_GROUPS, 3, {"StatesFilter": [], "TypesFilter": []}, {}),
-        (m.FIND_COORDINATOR, 0, {"Key": "g", "KeyType": 0}, {"Key": "g"}),
-        (m.METADATA, 3, {"Topics": [], "AllowAutoTopicCreation": True}, {"Topics": []}),
+        (LIST_GROUPS, 3, {"StatesFilter": [], "TypesFilter": []}, {}),
+        (FIND_COORDINATOR, 0, {"Key": "g", "KeyType": 0}, {"Key": "g"}),
+        (METADATA, 3, {"Topics": [], "AllowAutoTopicCreation": True}, {"Topics": []}),
         (
-            m.OFFSET_FETCH,
+            OFFSET_FETCH,
             8,
             {"Groups": [{"GroupId": "g", "Topics": None, "MemberId": "m", "MemberEpoch": 4}]},
             {"Groups": [{"GroupId": "g", "Topics": None}]},
@@ -81,30 +83,30 @@ def test_defaults_and_ignorable_fields_are_left_out(
 @pytest.mark.parametrize("version", [0, 5])
 def test_a_value_of_the_wrong_kind_is_an_encode_error(version: int, value: dict[str, Any], reason: str) -> None:
     with pytest.raises(EncodeError, match=reason):
-        m.LIST_GROUPS.response.encode(version, value)
+        LIST_GROUPS.response.encode(version, value)
 
 
 def test_the_longest_id_that_kafka_allows() -> None:
     value = {"Groups": [{"GroupId": "x" * 32_767}]}
     for version in (0, 5):
-        data = m.LIST_GROUPS.response.encode(version, value)
-        assert m.LIST_GROUPS.response.decode(version, data)["Groups"][0]["GroupId"] == "x" * 32_767
+        data = LIST_GROUPS.response.encode(version, value)
+        assert LIST_GROUPS.response.decode(version, data)["Groups"][0]["GroupId"] == "x" * 32_767
 
 
 @pytest.mark.parametrize("version", [-1, 6])
 def test_a_version_that_is_not_spoken(version: int) -> None:
-    with pytest.raises(EncodeError, match="ListGroupsRequest is spoken in versions 0 to 5"):
-        m.LIST_GROUPS.request.encode(version, {})
-    with pytest.raises(DecodeError, match="ListGroupsRequest is spoken in versions 0 to 5"):
-        m.LIST_GROUPS.request.decode(version, b"")
+    with pytest.raises(EncodeError, match="ListGroupsRequest is supported in versions 0 to 5"):
+        LIST_GROUPS.request.encode(version, {})
+    with pytest.raises(DecodeError, match="ListGroupsRequest is supported in versions 0 to 5"):
+        LIST_GROUPS.request.decode(version, b"")
 
 
 def test_a_null_that_the_version_does_not_allow_is_a_decode_error() -> None:
     with pytest.raises(DecodeError, match="GroupId is null") as caught:
-        m.LIST_GROUPS.response.decode(5, bytes(6) + b"\2\0\1\1\1\0\0")
+        LIST_GROUPS.response.decode(5, bytes(6) + b"\2\0\1\1\1\0\0")
     assert caught.value.position == 8
     with pytest.raises(DecodeError, match="Groups is null"):
-        m.LIST_GROUPS.response.decode(5, bytes(8))
+        LIST_GROUPS.response.decode(5, bytes(8))
 
 
 def test_a_tagged_field_may_not_reach_beyond_its_size() -> None:
@@ -112,17 +114,17 @@ def test_a_tagged_field_may_not_reach_beyond_its_size() -> None:
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
     longer = start + b"\1\1\x0a" + epoch + b"??"
-    assert m.API_VERSIONS.response.decode(3, longer)["FinalizedFeaturesEpoch"] == 9
+    assert API_VERSIONS.response.decode(3, longer)["FinalizedFeaturesEpoch"] == 9
     with pytest.raises(DecodeError):
-        m.API_VERSIONS.response.decode(3, start + b"\1\1\4" + epoch)
+        API_VERSIONS.response.decode(3, start + b"\1\1\4" + epoch)
 
 
 def test_a_value_may_be_any_mapping_and_any_sequence() -> None:
     from types import MappingProxyType
 
     rows = (MappingProxyType({"GroupId": "g"}),)
-    assert m.LIST_GROUPS.response.encode(5, MappingProxyType({"Groups": rows})) == (
-        m.LIST_GROUPS.response.encode(5, {"Groups": [{"GroupId": "g"}]})
+    assert LIST_GROUPS.response.encode(5, MappingProxyType({"Groups": rows})) == (
+        LIST_GROUPS.response.encode(5, {"Groups": [{"GroupId": "g"}]})
     )
 
 

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtui.errors import DecodeError
-from kgtui.protocol import fast
-from kgtui.protocol.messages import LIST_GROUPS, LIST_OFFSETS, OFFSET_FETCH
-from kgtui.protocol.wire import tag_section, uvarint_bytes
+from kgtui.protocol.fast_list_groups import GroupRow, decode_list_groups, row_decoder, split_list_groups
+from kgtui.protocol.fast_offsets import decode_list_offsets, decode_offset_fetch
+from kgtui.protocol.messages.groups import LIST_GROUPS
+from kgtui.protocol.messages.offsets import LIST_OFFSETS, OFFSET_FETCH
+from kgtui.protocol.primitives import tag_section, uvarint_bytes
 from tests.unit.protocol.samples import NOT_UTF8, Samples, hostile
 
 LIST_GROUPS_VERSIONS = range(6)
@@ -56,8 +58,8 @@ def _tuples(holder: dict[str, Any]) -> dict[str, Any]:
 def test_list_groups(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_GROUPS.response.struct, version)
     body = LIST_GROUPS.response.encode(version, value)
-    assert fast.decode_list_groups(version, body) == general_list_groups(version, body)
-    assert fast.decode_list_groups(version, memoryview(body + b"more")) == general_list_groups(version, body)
+    assert decode_list_groups(version, body) == general_list_groups(version, body)
+    assert decode_list_groups(version, memoryview(body + b"more")) == general_list_groups(version, body)
 
 
 @pytest.mark.parametrize("version", OFFSET_FETCH_VERSIONS)
@@ -70,7 +72,7 @@ def test_offset_fetch(version: int, seed: int, alike: str | None) -> None:
             for topic in group["Topics"]:
                 topic["Partitions"] = [{**row, "Metadata": alike} for row in topic["Partitions"] * 5]
     body = OFFSET_FETCH.response.encode(version, value)
-    assert fast.decode_offset_fetch(version, body) == general_offset_fetch(version, body)
+    assert decode_offset_fetch(version, body) == general_offset_fetch(version, body)
 
 
 @pytest.mark.parametrize("version", LIST_OFFSETS_VERSIONS)
@@ -79,7 +81,7 @@ def test_offset_fetch(version: int, seed: int, alike: str | None) -> None:
 def test_list_offsets(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_OFFSETS.response.struct, version)
     body = LIST_OFFSETS.response.encode(version, value)
-    assert fast.decode_list_offsets(version, body) == general_list_offsets(version, body)
+    assert decode_list_offsets(version, body) == general_list_offsets(version, body)
 
 
 def compact(text: str) -> bytes:
@@ -99,9 +101,9 @@ def test_list_groups_with_tags_and_long_strings() -> None:
     long_state = b"".join(map(compact, ("b", "consumer", LONG, "classic")))
     rows = [row + tags for row in (plain, long_id, long_state) for tags in (b"\0", TAGS)] * 3
     body = list_groups_body(*rows)
-    assert fast.split_list_groups(5, body).rows == rows
-    assert fast.decode_list_groups(5, body) == general_list_groups(5, body)
-    assert {row.group_id for row in fast.decode_list_groups(5, body)[2]} == {"a", "b", LONG}
+    assert split_list_groups(5, body).rows == rows
+    assert decode_list_groups(5, body) == general_list_groups(5, body)
+    assert {row.group_id for row in decode_list_groups(5, body)[2]} == {"a", "b", LONG}
 
 
 def test_equal_groups_are_equal_bytes_and_their_tails_are_shared() -> None:
@@ -110,19 +112,19 @@ def test_equal_groups_are_equal_bytes_and_their_tails_are_shared() -> None:
         {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
         for n in range(50)
     ]
-    first = fast.split_list_groups(5, LIST_GROUPS.response.encode(5, {"Groups": groups}))
+    first = split_list_groups(5, LIST_GROUPS.response.encode(5, {"Groups": groups}))
     groups[7]["GroupState"] = "Empty"
-    second = fast.split_list_groups(5, LIST_GROUPS.response.encode(5, {"Groups": groups}))
+    second = split_list_groups(5, LIST_GROUPS.response.encode(5, {"Groups": groups}))
     assert [n for n in range(50) if first.rows[n] != second.rows[n]] == [7]
-    rows = list(map(fast.row_decoder(5), second.rows))
-    assert rows[7] == fast.GroupRow("g7", "consumer", "Empty", "classic")
+    rows = list(map(row_decoder(5), second.rows))
+    assert rows[7] == GroupRow("g7", "consumer", "Empty", "classic")
     assert len({id(row.state) for row in rows}) == 2
-    assert isinstance(rows[0], fast.GroupRow)
+    assert isinstance(rows[0], GroupRow)
 
 
 def test_the_shared_tails_do_not_grow_without_end() -> None:
     """A broker that makes up a new state for each group must not fill the memory."""
-    decode = fast.row_decoder(4)
+    decode = row_decoder(4)
     for number in range(20_000):
         decode(b"".join(map(compact, (f"g{number}", "consumer", f"State{number}"))) + b"\0")
     caches = [d for d in gc.get_objects() if isinstance(d, dict) and b"\x09consumer\x07State1\0" in d]
@@ -136,7 +138,7 @@ def test_tails_that_differ_in_their_tags_share_their_words() -> None:
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
         for n in range(9000)
     ]
-    decoded = fast.decode_list_groups(5, bytes(6) + uvarint_bytes(9001) + b"".join(rows) + b"\0")[2]
+    decoded = decode_list_groups(5, bytes(6) + uvarint_bytes(9001) + b"".join(rows) + b"\0")[2]
     assert decoded[8999] == ("g8999", "consumer", "Stable", "classic")
     assert len({id(row.state) for row in decoded}) == 1
 
@@ -145,15 +147,15 @@ def test_a_long_id_is_not_mistaken_for_a_short_one_with_a_known_tail() -> None:
     """The end of this id, read as if its length had one byte, is a tail that was seen before."""
     seen = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
-    rows = list(map(fast.row_decoder(5), [seen, seen, compact(long_id) + b"\1\1\1\0"]))
+    rows = list(map(row_decoder(5), [seen, seen, compact(long_id) + b"\1\1\1\0"]))
     assert rows[2] == (long_id, "", "", "")
 
 
 @pytest.mark.parametrize("row", [b"", b"\x05ab", b"\x02a", b"\0\x02a\x02a\x02a\0", b"\xff\xff\xff\xff\xff\x01"])
 def test_a_damaged_row_is_a_decode_error(row: bytes) -> None:
-    fast.row_decoder(5)(b"".join(map(compact, ("a", "b", "c", "d"))) + b"\0")
+    row_decoder(5)(b"".join(map(compact, ("a", "b", "c", "d"))) + b"\0")
     with pytest.raises(DecodeError):
-        fast.row_decoder(5)(row)
+        row_decoder(5)(row)
 
 
 def test_offset_fetch_with_tags_on_some_partitions() -> None:
@@ -168,7 +170,7 @@ def test_offset_fetch_with_tags_on_some_partitions() -> None:
             rows = [partition(n, metadata, TAGS if n in tagged else b"\0") for n in range(10)]
             topic = compact("topic") + bytes([11]) + b"".join(rows) + TAGS
             body = bytes(4) + b"\2" + compact("group") + b"\2" + topic + b"\0\x10" + TAGS + TAGS
-            decoded = fast.decode_offset_fetch(9, body)
+            decoded = decode_offset_fetch(9, body)
             assert decoded == general_offset_fetch(9, body)
             assert [row[:2] for row in decoded["Groups"][0]["Topics"][0]["Partitions"]] == [
                 (n, 1000 + n) for n in range(10)
@@ -183,7 +185,7 @@ def test_list_offsets_with_tags_on_some_partitions() -> None:
     for tagged in (set[int](), {0}, {9}, {3, 4}):
         rows = [partition(n, TAGS if n in tagged else b"\0") for n in range(10)]
         body = bytes(4) + b"\2" + compact("topic") + bytes([11]) + b"".join(rows) + TAGS + TAGS
-        decoded = fast.decode_list_offsets(7, body)
+        decoded = decode_list_offsets(7, body)
         assert decoded == general_list_offsets(7, body)
         assert [row[3] for row in decoded["Topics"][0]["Partitions"]] == [7 * n for n in range(10)]
 
@@ -197,12 +199,12 @@ def test_a_stride_that_only_looks_right_is_not_believed() -> None:
             for topic in group["Topics"]:
                 topic["Partitions"] = topic["Partitions"] * 4
         body = OFFSET_FETCH.response.encode(9, value)
-        assert fast.decode_offset_fetch(9, body) == general_offset_fetch(9, body)
+        assert decode_offset_fetch(9, body) == general_offset_fetch(9, body)
 
 
 @pytest.mark.parametrize("version", [-1, 6, 99])
 def test_a_version_that_is_not_spoken(version: int) -> None:
     with pytest.raises(DecodeError, match="versions 0 to 5"):
-        fast.split_list_groups(version, bytes(100))
+        split_list_groups(version, bytes(100))
     with pytest.raises(DecodeError, match="versions 0 to 5"):
-        fast.row_decoder(version)
+        row_decoder(version)

@@ -14,7 +14,9 @@ from kgtui.protocol.header import (
     encode_request_header,
     encode_response_header,
 )
-from kgtui.protocol.messages import API_VERSIONS, APIS, LIST_GROUPS
+from kgtui.protocol.messages import APIS
+from kgtui.protocol.messages.cluster import API_VERSIONS
+from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.unit.protocol.samples import NOT_UTF8
 
 CASES = [(api, version) for api in APIS.values() for version in range(api.low, api.high + 1)]

@@ -8,8 +8,9 @@ import sys
 PROGRAM = """
 import sys
 before = set(sys.modules)
-import kgtui.protocol.fast, kgtui.protocol.header, kgtui.protocol.codes
-import kgtui.protocol.consumer, kgtui.protocol.connect, kgtui.protocol.registry, kgtui.protocol.records
+import kgtui.protocol.fast_list_groups, kgtui.protocol.fast_offsets, kgtui.protocol.header, kgtui.protocol.error_codes
+import kgtui.protocol.member_data.consumer, kgtui.protocol.member_data.connect
+import kgtui.protocol.member_data.schema_registry, kgtui.protocol.records
 kgtui = {name for name in sys.modules if name.split('.')[0] == 'kgtui'}
 print(sorted(n for n in kgtui if not n.startswith('kgtui.protocol') and n not in ('kgtui', 'kgtui.errors')))
 rest = {name.split('.')[0] for name in set(sys.modules) - before} - {'kgtui'} - sys.stdlib_module_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from kgtui.protocol import consumer
+from kgtui.protocol.member_data import consumer
 from kgtui.protocol.messages import APIS
 from tests.unit.protocol.oracle import ask
 from tests.unit.protocol.samples import Samples
@@ -13,7 +13,7 @@ from tests.unit.protocol.samples import Samples
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kgtui.protocol.schema import Message
+    from kgtui.protocol.api import Message
 
 EACH = 12
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtui.protocol import connect, consumer, registry
+from kgtui.protocol.member_data import connect, consumer, schema_registry
 from tests.unit.protocol.oracle import ask
 from tests.unit.protocol.samples import NOT_UTF8, Samples
 from tests.unit.protocol.test_damaged import damage
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 READERS: list[Callable[[bytes], object]] = [
-    consumer.subscription,
-    consumer.assignment,
-    connect.subscription,
-    connect.assignment,
-    registry.identity,
-    registry.assignment,
+    consumer.decode_subscription,
+    consumer.decode_assignment,
+    connect.decode_subscription,
+    connect.decode_assignment,
+    schema_registry.decode_identity,
+    schema_registry.decode_assignment,
 ]
 OWNED = (("orders", (0, 1, 2)), ("payments", ()))
 
@@ -48,33 +48,33 @@ def test_a_subscription_survives(version: int) -> None:
         generation=12 if version >= 2 else -1,
         rack="eu-1a" if version >= 3 else None,
     )
-    assert consumer.subscription(consumer.encode_subscription(value)) == value
+    assert consumer.decode_subscription(consumer.encode_subscription(value)) == value
 
 
 def test_a_subscription_by_hand() -> None:
     data = bytes.fromhex("0003 00000001 0001 61 ffffffff 00000001 0001 61 00000002 00000000 00000007 00000005 ffff")
-    assert consumer.subscription(data) == consumer.Subscription(3, ("a",), None, (("a", (0, 7)),), 5, None)
+    assert consumer.decode_subscription(data) == consumer.Subscription(3, ("a",), None, (("a", (0, 7)),), 5, None)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
 def test_an_assignment_survives(version: int) -> None:
-    assert consumer.assignment(consumer.encode_assignment(OWNED, version=version, user_data=b"x")) == OWNED
-    assert consumer.assignment(consumer.encode_assignment((), version=version)) == ()
+    assert consumer.decode_assignment(consumer.encode_assignment(OWNED, version=version, user_data=b"x")) == OWNED
+    assert consumer.decode_assignment(consumer.encode_assignment((), version=version)) == ()
 
 
 def test_consumer_data_of_a_newer_version_is_read_as_far_as_it_is_known() -> None:
     newest = consumer.encode_subscription(consumer.Subscription(3, ("a",), rack="r"))
-    found = consumer.subscription(b"\0\x09" + newest[2:] + b"what 9 adds")
+    found = consumer.decode_subscription(b"\0\x09" + newest[2:] + b"what 9 adds")
     assert found == consumer.Subscription(9, ("a",), rack="r")
-    assert consumer.assignment(b"\0\x09" + consumer.encode_assignment(OWNED)[2:] + b"more") == OWNED
+    assert consumer.decode_assignment(b"\0\x09" + consumer.encode_assignment(OWNED)[2:] + b"more") == OWNED
 
 
 def test_a_client_that_leaves_out_the_last_fields() -> None:
     """It says version 1 and ends where version 0 ends; cut anywhere else, it is damaged."""
     oldest = consumer.encode_subscription(consumer.Subscription(0, ("orders",)))
-    assert consumer.subscription(b"\0\1" + oldest[2:]) == consumer.Subscription(1, ("orders",))
+    assert consumer.decode_subscription(b"\0\1" + oldest[2:]) == consumer.Subscription(1, ("orders",))
     full = consumer.encode_subscription(consumer.Subscription(1, ("orders",), owned=OWNED))
-    ends = [size for size in range(len(full)) if consumer.subscription(full[:size]) is not None]
+    ends = [size for size in range(len(full)) if consumer.decode_subscription(full[:size]) is not None]
     assert ends == [len(oldest)]
 
 
@@ -98,7 +98,7 @@ def connect_assignment(version: int) -> connect.Assignment:
 def test_connect_assignments_are_those_of_java(kafkas_connect: dict[str, bytes], version: int) -> None:
     data = kafkas_connect[f"assignment-{version}" if version else "eager-assignment"]
     value = connect_assignment(version)
-    assert connect.assignment(data) == value
+    assert connect.decode_assignment(data) == value
     assert connect.encode_assignment(value) == data
 
 
@@ -106,7 +106,7 @@ def test_connect_assignments_are_those_of_java(kafkas_connect: dict[str, bytes],
 def test_connect_subscriptions_are_those_of_java(kafkas_connect: dict[str, bytes], version: int) -> None:
     data = kafkas_connect[f"state-{version}" if version else "eager-state"]
     value = connect.Subscription(version, "http://worker:8083/", 42, connect_assignment(version) if version else None)
-    assert connect.subscription(data) == value
+    assert connect.decode_subscription(data) == value
     assert connect.encode_subscription(value) == data
 
 
@@ -115,15 +115,15 @@ def test_a_connect_worker_without_an_allocation(kafkas_connect: dict[str, bytes]
     """Null, as Java writes it, or left out."""
     data = kafkas_connect[f"fresh-{version}"]
     value = connect.Subscription(version, "http://worker:8083/", 42)
-    assert connect.subscription(data) == value
+    assert connect.decode_subscription(data) == value
     assert connect.encode_subscription(value) == data
-    assert connect.subscription(data[:-4]) == value
+    assert connect.decode_subscription(data[:-4]) == value
 
 
 def test_connect_assignments_may_lack_their_last_three_fields(kafkas_connect: dict[str, bytes]) -> None:
     """They may be missing from the end, one after the other; cut inside one, the data is damaged."""
     full = kafkas_connect["assignment-2"]
-    found = {size: connect.assignment(full[:size]) for size in range(len(full))}
+    found = {size: connect.decode_assignment(full[:size]) for size in range(len(full))}
     read = {size: value for size, value in found.items() if value is not None}
     assert [(len(v.assigned), len(v.revoked), v.delay_ms) for v in read.values()] == [
         (0, 0, 0),
@@ -136,8 +136,8 @@ def test_connect_assignments_may_lack_their_last_three_fields(kafkas_connect: di
 
 
 def test_a_registry_identity_survives() -> None:
-    value = registry.Identity(1, "registry-1", 8081, master_eligibility=True, scheme="https")
-    data = registry.encode_identity(value)
+    value = schema_registry.Identity(1, "registry-1", 8081, master_eligibility=True, scheme="https")
+    data = schema_registry.encode_identity(value)
     assert json.loads(data) == {
         "version": 1,
         "host": "registry-1",
@@ -145,23 +145,23 @@ def test_a_registry_identity_survives() -> None:
         "master_eligibility": True,
         "scheme": "https",
     }
-    assert registry.identity(data) == value
+    assert schema_registry.decode_identity(data) == value
     assert value.url == "https://registry-1:8081"
 
 
 def test_a_registry_assignment_survives() -> None:
-    identity = registry.Identity(1, "registry-1", 8081, master_eligibility=True)
-    value = registry.Assignment(1, 0, "sr-1-uuid", identity)
-    assert registry.assignment(registry.encode_assignment(value)) == value
-    nobody = registry.Assignment(1, registry.DUPLICATE_URLS, None, None)
-    assert registry.encode_assignment(nobody) == b'{"version":1,"error":1}'
-    assert registry.assignment(b'{"version":1,"error":1,"master":null}') == nobody
+    identity = schema_registry.Identity(1, "registry-1", 8081, master_eligibility=True)
+    value = schema_registry.Assignment(1, 0, "sr-1-uuid", identity)
+    assert schema_registry.decode_assignment(schema_registry.encode_assignment(value)) == value
+    nobody = schema_registry.Assignment(1, schema_registry.DUPLICATE_URLS, None, None)
+    assert schema_registry.encode_assignment(nobody) == b'{"version":1,"error":1}'
+    assert schema_registry.decode_assignment(b'{"version":1,"error":1,"master":null}') == nobody
 
 
 def test_registries_of_other_makers_are_read_as_far_as_they_go() -> None:
     data = b'{"host":"karapace","port":"8081","master_eligibility":"yes","leader":false,"new":[1]}'
-    found = registry.identity(data)
-    assert found == registry.Identity(None, "karapace", None, None, "http", leader=False)
+    found = schema_registry.decode_identity(data)
+    assert found == schema_registry.Identity(None, "karapace", None, None, "http", leader=False)
     assert found.url == "http://karapace"
 
 
@@ -206,7 +206,7 @@ def test_noise_never_raises(read: Callable[[bytes], object], data: bytes) -> Non
 def test_damage_never_raises(kafkas_connect: dict[str, bytes]) -> None:
     random = Random(11)
     samples = Samples(random)
-    seeds = [*kafkas_connect.values(), registry.encode_identity(registry.Identity(1, "h", 1, None))]
+    seeds = [*kafkas_connect.values(), schema_registry.encode_identity(schema_registry.Identity(1, "h", 1, None))]
     for version in range(4):
         value = samples.value(consumer.SUBSCRIPTION.struct, version)
         seeds.append(version.to_bytes(2, "big") + consumer.SUBSCRIPTION.encode(version, value))

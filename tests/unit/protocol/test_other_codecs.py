@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from kio.serial import entity_reader, entity_writer
 
-from kgtui.protocol.messages import API_VERSIONS
+from kgtui.protocol.messages.cluster import API_VERSIONS
 from tests.unit.protocol.samples import Samples, messages, name_of
 
 if TYPE_CHECKING:
-    from kgtui.protocol.schema import Message
-    from kgtui.protocol.table import Struct
+    from kgtui.protocol.api import Message
+    from kgtui.protocol.schema import Struct
 
 EACH = 15
 # kio 0.6.5 and kafka-python 3.0.12 were made from older schemas.

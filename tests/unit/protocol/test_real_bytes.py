@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kgtui.protocol.messages import API_VERSIONS, DELETE_GROUPS, DESCRIBE_GROUPS, LIST_GROUPS
+from kgtui.protocol.messages.cluster import API_VERSIONS
+from kgtui.protocol.messages.groups import DELETE_GROUPS, DESCRIBE_GROUPS, LIST_GROUPS
 
 NO_OPERATIONS = -(2**31)
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtui.errors import DecodeError
-from kgtui.protocol.encoder import default_of
+from kgtui.protocol.schema import default_value
 from tests.unit.protocol.samples import data_messages, hostile, messages, name_of
 
 if TYPE_CHECKING:
-    from kgtui.protocol.schema import Message
-    from kgtui.protocol.table import Struct
+    from kgtui.protocol.api import Message
+    from kgtui.protocol.schema import Struct
 
 CASES = messages() + data_messages()
 
@@ -24,7 +24,7 @@ def with_defaults(struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
     """What decoding must give: the value, and the default of each field that the version does not have."""
     whole: dict[str, Any] = {}
     for field in struct.fields:
-        got = value.get(field.name, default_of(field))
+        got = value.get(field.name, default_value(field))
         if field.struct is None:
             whole[field.name] = list(got) if isinstance(got, tuple) else got
         elif got is None:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kgtui.protocol import consumer
+from kgtui.protocol.member_data import consumer
 from kgtui.protocol.messages import APIS
 from tests.jars import clients_jar
 from tests.unit.protocol.samples import name_of
 from tests.unit.protocol.schemas import check_no_row_is_dead, check_versions, read_schema
 
 if TYPE_CHECKING:
-    from kgtui.protocol.schema import Api, Message
+    from kgtui.protocol.api import Api, Message
 
 CASES = [m for api in APIS.values() for m in (api.request, api.response)]
 CASES += [consumer.SUBSCRIPTION, consumer.ASSIGNMENT]

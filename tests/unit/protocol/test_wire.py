@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtui.errors import DecodeError
-from kgtui.protocol.wire import skip_tags, tag_section, uvarint, uvarint_bytes
+from kgtui.protocol.primitives import skip_tags, tag_section, uvarint, uvarint_bytes
 
 
 @given(value=st.integers(0, 2**32 - 1), before=st.binary(max_size=3))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.protocol.messages import DESCRIBE_GROUPS, LIST_GROUPS, OFFSET_FETCH
+from kgtui.protocol.messages.groups import DESCRIBE_GROUPS, LIST_GROUPS
+from kgtui.protocol.messages.offsets import OFFSET_FETCH
 from kgtui.simulator import ManualClock, Simulator
 from kgtui.simulator.company import hostile
 from kgtui.simulator.groups.consumer import ConsumerGroup

@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.errors import DecodeError
-from kgtui.protocol.messages import (
-    API_VERSIONS,
-    CONSUMER_GROUP_DESCRIBE,
-    DELETE_GROUPS,
-    DESCRIBE_CONFIGS,
-    DESCRIBE_GROUPS,
-    FIND_COORDINATOR,
-    LIST_GROUPS,
-    LIST_OFFSETS,
-    METADATA,
-    OFFSET_FETCH,
-)
+from kgtui.protocol.messages.cluster import API_VERSIONS, DESCRIBE_CONFIGS, FIND_COORDINATOR, METADATA
+from kgtui.protocol.messages.groups import CONSUMER_GROUP_DESCRIBE, DELETE_GROUPS, DESCRIBE_GROUPS, LIST_GROUPS
+from kgtui.protocol.messages.offsets import LIST_OFFSETS, OFFSET_FETCH
 from tests.unit.simulator.wire import Wire, address, ask
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kgtui.protocol import connect, consumer, registry
+from kgtui.protocol.member_data import connect, consumer, schema_registry
 from kgtui.simulator import ManualClock, Simulator
 from kgtui.simulator.groups.base import Client, Group, Reads
 from kgtui.simulator.groups.classic import ClassicGroup
@@ -46,9 +46,9 @@ def test_only_a_stable_classic_group_tells_protocol_and_member_bytes() -> None:
     assert moving["ProtocolType"] == "consumer"
     assert len(moving["Members"]) == 3
     assert all(row["MemberMetadata"] == b"" == row["MemberAssignment"] for row in moving["Members"])
-    owned = [consumer.assignment(row["MemberAssignment"]) for row in stable["Members"]]
+    owned = [consumer.decode_assignment(row["MemberAssignment"]) for row in stable["Members"]]
     assert sorted(p for parts in owned for _, ps in parts or () for p in ps) == [0, 1, 2, 3, 4, 5]
-    wanted = consumer.subscription(stable["Members"][0]["MemberMetadata"])
+    wanted = consumer.decode_subscription(stable["Members"][0]["MemberMetadata"])
     assert wanted is not None
     assert wanted.topics == ("orders.placed",)
 
@@ -168,8 +168,8 @@ def test_connect_workers_share_connectors_and_tasks(name: str, version: int) -> 
     payload = ConnectPayload(name, (("sink", 3), ("source", 1)))
     group = ClassicGroup("c", Settled(2), protocol="connect", payload=payload, client=Client("worker"))
     rows = described(group, 5)["Members"]
-    given = [connect.assignment(row["MemberAssignment"]) for row in rows]
-    said = [connect.subscription(row["MemberMetadata"]) for row in rows]
+    given = [connect.decode_assignment(row["MemberAssignment"]) for row in rows]
+    said = [connect.decode_subscription(row["MemberMetadata"]) for row in rows]
     assert all(one is not None and one.version == version and one.leader == rows[0]["MemberId"] for one in given)
     assert [one.url for one in said if one] == [f"http://worker-{n}.connect.svc:8083/" for n in (0, 1)]
     tasks = sorted((name, t) for one in given if one for name, ts in one.assigned for t in ts)
@@ -179,15 +179,15 @@ def test_connect_workers_share_connectors_and_tasks(name: str, version: int) -> 
 def test_registries_agree_on_a_primary_that_may_be_one() -> None:
     payload = RegistryPayload(ineligible=frozenset({0}))
     rows = described(ClassicGroup("s", Settled(2), protocol="sr", payload=payload), 5)["Members"]
-    given = {registry.assignment(row["MemberAssignment"]) for row in rows}
+    given = {schema_registry.decode_assignment(row["MemberAssignment"]) for row in rows}
     assert len(given) == 1
     (one,) = given
     assert one is not None
     assert one.master == rows[1]["MemberId"]
     refused = ClassicGroup("s", Settled(2), protocol="sr", payload=RegistryPayload(duplicate=True))
-    answer = registry.assignment(described(refused, 5)["Members"][0]["MemberAssignment"])
+    answer = schema_registry.decode_assignment(described(refused, 5)["Members"][0]["MemberAssignment"])
     assert answer is not None
-    assert (answer.error, answer.master) == (registry.DUPLICATE_URLS, None)
+    assert (answer.error, answer.master) == (schema_registry.DUPLICATE_URLS, None)
 
 
 def test_foreign_members_carry_what_they_like() -> None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kgtui.errors import UsageError
-from kgtui.protocol.messages import (
-    API_VERSIONS,
+from kgtui.protocol.messages.cluster import API_VERSIONS, METADATA
+from kgtui.protocol.messages.groups import (
     CONSUMER_GROUP_DESCRIBE,
     DESCRIBE_GROUPS,
-    DESCRIBE_SHARE_GROUP_OFFSETS,
     LIST_GROUPS,
-    METADATA,
-    OFFSET_FETCH,
     SHARE_GROUP_DESCRIBE,
     STREAMS_GROUP_DESCRIBE,
 )
+from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, OFFSET_FETCH
 from kgtui.simulator import ManualClock, Simulator
 from tests.unit.simulator.wire import Wire, address, ask
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from kgtui.protocol.messages import LIST_GROUPS
+from kgtui.protocol.messages.groups import LIST_GROUPS
 from kgtui.simulator import ManualClock, Simulator
 from kgtui.simulator.listing import Rows
 from kgtui.simulator.names import group_names, topic_names

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kgtui.errors import UsageError
-from kgtui.protocol.messages import LIST_GROUPS
+from kgtui.protocol.messages.groups import LIST_GROUPS
 from kgtui.simulator import Options, SimulatorProcess, spawn
 from kgtui.simulator.__main__ import main
 from kgtui.simulator.options import add_arguments, options_from

@@ -8,26 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kgtui.protocol.messages import (
-    API_VERSIONS,
-    APIS,
+from kgtui.protocol.messages import APIS
+from kgtui.protocol.messages.cluster import API_VERSIONS, DESCRIBE_CONFIGS, FIND_COORDINATOR, METADATA
+from kgtui.protocol.messages.groups import (
     CONSUMER_GROUP_DESCRIBE,
     DELETE_GROUPS,
-    DESCRIBE_CONFIGS,
     DESCRIBE_GROUPS,
-    DESCRIBE_SHARE_GROUP_OFFSETS,
-    FIND_COORDINATOR,
     LIST_GROUPS,
-    LIST_OFFSETS,
-    METADATA,
-    OFFSET_FETCH,
     SHARE_GROUP_DESCRIBE,
     STREAMS_GROUP_DESCRIBE,
 )
+from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, LIST_OFFSETS, OFFSET_FETCH
 from tests.unit.simulator.wire import Wire, address, ask
 
 if TYPE_CHECKING:
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
     from kgtui.simulator import Simulator
 
 ME = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from kgtui.protocol.schema import Api
+    from kgtui.protocol.api import Api
     from kgtui.simulator import Simulator
 
 DEADLINE = 10.0

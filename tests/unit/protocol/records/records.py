@@ -5,14 +5,14 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from kgtui.protocol.records import KINDS, encode
+from kgtui.protocol.records import RECORD_SCHEMAS, encode
 from tests.unit.protocol.samples import Samples
 
 if TYPE_CHECKING:
-    from kgtui.protocol.records import Kind
+    from kgtui.protocol.records import RecordSchema
     from tests.unit.protocol.records.kafka import Record
 
-CASES = [(kind, version) for kind in KINDS.values() for version in range(kind.value.high + 1)]
+CASES = [(kind, version) for kind in RECORD_SCHEMAS.values() for version in range(kind.value.high + 1)]
 """Every kind of record with every version of its value."""
 
 
@@ -21,7 +21,7 @@ def name_of(case: object) -> str:
     return str(getattr(case, "type", case)).rpartition(".")[2].lower()
 
 
-def random_record(random: Random, kind: Kind, version: int) -> Record:
+def random_record(random: Random, kind: RecordSchema, version: int) -> Record:
     """A record with any values, written in one version; one in eight is a tombstone."""
     samples = Samples(random)
     key = samples.value(kind.key.struct, 0)

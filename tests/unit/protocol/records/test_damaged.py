@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtui.protocol.records import (
-    KINDS,
+    RECORD_SCHEMAS,
     CoordinatorRecord,
-    Fault,
-    Kind,
+    DecodeFailure,
+    RecordSchema,
     RecordType,
     Undecodable,
     as_json,
@@ -37,7 +37,7 @@ def whole(record: CoordinatorRecord) -> None:
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
-def test_damage_gives_a_record_or_a_reason(kind: Kind, version: int) -> None:
+def test_damage_gives_a_record_or_a_reason(kind: RecordSchema, version: int) -> None:
     random = Random(f"{kind.type} {version}")
     found: Counter[str] = Counter()
     for _ in range(60):
@@ -48,17 +48,17 @@ def test_damage_gives_a_record_or_a_reason(kind: Kind, version: int) -> None:
             else:
                 outcome = decode(key, damage(random, value))
             if isinstance(outcome, Undecodable):
-                found[outcome.fault] += 1
+                found[outcome.failure] += 1
                 assert outcome.reason.isascii()
             else:
                 found["read"] += 1
                 whole(outcome)
-    assert found[Fault.DAMAGED_KEY] > 0
-    assert found[Fault.DAMAGED_VALUE] > 0
+    assert found[DecodeFailure.DAMAGED_KEY] > 0
+    assert found[DecodeFailure.DAMAGED_VALUE] > 0
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
-def test_a_record_cut_anywhere_or_followed_by_anything_is_refused(kind: Kind, version: int) -> None:
+def test_a_record_cut_anywhere_or_followed_by_anything_is_refused(kind: RecordSchema, version: int) -> None:
     random = Random(5)
     samples = [record for record in (random_record(random, kind, version) for _ in range(8)) if record[1]]
     for key, value in samples:
@@ -73,7 +73,7 @@ def test_a_record_cut_anywhere_or_followed_by_anything_is_refused(kind: Kind, ve
 
 @settings(max_examples=400)
 @given(
-    number=st.sampled_from([*KINDS, 9, 24]),
+    number=st.sampled_from([*RECORD_SCHEMAS, 9, 24]),
     key=st.binary(max_size=60),
     version=st.integers(0, 5),
     value=st.none() | st.binary(max_size=200),

@@ -9,12 +9,12 @@ from uuid import UUID
 import pytest
 
 from kgtui.errors import EncodeError
-from kgtui.protocol import connect, consumer, registry
+from kgtui.protocol.member_data import connect, consumer, schema_registry
 from kgtui.protocol.records import (
-    KINDS,
+    RECORD_SCHEMAS,
     CoordinatorRecord,
-    Fault,
-    Kind,
+    DecodeFailure,
+    RecordSchema,
     RecordType,
     Undecodable,
     as_json,
@@ -118,32 +118,32 @@ def test_a_member_that_is_not_classic_by_hand() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "fault", "reason"),
     [
-        (None, None, Fault.DAMAGED_KEY, "there is no key"),
-        (b"", b"", Fault.DAMAGED_KEY, "0 bytes are no key"),
-        (b"\0", None, Fault.DAMAGED_KEY, "1 bytes are no key"),
-        (b"\0\x09\0\1g", None, Fault.UNKNOWN_TYPE, "type 9 are not known"),
-        (b"\0\x12\0\1g", None, Fault.UNKNOWN_TYPE, "type 18 are not known"),
-        (b"\0\x18\0\1g", b"\0\0", Fault.UNKNOWN_TYPE, "type 24 are not known"),
-        (b"\xff\xff\0\1g", b"\0\0", Fault.UNKNOWN_TYPE, "type -1 are not known"),
-        (COMMIT_KEY[:-1], None, Fault.DAMAGED_KEY, "ends too early"),
-        (COMMIT_KEY + b"\0", None, Fault.DAMAGED_KEY, "followed by 1 bytes"),
-        (COMMIT_KEY.replace(b"orders", b"ord\xffrs"), None, Fault.DAMAGED_KEY, "not UTF-8"),
-        (COMMIT_KEY.replace(b"\0\x06o", b"\xff\xffo"), None, Fault.DAMAGED_KEY, "topic is null"),
-        (COMMIT_KEY.replace(b"\0\x06o", b"\x7f\xffo"), None, Fault.DAMAGED_KEY, "topic claims 32767"),
-        (COMMIT_KEY, b"", Fault.DAMAGED_VALUE, "0 bytes are no value"),
-        (COMMIT_KEY, b"\0", Fault.DAMAGED_VALUE, "1 bytes are no value"),
-        (COMMIT_KEY, b"\0\5" + bytes(40), Fault.UNKNOWN_VERSION, "versions 0 to 4, not 5"),
-        (COMMIT_KEY, b"\xff\xff" + bytes(40), Fault.UNKNOWN_VERSION, "versions 0 to 4, not -1"),
-        (COMMIT_KEY, b"\0\3" + bytes(21), Fault.DAMAGED_VALUE, "ends too early"),
-        (COMMIT_KEY, b"\0\3" + bytes(23), Fault.DAMAGED_VALUE, "followed by 1 bytes"),
-        (COMMIT_KEY, COMMIT_V4 + b"\x01\x00\x11" + bytes(17), Fault.DAMAGED_VALUE, "followed by 1 bytes"),
-        (COMMIT_KEY, COMMIT_V4 + b"\x01\x00\x0f" + bytes(16), Fault.DAMAGED_VALUE, "ends too early"),
-        (b"\0\0" + COMMIT_KEY[2:], b"\0\1" + bytes(26), Fault.UNKNOWN_VERSION, "versions 0 to 0, not 1"),
+        (None, None, DecodeFailure.DAMAGED_KEY, "the record has no key"),
+        (b"", b"", DecodeFailure.DAMAGED_KEY, "the key has only 0 bytes"),
+        (b"\0", None, DecodeFailure.DAMAGED_KEY, "the key has only 1 bytes"),
+        (b"\0\x09\0\1g", None, DecodeFailure.UNKNOWN_TYPE, "type 9 is not known"),
+        (b"\0\x12\0\1g", None, DecodeFailure.UNKNOWN_TYPE, "type 18 is not known"),
+        (b"\0\x18\0\1g", b"\0\0", DecodeFailure.UNKNOWN_TYPE, "type 24 is not known"),
+        (b"\xff\xff\0\1g", b"\0\0", DecodeFailure.UNKNOWN_TYPE, "type -1 is not known"),
+        (COMMIT_KEY[:-1], None, DecodeFailure.DAMAGED_KEY, "ends too early"),
+        (COMMIT_KEY + b"\0", None, DecodeFailure.DAMAGED_KEY, "followed by 1 bytes"),
+        (COMMIT_KEY.replace(b"orders", b"ord\xffrs"), None, DecodeFailure.DAMAGED_KEY, "not UTF-8"),
+        (COMMIT_KEY.replace(b"\0\x06o", b"\xff\xffo"), None, DecodeFailure.DAMAGED_KEY, "topic is null"),
+        (COMMIT_KEY.replace(b"\0\x06o", b"\x7f\xffo"), None, DecodeFailure.DAMAGED_KEY, "topic claims 32767"),
+        (COMMIT_KEY, b"", DecodeFailure.DAMAGED_VALUE, "the value has only 0 bytes"),
+        (COMMIT_KEY, b"\0", DecodeFailure.DAMAGED_VALUE, "the value has only 1 bytes"),
+        (COMMIT_KEY, b"\0\5" + bytes(40), DecodeFailure.UNKNOWN_VERSION, "versions 0 to 4, not 5"),
+        (COMMIT_KEY, b"\xff\xff" + bytes(40), DecodeFailure.UNKNOWN_VERSION, "versions 0 to 4, not -1"),
+        (COMMIT_KEY, b"\0\3" + bytes(21), DecodeFailure.DAMAGED_VALUE, "ends too early"),
+        (COMMIT_KEY, b"\0\3" + bytes(23), DecodeFailure.DAMAGED_VALUE, "followed by 1 bytes"),
+        (COMMIT_KEY, COMMIT_V4 + b"\x01\x00\x11" + bytes(17), DecodeFailure.DAMAGED_VALUE, "followed by 1 bytes"),
+        (COMMIT_KEY, COMMIT_V4 + b"\x01\x00\x0f" + bytes(16), DecodeFailure.DAMAGED_VALUE, "ends too early"),
+        (b"\0\0" + COMMIT_KEY[2:], b"\0\1" + bytes(26), DecodeFailure.UNKNOWN_VERSION, "versions 0 to 0, not 1"),
     ],
 )
-def test_what_is_no_record_says_why(key: bytes | None, value: bytes | None, fault: Fault, reason: str) -> None:
+def test_what_is_no_record_says_why(key: bytes | None, value: bytes | None, fault: DecodeFailure, reason: str) -> None:
     found = refused(key, value)
-    assert found.fault is fault
+    assert found.failure is fault
     assert reason in found.reason
 
 
@@ -163,14 +163,14 @@ def test_the_numbers_of_what_is_no_record() -> None:
 
 def test_a_tombstone_of_a_damaged_key_is_no_tombstone() -> None:
     """Else a flipped bit would delete the commit of another partition's key that never was."""
-    assert refused(COMMIT_KEY[:-2], None).fault is Fault.DAMAGED_KEY
+    assert refused(COMMIT_KEY[:-2], None).failure is DecodeFailure.DAMAGED_KEY
 
 
 # round trips
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
-def test_a_record_survives(kind: Kind, version: int) -> None:
+def test_a_record_survives(kind: RecordSchema, version: int) -> None:
     random = Random(f"{kind.type} {version}")
     for _ in range(25):
         samples = Samples(random)
@@ -186,7 +186,7 @@ def test_a_record_survives(kind: Kind, version: int) -> None:
 
 
 def test_the_newest_version_is_written_unless_told() -> None:
-    for kind in KINDS.values():
+    for kind in RECORD_SCHEMAS.values():
         assert decoded(*encode(kind.type, {}, {})).version == kind.value.high
 
 
@@ -227,9 +227,11 @@ def test_workers_and_registries() -> None:
         group_of("connect", (connect.encode_subscription(worker), connect.encode_assignment(tasks)))
     )
     assert (member.subscription, member.assignment) == (worker, tasks)
-    node = registry.Identity(1, "registry-1", 8081, master_eligibility=True)
-    primary = registry.Assignment(1, 0, "m-1", node)
-    (member,) = classic_members(group_of("sr", (registry.encode_identity(node), registry.encode_assignment(primary))))
+    node = schema_registry.Identity(1, "registry-1", 8081, master_eligibility=True)
+    primary = schema_registry.Assignment(1, 0, "m-1", node)
+    (member,) = classic_members(
+        group_of("sr", (schema_registry.encode_identity(node), schema_registry.encode_assignment(primary)))
+    )
     assert (member.subscription, member.assignment) == (node, primary)
 
 

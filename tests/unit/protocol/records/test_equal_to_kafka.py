@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.protocol.records import KINDS, CoordinatorRecord, RecordType, Undecodable, as_json, decode, encode
+from kgtui.protocol.records import RECORD_SCHEMAS, CoordinatorRecord, RecordType, Undecodable, as_json, decode, encode
 from tests.unit.protocol.records.kafka import read
 from tests.unit.protocol.records.records import CASES, every_kind
 from tests.unit.protocol.test_damaged import damage
@@ -23,7 +23,7 @@ def answers() -> list[tuple[Record, Read]]:
     """Random records of every kind and version, and those with nothing but defaults, with Kafka's reading."""
     records = every_kind(20261121, EACH)
     records += [encode(kind.type, {}, {}, version=version) for kind, version in CASES]
-    records += [encode(kind.type, {}, None) for kind in KINDS.values()]
+    records += [encode(kind.type, {}, None) for kind in RECORD_SCHEMAS.values()]
     return list(zip(records, read(records), strict=True))
 
 
@@ -34,7 +34,9 @@ def test_the_json_of_every_record_is_kafkas(answers: list[tuple[Record, Read]]) 
         assert isinstance(record, CoordinatorRecord), (key.hex(), value, record)
         assert as_json(record) == kafka.json, kafka.error
         seen.add((record.type, record.version))
-    assert seen == {(kind.type, version) for kind, version in CASES} | {(kind.type, None) for kind in KINDS.values()}
+    assert seen == {(kind.type, version) for kind, version in CASES} | {
+        (kind.type, None) for kind in RECORD_SCHEMAS.values()
+    }
 
 
 def test_kafka_writes_the_same_bytes(answers: list[tuple[Record, Read]]) -> None:

@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from kgtui.protocol.records import KINDS, RecordType
+from kgtui.protocol.records import RECORD_SCHEMAS, RecordType
 from tests.jars import folder
 from tests.unit.protocol.records.kafka import types
 from tests.unit.protocol.samples import name_of
@@ -16,10 +16,10 @@ from tests.unit.protocol.schemas import check_no_row_is_dead, check_versions, ou
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kgtui.protocol.records import Kind
-    from kgtui.protocol.schema import Message
+    from kgtui.protocol.api import Message
+    from kgtui.protocol.records import RecordSchema
 
-MESSAGES = [message for kind in KINDS.values() for message in (kind.key, kind.value)]
+MESSAGES = [message for kind in RECORD_SCHEMAS.values() for message in (kind.key, kind.value)]
 
 
 def coordinator_jar(version: str) -> Path:
@@ -58,16 +58,16 @@ def test_no_table_has_a_field_that_none_of_its_versions_has(message: Message) ->
     check_no_row_is_dead(message)
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.type.name)
-def test_numbers_are_kafkas(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", RECORD_SCHEMAS.values(), ids=lambda kind: kind.type.name)
+def test_numbers_are_kafkas(kind: RecordSchema) -> None:
     for message, what in ((kind.key, "coordinator-key"), (kind.value, "coordinator-value")):
         kafka = schema(message)
         assert (kafka["apiKey"], kafka["type"], kafka["name"]) == (kind.type, what, message.name)
 
 
 def test_types_are_those_of_kafkas_own_enumeration() -> None:
-    assert {number: (kind.type.name, kind.value.high) for number, kind in KINDS.items()} == types()
-    assert set(KINDS) == set(RecordType)
+    assert {number: (kind.type.name, kind.value.high) for number, kind in RECORD_SCHEMAS.items()} == types()
+    assert set(RECORD_SCHEMAS) == set(RecordType)
 
 
 RELEASED_IN_3_9 = sorted(name for name in names_in("3.9.2") if not name.startswith("Share"))

@@ -1,4 +1,4 @@
-"""Collects the lines of a generated function and compiles them."""
+"""Build the Python source of a generated codec line by line, and compile it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-class Source:
-    """Lines of Python with the names they use; nothing of it comes from the network."""
+class SourceBuilder:
+    """The source of one function and the objects that it refers to.
+
+    Only our own tables determine the source; no data from the network enters it.
+    """
 
     def __init__(self, names: Mapping[str, object]) -> None:
         self._names = dict(names)
@@ -19,30 +22,30 @@ class Source:
         self._count = 0
 
     def line(self, text: str) -> None:
-        """Add a line at the current depth."""
+        """Add a line at the current indentation."""
         self._lines.append("    " * self._depth + text)
 
     @contextmanager
     def block(self) -> Iterator[None]:
-        """Indent what is added inside."""
+        """Indent the lines that are added inside the `with` block."""
         self._depth += 1
         yield
         self._depth -= 1
 
     def name(self, prefix: str) -> str:
-        """A variable name not used yet."""
+        """Return a new variable name that begins with `prefix`."""
         self._count += 1
         return f"{prefix}{self._count}"
 
     def constant(self, prefix: str, value: object) -> str:
-        """Make `value` known to the source; return its name."""
+        """Make `value` available to the source as a global; return its name."""
         name = self.name(prefix + "_")
         self._names[name] = value
         return name
 
     def compile(self, function: str, filename: str) -> object:
-        """Compile the lines and return the function of that name."""
+        """Compile the source and return the function called `function`."""
         code = compile("\n".join(self._lines), filename, "exec")
         namespace = dict(self._names)
-        exec(code, namespace)  # noqa: S102 - the source is made of our own tables only
+        exec(code, namespace)  # noqa: S102 - the source is built from our own tables only
         return namespace[function]

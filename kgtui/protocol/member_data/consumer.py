@@ -1,6 +1,6 @@
-"""Member bytes of classic groups with protocol type `consumer` (ConsumerProtocolSubscription and -Assignment 0-3).
+"""Member metadata and assignments of protocol type `consumer` (ConsumerProtocolSubscription and -Assignment 0-3).
 
-Also what Kafka Streams writes in its classic groups; the user data of its assignor stays opaque.
+Kafka Streams uses the same structures in classic groups; the user data of its assignor is not decoded.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kgtui.protocol.member import decode_fitting, version_bytes, version_of
-from kgtui.protocol.schema import Message, Rows
+from kgtui.protocol.api import Message, Rows
+from kgtui.protocol.member_data import decode_versioned, version_bytes, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TopicPartitions: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
-"""Topics, each with its partitions, in the order of the wire."""
+"""Topics, each with its partitions, in the order in which they were sent."""
 
 _SUBSCRIPTION_PARTITIONS: Rows = (
     ("Topic", "string", "1+"),
@@ -46,24 +46,24 @@ ASSIGNMENT = Message("ConsumerProtocolAssignment", _ASSIGNMENT, low=0, high=3, f
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a member of a consumer group wants."""
+    """The subscription that a member sends when it joins a group."""
 
     version: int
-    """As written; may be newer than what is understood here."""
+    """The version that the member wrote; it may be newer than the newest that is decoded here."""
     topics: tuple[str, ...]
     user_data: bytes | None = None
     owned: TopicPartitions = ()
-    """What the member had before the rebalance, from version 1."""
+    """The partitions that the member owned before the rebalance; sent from version 1 on."""
     generation: int = -1
-    """The generation of `owned`, from version 2; -1 is unknown."""
+    """The generation of `owned`; sent from version 2 on, and -1 when it is unknown."""
     rack: str | None = None
-    """From version 3."""
+    """The rack of the member; sent from version 3 on."""
 
 
-def subscription(data: bytes) -> Subscription | None:
-    """Read a member's metadata; None when there is none or it is something else."""
+def decode_subscription(data: bytes) -> Subscription | None:
+    """Decode the metadata of a member; None when it is empty or malformed."""
     version = version_of(data)
-    value = None if version is None else decode_fitting(SUBSCRIPTION, version, data)
+    value = None if version is None else decode_versioned(SUBSCRIPTION, version, data)
     if version is None or value is None:
         return None
     return Subscription(
@@ -76,15 +76,15 @@ def subscription(data: bytes) -> Subscription | None:
     )
 
 
-def assignment(data: bytes) -> TopicPartitions | None:
-    """Read a member's assignment; None when there is none or it is something else, `()` when it is empty."""
+def decode_assignment(data: bytes) -> TopicPartitions | None:
+    """Decode the assignment of a member: `()` when it has no partitions, None when the data is empty or malformed."""
     version = version_of(data)
-    value = None if version is None else decode_fitting(ASSIGNMENT, version, data)
+    value = None if version is None else decode_versioned(ASSIGNMENT, version, data)
     return None if value is None else _partitions(value["AssignedPartitions"])
 
 
 def encode_subscription(value: Subscription) -> bytes:
-    """Write a member's metadata; raises EncodeError for a version that is not 0 to 3."""
+    """Encode the metadata of a member; raises EncodeError for a version that is not 0 to 3."""
     body = SUBSCRIPTION.encode(
         value.version,
         {
@@ -101,7 +101,7 @@ def encode_subscription(value: Subscription) -> bytes:
 def encode_assignment(
     assigned: Iterable[tuple[str, Iterable[int]]], *, version: int = 3, user_data: bytes | None = None
 ) -> bytes:
-    """Write a member's assignment; raises EncodeError for a version that is not 0 to 3."""
+    """Encode the assignment of a member; raises EncodeError for a version that is not 0 to 3."""
     rows = [{"Topic": topic, "Partitions": tuple(partitions)} for topic, partitions in assigned]
     body = ASSIGNMENT.encode(version, {"AssignedPartitions": rows, "UserData": user_data})
     return version_bytes(version) + body

@@ -1,7 +1,7 @@
-"""Member bytes of Kafka Connect workers (protocol type `connect`).
+"""Member metadata and assignments of Kafka Connect workers (protocol type `connect`).
 
-Version 0 is the eager protocol (`default`), 1 incremental cooperative rebalancing (`compatible`, KIP-415), 2 the
-same with session keys (`sessioned`, KIP-507). Field order as in ConnectProtocol and
+Version 0 is the eager protocol (`default`), version 1 incremental cooperative rebalancing (`compatible`, KIP-415), and
+version 2 the same with session keys (`sessioned`, KIP-507). The fields are those of Kafka's ConnectProtocol and
 IncrementalCooperativeConnectProtocol.
 """
 
@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kgtui.protocol.member import decode_fitting, version_bytes, version_of
-from kgtui.protocol.schema import Message, Rows
+from kgtui.protocol.api import Message, Rows
+from kgtui.protocol.member_data import decode_versioned, version_bytes, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Tasks: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
-"""Connectors, each with the numbers of its tasks; -1 is the connector itself."""
+"""Connectors, each with the numbers of its tasks; -1 stands for the connector itself."""
 
 CONNECTOR = -1
 """The task number that stands for the connector itself."""
@@ -33,7 +33,7 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# The versions of this table count how many of the last three fields are there: a worker may leave them out.
+# A worker may omit the last three fields. The "versions" of this table are the number of those that are present.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),
@@ -51,38 +51,38 @@ _EAGER_FIELDS, _COOPERATIVE_FIELDS = 1, 3
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What the leader of a Connect cluster gave to a worker."""
+    """The connectors and tasks that the leader of a Connect cluster assigned to a worker."""
 
     version: int
     error: int
-    """0, or 1 when the workers' views of the configuration topic differ."""
+    """0, or 1 when the workers have read different versions of the configuration topic."""
     leader: str
-    """Member id of the leader."""
+    """Member id of the worker that is the leader."""
     leader_url: str
     config_offset: int
-    """Offset in the configuration topic that the assignment was made from."""
+    """Offset in the configuration topic up to which the leader had read it for this assignment."""
     assigned: Tasks = ()
     revoked: Tasks = ()
     delay_ms: int = 0
-    """How long tasks that were lost stay unassigned, in milliseconds."""
+    """How long the tasks of a lost worker stay unassigned, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a Connect worker says of itself."""
+    """The metadata that a Connect worker sends when it joins."""
 
     version: int
     url: str
-    """Where its REST interface is."""
+    """URL of its REST interface."""
     config_offset: int
     allocation: Assignment | None = None
-    """What it runs now, from version 1."""
+    """The connectors and tasks that it runs now; sent from version 1 on."""
 
 
-def subscription(data: bytes) -> Subscription | None:
-    """Read a worker's metadata; None when there is none or it is something else."""
+def decode_subscription(data: bytes) -> Subscription | None:
+    """Decode the metadata of a worker; None when it is empty or malformed."""
     version = version_of(data)
-    value = None if version is None else decode_fitting(SUBSCRIPTIONS, version, data)
+    value = None if version is None else decode_versioned(SUBSCRIPTIONS, version, data)
     if version is None or value is None:
         return None
     allocation = value["Allocation"]
@@ -90,17 +90,17 @@ def subscription(data: bytes) -> Subscription | None:
         version=version,
         url=value["Url"],
         config_offset=value["ConfigOffset"],
-        allocation=None if allocation is None else assignment(allocation),
+        allocation=None if allocation is None else decode_assignment(allocation),
     )
 
 
-def assignment(data: bytes) -> Assignment | None:
-    """Read a worker's assignment; None when there is none or it is something else."""
+def decode_assignment(data: bytes) -> Assignment | None:
+    """Decode the assignment of a worker; None when it is empty or malformed."""
     version = version_of(data)
     if version is None:
         return None
     fields = _COOPERATIVE_FIELDS if version else _EAGER_FIELDS
-    value = decode_fitting(ASSIGNMENTS, fields, data)
+    value = decode_versioned(ASSIGNMENTS, fields, data)
     if value is None:
         return None
     return Assignment(
@@ -116,7 +116,7 @@ def assignment(data: bytes) -> Assignment | None:
 
 
 def encode_subscription(value: Subscription) -> bytes:
-    """Write a worker's metadata."""
+    """Encode the metadata of a worker."""
     allocation = None if value.allocation is None else encode_assignment(value.allocation)
     body = SUBSCRIPTIONS.encode(
         min(value.version, 1),
@@ -126,7 +126,7 @@ def encode_subscription(value: Subscription) -> bytes:
 
 
 def encode_assignment(value: Assignment) -> bytes:
-    """Write a worker's assignment; version 0 has no revoked tasks and no delay."""
+    """Encode the assignment of a worker; version 0 has no revoked tasks and no delay."""
     body = ASSIGNMENTS.encode(
         _COOPERATIVE_FIELDS if value.version else _EAGER_FIELDS,
         {

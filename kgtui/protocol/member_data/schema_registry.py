@@ -1,7 +1,7 @@
-"""Member bytes of schema registries (protocol type `sr`): JSON without a header.
+"""Member metadata and assignments of schema registries (protocol type `sr`), which are JSON without a header.
 
-Registries of other makers write the same with fields more or less: what is missing is None, what is unknown is
-not looked at.
+Other implementations of the registry send the same JSON with additional or missing fields: a missing field is decoded
+as None, an unknown field is ignored.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from dataclasses import dataclass
 from typing import Any
 
 DUPLICATE_URLS = 1
-"""The error of an assignment when two registries gave the same address."""
+"""Error code of an assignment when two registries have the same URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a schema registry says of itself."""
+    """The metadata that a schema registry sends when it joins."""
 
     version: int | None
     host: str
     port: int | None
     master_eligibility: bool | None
-    """Whether it may become the primary, the only one that writes."""
+    """Whether it may become the primary, the only instance that writes."""
     scheme: str = "http"
     leader: bool | None = None
-    """Newer registries only: whether it is the primary."""
+    """Whether it is the primary; only newer registries send this."""
 
     @property
     def url(self) -> str:
-        """Where the registry answers."""
+        """URL of the registry."""
         return f"{self.scheme}://{self.host}" + ("" if self.port is None else f":{self.port}")
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Which registry is the primary."""
+    """The assignment that names the primary registry."""
 
     version: int | None
     error: int | None
@@ -45,13 +45,13 @@ class Assignment:
     master_identity: Identity | None
 
 
-def identity(data: bytes) -> Identity | None:
-    """Read a registry's metadata; None when there is none or it is something else."""
+def decode_identity(data: bytes) -> Identity | None:
+    """Decode the metadata of a registry; None when it is empty or malformed."""
     return _identity(_fields(data))
 
 
-def assignment(data: bytes) -> Assignment | None:
-    """Read a registry's assignment; None when there is none or it is something else."""
+def decode_assignment(data: bytes) -> Assignment | None:
+    """Decode the assignment of a registry; None when it is empty or malformed."""
     fields = _fields(data)
     if not fields.keys() & {"error", "master", "master_identity"}:
         return None
@@ -64,12 +64,12 @@ def assignment(data: bytes) -> Assignment | None:
 
 
 def encode_identity(value: Identity) -> bytes:
-    """Write a registry's metadata; what is None is left out."""
+    """Encode the metadata of a registry; fields that are None are omitted."""
     return _json(_identity_fields(value))
 
 
 def encode_assignment(value: Assignment) -> bytes:
-    """Write a registry's assignment; what is None is left out."""
+    """Encode the assignment of a registry; fields that are None are omitted."""
     master = value.master_identity
     return _json(
         {
@@ -108,7 +108,7 @@ def _identity_fields(value: Identity) -> dict[str, object]:
 def _fields(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data)
-    except (ValueError, RecursionError):  # not JSON, not UTF-8, a number without end, nested without end
+    except (ValueError, RecursionError):  # not JSON, not UTF-8, a number with too many digits, or nested too deeply
         return {}
     return value if isinstance(value, dict) else {}
 

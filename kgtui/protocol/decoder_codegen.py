@@ -1,8 +1,8 @@
-"""Makes the decoder of one version of a message: Python source from its table, compiled.
+"""Generate and compile the decoder of one version of a message from its table.
 
-The source is one straight function: fields of fixed size that follow each other become one `struct` call, strings
-and arrays are read inline. Before an array is read, its count is held against the rest of the frame, so that a
-hostile count can neither allocate nor spin.
+The decoder is one flat Python function: consecutive fields of fixed size become one `struct` call, and strings and
+arrays are read inline. Before an array is read, its length is compared with the rest of the frame, so that a forged
+length can neither allocate memory nor cause a long loop.
 """
 
 from __future__ import annotations
@@ -13,60 +13,60 @@ from struct import error
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from uuid import UUID
 
-from kgtui.protocol import wire
-from kgtui.protocol.source import Source
-from kgtui.protocol.table import FIXED, SIZES
+from kgtui.protocol import primitives
+from kgtui.protocol.schema import FIXED, SIZES
+from kgtui.protocol.source_builder import SourceBuilder
 
 if TYPE_CHECKING:
-    from kgtui.protocol.table import Field, Struct
+    from kgtui.protocol.schema import Field, Struct
 
 Decode: TypeAlias = Callable[[bytes, int], dict[str, Any]]
 
 
 def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool = False) -> Decode:
-    """Make the function that decodes `version` of a message from `(data, pos)`.
+    """Compile the function that decodes `version` of a message from `(data, pos)` into a dict.
 
-    A `strict` one refuses text that is not UTF-8, and bytes behind the message.
+    A strict decoder rejects strings that are not UTF-8, and bytes after the end of the message.
     """
     return cast("Decode", _Decoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
 
 def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
-    """The fewest bytes that a struct takes: what an array's count is held against."""
+    """Return the smallest number of bytes that a struct can take, as the lower bound for the elements of an array."""
     fields = struct.untagged(version)
-    return sum(_least(field, version, flexible=flexible) for field in fields) + flexible
+    return sum(_least_field_size(field, version, flexible=flexible) for field in fields) + flexible
 
 
-def _least(field: Field, version: int, *, flexible: bool) -> int:
-    if field.array or field.kind == "bytes":
+def _least_field_size(field: Field, version: int, *, flexible: bool) -> int:
+    if field.array or field.type == "bytes":
         return 1 if flexible else 4
-    if field.kind == "string":
+    if field.type == "string":
         return 1 if flexible else 2
     if field.struct is None:
-        return SIZES[field.kind]
+        return SIZES[field.type]
     if field.nullable.has(version):
         return 1
     return least_size(field.struct, version, flexible=flexible)
 
 
 class _Decoder:
-    """Writes the source of one decoder; `data`, `p` (position) and `end` are its local variables."""
+    """Writes the source of one decoder, whose local variables are `data`, `p` (the position) and `end`."""
 
-    def __init__(self, what: str, version: int, *, flexible: bool, strict: bool) -> None:
+    def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
         self.version = version
         self.flexible = flexible
         self.strict = strict
-        self.out = Source(
+        self.out = SourceBuilder(
             {
-                "uvarint": wire.uvarint,
-                "truncated": wire.truncated,
-                "left_over": wire.left_over,
-                "not_utf8": wire.not_utf8,
-                "is_null": wire.is_null,
-                "too_long": wire.too_long,
+                "uvarint": primitives.uvarint,
+                "truncated": primitives.truncated,
+                "trailing_bytes": primitives.trailing_bytes,
+                "not_utf8": primitives.not_utf8,
+                "is_null": primitives.is_null,
+                "too_long": primitives.too_long,
                 "StructError": error,
-                "uuid": wire.uuid,
-                "WHAT": f"{what} v{version}",
+                "uuid": primitives.uuid,
+                "MESSAGE": f"{message} v{version}",
             }
         )
 
@@ -78,26 +78,26 @@ class _Decoder:
             out.line("try:")
             with out.block():
                 result = self.struct(struct)
-                # Slices do not complain at the end of the data: the last field may be one.
-                out.line("if p > end: raise truncated(WHAT, p)")
+                # A slice beyond the end of the data does not raise, and the last field may be a slice.
+                out.line("if p > end: raise truncated(MESSAGE, p)")
                 if self.strict:
-                    out.line("if p < end: raise left_over(WHAT, end - p, p)")
+                    out.line("if p < end: raise trailing_bytes(MESSAGE, end - p, p)")
                 out.line(f"return {result}")
             out.line("except (IndexError, StructError):")
             with out.block():
-                out.line("raise truncated(WHAT, p) from None")
+                out.line("raise truncated(MESSAGE, p) from None")
             if self.strict:
                 out.line("except UnicodeDecodeError:")
                 with out.block():
-                    out.line("raise not_utf8(WHAT, p) from None")
+                    out.line("raise not_utf8(MESSAGE, p) from None")
         return out.compile("decode", f"<{struct.name} v{self.version} decoder>")
 
     def struct(self, struct: Struct) -> str:
-        """Read a struct; return the expression of its dict."""
+        """Write the lines that read a struct; return the expression that builds its dict."""
         values: dict[str, str] = {}
         run: list[Field] = []
         for field in struct.untagged(self.version):
-            if field.kind in FIXED and not field.array:
+            if field.type in FIXED and not field.array:
                 run.append(field)
                 continue
             self.fixed(run, values)
@@ -111,27 +111,27 @@ class _Decoder:
         return "{" + ", ".join(f"{f.name!r}: {values[f.name]}" for f in struct.fields) + "}"
 
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
-        """Read neighbours of fixed size with one call."""
+        """Write one `struct` call that reads consecutive fields of fixed size."""
         if not run:
             return
-        packing = Packing(">" + "".join(FIXED[f.kind] for f in run))
+        packing = Packing(">" + "".join(FIXED[f.type] for f in run))
         names = [self.out.name("v") for _ in run]
         unpack = self.out.constant("U", packing.unpack_from)
         self.out.line(f"{', '.join(names)}, = {unpack}(data, p); p += {packing.size}")
         for field, name in zip(run, names, strict=True):
-            values[field.name] = f"uuid({name})" if field.kind == "uuid" else name
+            values[field.name] = f"uuid({name})" if field.type == "uuid" else name
 
     def value(self, field: Field) -> str:
-        """Read one field that is not of fixed size, or an array; return its variable."""
+        """Write the lines that read one field; return the name of its variable."""
         if field.array:
             return self.array(field)
         if field.struct is not None:
             return self.nested(field, field.struct)
-        if field.kind in FIXED:
+        if field.type in FIXED:
             values: dict[str, str] = {}
             self.fixed([field], values)
             return values[field.name]
-        return self.text(field.name, field.kind, nullable=field.nullable.has(self.version))
+        return self.text(field.name, field.type, nullable=field.nullable.has(self.version))
 
     def nested(self, field: Field, struct: Struct) -> str:
         if not field.nullable.has(self.version):
@@ -140,7 +140,7 @@ class _Decoder:
         if field.tag is None:
             out.line("p += 1")
             out.line(f"if data[p - 1] > 127: {name} = None")
-        else:  # Kafka's generator writes another mark where the field is tagged: 0 is null, 1 is not.
+        else:  # Kafka's generator marks a tagged nullable struct differently: 0 is null, 1 is present.
             mark = out.name("n")
             out.line(f"{mark}, p = uvarint(data, p)")
             out.line(f"if not {mark}: {name} = None")
@@ -149,8 +149,8 @@ class _Decoder:
             out.line(f"{name} = {self.struct(struct)}")
         return name
 
-    def length(self, field: str, *, wide: bool) -> str:
-        """Read a length or count into a variable; null becomes -1 or less."""
+    def length(self, *, wide: bool) -> str:
+        """Write the lines that read a length or count; return its variable, which is negative for null."""
         out, name = self.out, self.out.name("n")
         if self.flexible:
             out.line(f"{name} = data[p] - 1; p += 1")
@@ -161,58 +161,58 @@ class _Decoder:
             out.line(f"{name}, = {unpack}(data, p); p += {packing.size}")
         return name
 
-    def text(self, field: str, kind: str, *, nullable: bool) -> str:
-        """Read a string or bytes; return its variable."""
+    def text(self, field: str, type_name: str, *, nullable: bool) -> str:
+        """Write the lines that read a string or bytes; return the variable."""
         out = self.out
-        length, value = self.length(field, wide=kind == "bytes"), out.name("v")
+        length, value = self.length(wide=type_name == "bytes"), out.name("v")
         out.line(f"if {length} < 0:")
         with out.block():
             if nullable:
                 out.line(f"{value} = None")
             else:
-                out.line(f"raise is_null(WHAT, {field!r}, p)")
+                out.line(f"raise is_null(MESSAGE, {field!r}, p)")
         out.line("else:")
         with out.block():
             end = out.name("e")
             out.line(f"{end} = p + {length}")
-            out.line(f"if {end} > end: raise too_long(WHAT, {field!r}, {length}, p)")
+            out.line(f"if {end} > end: raise too_long(MESSAGE, {field!r}, {length}, p)")
             text = ".decode()" if self.strict else ".decode('utf-8', 'surrogateescape')"
-            decode = text if kind == "string" else ""
+            decode = text if type_name == "string" else ""
             out.line(f"{value} = data[p:{end}]{decode}; p = {end}")
         return value
 
     def array(self, field: Field) -> str:
-        """Read an array; return its variable."""
+        """Write the lines that read an array; return the variable."""
         out, value = self.out, self.out.name("a")
-        count = self.length(field.name, wide=True)
+        count = self.length(wide=True)
         out.line(f"if {count} < 0:")
         with out.block():
             if field.nullable.has(self.version):
                 out.line(f"{value} = None")
             else:
-                out.line(f"raise is_null(WHAT, {field.name!r}, p)")
+                out.line(f"raise is_null(MESSAGE, {field.name!r}, p)")
         out.line("else:")
         with out.block():
-            least = self.least_of_element(field)
-            out.line(f"if {count} * {least} > end - p: raise too_long(WHAT, {field.name!r}, {count}, p)")
+            least = self.least_element_size(field)
+            out.line(f"if {count} * {least} > end - p: raise too_long(MESSAGE, {field.name!r}, {count}, p)")
             self.elements(field, count, value)
         return value
 
-    def least_of_element(self, field: Field) -> int:
+    def least_element_size(self, field: Field) -> int:
         if field.struct is not None:
             return max(1, least_size(field.struct, self.version, flexible=self.flexible))
-        if field.kind in FIXED:
-            return SIZES[field.kind]
-        return 1 if self.flexible else 4 if field.kind == "bytes" else 2
+        if field.type in FIXED:
+            return SIZES[field.type]
+        return 1 if self.flexible else 4 if field.type == "bytes" else 2
 
     def elements(self, field: Field, count: str, value: str) -> None:
         out = self.out
-        if field.struct is None and field.kind in FIXED and field.kind != "uuid":
+        if field.struct is None and field.type in FIXED and field.type != "uuid":
             unpack = out.constant("unpack_from", Packing.unpack_from)
             packing = out.constant("Packing", Packing)
-            letter = FIXED[field.kind]
+            letter = FIXED[field.type]
             out.line(f"{value} = list({unpack}({packing}(f'>{{{count}}}{letter}'), data, p))")
-            out.line(f"p += {count} * {SIZES[field.kind]}")
+            out.line(f"p += {count} * {SIZES[field.type]}")
             return
         add = out.name("add")
         out.line(f"{value} = []; {add} = {value}.append")
@@ -220,13 +220,13 @@ class _Decoder:
         with out.block():
             if field.struct is not None:
                 out.line(f"{add}({self.struct(field.struct)})")
-            elif field.kind == "uuid":
+            elif field.type == "uuid":
                 out.line(f"p += 16; {add}(uuid(data[p - 16:p]))")
             else:
-                out.line(f"{add}({self.text(field.name, field.kind, nullable=False)})")
+                out.line(f"{add}({self.text(field.name, field.type, nullable=False)})")
 
     def tags(self, struct: Struct, values: dict[str, str]) -> None:
-        """Read the section of tagged fields; unknown tags are skipped."""
+        """Write the loop that reads the tagged fields (KIP-482) and skips unknown tags."""
         out = self.out
         known = struct.tagged(self.version)
         for _, field in known:
@@ -243,18 +243,18 @@ class _Decoder:
                     out.line(f"{number} = data[p]; p += 1")
                     out.line(f"if {number} > 127: {number}, p = uvarint(data, p - 1)")
                 out.line(f"{stop} = p + {size}")
-                out.line(f"if {stop} > end: raise too_long(WHAT, 'a tagged field', {size}, p)")
+                out.line(f"if {stop} > end: raise too_long(MESSAGE, 'a tagged field', {size}, p)")
                 for own, field in known:
                     out.line(f"if {tag} == {own}:")
                     with out.block():
                         out.line(f"{values[field.name]} = {self.value(field)}")
-                        out.line(f"if p > {stop}: raise truncated(WHAT, p)")
+                        out.line(f"if p > {stop}: raise truncated(MESSAGE, p)")
                         if self.strict:
-                            out.line(f"if p < {stop}: raise left_over(WHAT, {stop} - p, p)")
+                            out.line(f"if p < {stop}: raise trailing_bytes(MESSAGE, {stop} - p, p)")
                 out.line(f"p = {stop}")
 
     def default(self, field: Field) -> str:
-        """The expression of a field's default."""
+        """Return the expression of a field's default value."""
         if field.null_by_default:
             return "None"
         if field.array:
@@ -262,6 +262,6 @@ class _Decoder:
         if field.struct is not None:
             inner = ", ".join(f"{f.name!r}: {self.default(f)}" for f in field.struct.fields)
             return "{" + inner + "}"
-        if field.kind == "uuid":
+        if field.type == "uuid":
             return self.out.constant("ZERO", UUID(int=0))
         return repr(field.default)

@@ -1,12 +1,99 @@
-"""Every error code of Kafka 4.4.0 with its name and message (org.apache.kafka.common.protocol.Errors)."""
+"""Kafka's error codes: name, message, how a client reacts to each, and advice for the user.
 
-# One row a line, however long Kafka's message is.
+The codes, names and messages are those of Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`).
+"""
+
+# Each error code has one line, whatever the length of Kafka's message.
 # ruff: noqa: E501
-# fmt: off
 
 from __future__ import annotations
 
-ERRORS: tuple[tuple[int, str, str], ...] = (
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Reaction(Enum):
+    """How a client reacts to an error code."""
+
+    NONE = "none"
+    """No reaction, because the code means success."""
+    RETRY = "retry"
+    """Send the request to the same broker again after a delay."""
+    FIND_COORDINATOR = "find coordinator"
+    """Find the new coordinator of the group, then send the request there."""
+    REFRESH_LEADER = "refresh leader"
+    """Refresh the metadata to find the new leader of the partition, then send the request there."""
+    REBOOTSTRAP = "rebootstrap"
+    """Discard the metadata and connect again through the bootstrap servers (KIP-1102)."""
+    FINAL = "final"
+    """Give up, because a retry will not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """One of Kafka's error codes."""
+
+    code: int
+    name: str
+    """Kafka's name, such as `NOT_COORDINATOR`, or `UNKNOWN_<code>` for a code that is newer than this table."""
+    message: str
+    """Kafka's own message; empty for success."""
+    reaction: Reaction
+    advice: str
+    """Advice for the user; empty when there is none."""
+
+
+# Codes that are not listed are final. The listed codes are exactly those whose exception in Kafka is retriable, and
+# 129; some of them are never returned by the APIs that kgtui uses.
+_REACTIONS = {
+    Reaction.NONE: (0,),
+    Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),
+    Reaction.FIND_COORDINATOR: (15, 16),
+    Reaction.REFRESH_LEADER: (3, 5, 6, 9, 56, 72, 74, 75, 80, 83, 100, 103),
+    Reaction.REBOOTSTRAP: (129,),
+}
+
+_ADVICE = {
+    -1: "see the log of the broker for the cause",
+    3: "the topic was deleted or just created, or this user has no DESCRIBE permission on it",
+    5: "a leader is being elected; if this persists, check that the brokers with replicas of the partition are running",
+    7: "the broker is slow or cannot reach the controller; try again",
+    12: "raise offset.metadata.max.bytes on the brokers or shorten the metadata",
+    14: "the coordinator is still loading its partitions of __consumer_offsets; try again in a moment",
+    15: "the group's partition of __consumer_offsets has no leader; check that the brokers with its replicas are running",
+    16: "the group has just moved to another coordinator; try again in a moment",
+    24: "use a group id that is not empty",
+    29: "grant DESCRIBE on the topic to this user",
+    30: "grant READ or DESCRIBE on the group to this user (DELETE to delete it)",
+    31: "grant DESCRIBE on the cluster to this user",
+    33: "set sasl.mechanism to one that the listener has enabled",
+    34: "this listener requires SASL authentication; set security.protocol to SASL_SSL or SASL_PLAINTEXT",
+    35: "the broker is too old for this request, or the feature is disabled in the cluster (see kafka-features.sh)",
+    42: "the broker could not process the request; see its log for the reason",
+    44: "a policy of the cluster forbids this request",
+    54: "no authorizer is configured on the brokers, so that they have no ACLs",
+    56: "a log directory of the leader has failed; see the log of that broker",
+    58: "check the user name, the password and sasl.mechanism",
+    60: "wait until the partition reassignment has finished",
+    61: "set delegation.token.secret.key on the brokers",
+    65: "grant the operation on the delegation token to this user",
+    68: "stop all members of the group first; a static member stays until its session times out",
+    69: "the group was deleted, or it has another type",
+    72: "the leader does not have this listener; check listeners and advertised.listeners on all brokers",
+    78: "the new leader is still catching up; try again in a moment",
+    86: "a member is subscribed to the topic; stop that member or change its subscription first",
+    88: "a transaction that includes these offsets is still open; try again after it has ended",
+    89: "this user has exceeded a quota; try again later",
+    104: "the bootstrap servers now belong to a different cluster; check their addresses",
+    110: "the group has rebalanced meanwhile; refresh and try again",
+    113: "the group has rebalanced meanwhile; refresh and try again",
+    129: "the address now belongs to a different broker; connect again through the bootstrap servers",
+    134: "see the message of the broker for the reason",
+}
+
+
+# fmt: off
+_ERRORS: tuple[tuple[int, str, str], ...] = (
     (-1, "UNKNOWN_SERVER_ERROR", "The server experienced an unexpected error when processing the request."),
     (0, "NONE", ""),
     (1, "OFFSET_OUT_OF_RANGE", "The requested offset is not within the range of offsets maintained by the server."),
@@ -146,3 +233,25 @@ ERRORS: tuple[tuple[int, str, str], ...] = (
     (135, "STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED", "The broker could not process the topology description update; see the error message for details."),
     (136, "CONTROLLER_ID_NOT_REGISTERED", "The given controller ID was not registered."),
 )
+# fmt: on
+
+
+def _build() -> dict[int, ErrorCode]:
+    reactions = {code: reaction for reaction, codes in _REACTIONS.items() for code in codes}
+    return {
+        code: ErrorCode(code, name, message, reactions.get(code, Reaction.FINAL), _ADVICE.get(code, ""))
+        for code, name, message in _ERRORS
+    }
+
+
+CODES = _build()
+"""All error codes of Kafka 4.4.0, by number."""
+
+
+def lookup(code: int) -> ErrorCode:
+    """Return the entry for a code; an unknown code is named `UNKNOWN_<code>` and its reaction is `FINAL`."""
+    entry = CODES.get(code)
+    if entry is not None:
+        return entry
+    message = f"error code {code} is not known to this version of kgtui"
+    return ErrorCode(code, f"UNKNOWN_{code}", message, Reaction.FINAL, "")

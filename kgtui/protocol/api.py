@@ -1,0 +1,142 @@
+"""Messages and APIs: a table whose decoder and encoder for a version are compiled on first use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from kgtui.errors import DecodeError, EncodeError
+from kgtui.protocol import decoder_codegen, encoder_codegen
+from kgtui.protocol.schema import Rows, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kgtui.protocol.decoder_codegen import Decode
+    from kgtui.protocol.encoder_codegen import Encode
+    from kgtui.protocol.schema import Struct
+
+__all__ = ["Api", "Message", "Rows"]
+
+API_VERSIONS_KEY = 18
+
+
+class Message:
+    """A request, a response, a record, or the data of a group member, in all versions that kgtui can read.
+
+    Attributes:
+        name: Kafka's name of the message, such as `ListGroupsRequest`.
+        low, high: the oldest and newest version that can be encoded and decoded.
+        flexible: the first version with compact lengths and tagged fields (KIP-482); None if no version has them.
+        strict: whether decoding rejects strings that are not UTF-8, and bytes after the end of the message.
+    """
+
+    def __init__(
+        self, name: str, rows: Rows, *, low: int, high: int, flexible: int | None, strict: bool = False
+    ) -> None:
+        self.name = name
+        self.low = low
+        self.high = high
+        self.flexible = flexible
+        self.strict = strict
+        self._rows = rows
+        self._decoders: dict[int, Decode] = {}
+        self._encoders: dict[int, Encode] = {}
+
+    def __repr__(self) -> str:
+        return f"Message({self.name} {self.low}-{self.high})"
+
+    @cached_property
+    def struct(self) -> Struct:
+        """The parsed table; parsed on first use, because most commands need few messages. Raises ValueError."""
+        return parse(self.name, self._rows)
+
+    def is_flexible(self, version: int) -> bool:
+        """Return whether `version` has compact lengths and tagged fields."""
+        return self.flexible is not None and version >= self.flexible
+
+    def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
+        """Encode a message whose keys are the field names of Kafka's schemas.
+
+        A missing key takes the default of the schema. A field that this version does not have is dropped when its
+        value is the default or the schema marks it as ignorable.
+
+        Raises EncodeError for a value that this version cannot carry, a key that is no field of the message in any
+        version, and a value of the wrong type.
+        """
+        encode = self._encoders.get(version)
+        if encode is None:
+            if not self.low <= version <= self.high:
+                raise EncodeError(self._no_version(version))
+            encode = encoder_codegen.compile_struct(self.struct, version, flexible=self.is_flexible(version))
+            self._encoders[version] = encode
+        return encode(value)
+
+    def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:
+        """Decode the message that starts at `pos`: structs become dicts, arrays lists, and null None.
+
+        Fields that this version does not have hold the default of the schema. Unknown tags are skipped. Bytes after
+        the message are ignored, and the bytes of strings that are not UTF-8 become lone surrogates, so that encoding
+        restores them; a strict message rejects both.
+
+        Raises DecodeError when the frame is truncated or inconsistent.
+        """
+        decode = self._decoders.get(version)
+        if decode is None:
+            if not self.low <= version <= self.high:
+                raise DecodeError(self._no_version(version))
+            flexible = self.is_flexible(version)
+            decode = decoder_codegen.compile_struct(self.struct, version, flexible=flexible, strict=self.strict)
+            self._decoders[version] = decode
+        return decode(data if isinstance(data, bytes) else bytes(data), pos)
+
+    def label(self, version: int) -> str:
+        """Return the name and version of the message for errors; raises DecodeError for an unsupported version."""
+        if not self.low <= version <= self.high:
+            raise DecodeError(self._no_version(version))
+        return f"{self.name} v{version}"
+
+    def _no_version(self, version: int) -> str:
+        return f"{self.name} is supported in versions {self.low} to {self.high}, not {version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One of Kafka's APIs: its key, the versions that kgtui supports, and its request and response."""
+
+    key: int
+    name: str
+    flexible: int
+    """The first version with compact lengths and tagged fields."""
+    low: int
+    high: int
+    request: Message
+    response: Message
+
+    @classmethod
+    def define(
+        cls, key: int, name: str, *, versions: tuple[int, int], flexible: int, request: Rows, response: Rows
+    ) -> Api:
+        """Build an API from the tables of its request and response; `versions` is the oldest and the newest."""
+        low, high = versions
+        return cls(
+            key=key,
+            name=name,
+            flexible=flexible,
+            low=low,
+            high=high,
+            request=Message(f"{name}Request", request, low=low, high=high, flexible=flexible),
+            response=Message(f"{name}Response", response, low=low, high=high, flexible=flexible),
+        )
+
+    def request_header(self, version: int) -> int:
+        """Return the version of the request header: 2 has tagged fields, 1 has none."""
+        return 2 if version >= self.flexible else 1
+
+    def response_header(self, version: int) -> int:
+        """Return the version of the response header: 1 has tagged fields, 0 has none.
+
+        ApiVersions always has version 0, because its client does not know the versions of the broker yet (KIP-511).
+        """
+        return 1 if version >= self.flexible and self.key != API_VERSIONS_KEY else 0

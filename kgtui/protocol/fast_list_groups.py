@@ -1,0 +1,279 @@
+"""Hand-written decoder for ListGroups responses: split a response into the bytes of its rows, then decode rows.
+
+A caller that polls compares the bytes of the rows with those of the previous poll and decodes only the rows that
+changed. The rows equal those of the generated decoder. The fast path assumes short strings and no tagged fields,
+verifies that, and reads any other row field by field.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from struct import error
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.protocol.messages.groups import LIST_GROUPS
+from kgtui.protocol.primitives import INT16, INT32, array_length, as_bytes, skip_tags, string, too_long, truncated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FLEXIBLE = LIST_GROUPS.flexible
+_FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
+_BEYOND = 1 << 62
+# Size of the string field that starts with this byte, for strings of 0 to 126 bytes. A null or longer string leads
+# beyond the frame, where the next access raises IndexError and the row is then read field by field.
+_STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
+_MOST_TAILS, _LONGEST_TAIL = 4096, 128
+_SEARCH_BYTES = 16_384  # how far ahead `skip_known` searches for known rows
+
+_Tail = tuple[str, str, str]
+
+
+class GroupRow(NamedTuple):
+    """One listed group; a field that the version does not have is the empty string."""
+
+    group_id: str
+    protocol_type: str
+    state: str
+    type: str
+
+
+class ListGroupsFrame(NamedTuple):
+    """A ListGroups response whose rows are not decoded yet."""
+
+    throttle_ms: int
+    error_code: int
+    rows: list[bytes]
+    """The bytes of each row, including its tagged fields; `row_decoder` decodes them."""
+
+
+def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame:
+    """Split the body of a response into its rows without decoding them. Raises DecodeError.
+
+    Equal rows of two polls are equal groups, so that polls can be compared by the bytes of their rows.
+    """
+    message = LIST_GROUPS.response.label(version)
+    data = as_bytes(body)
+    try:
+        throttle, code, number, pos = _head(message, version, data)
+        if version >= _FLEXIBLE:
+            rows, pos = _split_flexible(message, data, pos, number, strings=_strings(version))
+            skip_tags(data, pos)
+        else:
+            rows, _ = _split(message, data, pos, number, strings=_strings(version))
+    except (IndexError, error):
+        raise truncated(message, len(data)) from None
+    return ListGroupsFrame(throttle, code, rows)
+
+
+class ListGroupsRows:
+    """Reads the rows of a response in slices, and skips rows whose bytes are already known.
+
+    The constructor and all methods raise DecodeError.
+
+    Attributes:
+        version: version of the response.
+        error_code: error code of the whole response.
+        left: number of rows that have not been taken yet.
+    """
+
+    __slots__ = ("_data", "_pos", "_split", "error_code", "left", "version")
+
+    def __init__(self, version: int, body: bytes | memoryview) -> None:
+        message = LIST_GROUPS.response.label(version)
+        self.version = version
+        self._data = data = as_bytes(body)
+        self._split = partial(
+            _split_flexible if version >= _FLEXIBLE else _split, message, data, strings=_strings(version)
+        )
+        try:
+            _, self.error_code, self.left, self._pos = _head(message, version, data)
+        except (IndexError, error):
+            raise truncated(message, len(data)) from None
+
+    def take(self, most: int) -> list[bytes]:
+        """Return the bytes of the next rows, at most `most`; an empty list at the end."""
+        return self._take(min(most, self.left), _BEYOND)
+
+    def skip_known(self, known: bytes, number: int) -> list[bytes] | None:
+        """Advance past rows whose bytes are known, if they begin within the next 16 KiB.
+
+        Args:
+            known: the bytes of consecutive rows from an earlier response of the same version.
+            number: how many rows `known` contains.
+
+        Returns:
+            The rows before the known ones, usually none. None if the known rows are not near; the position is then
+            unchanged.
+        """
+        if number > self.left:
+            return None
+        if self._data.startswith(known, self._pos):
+            before: list[bytes] = []
+        else:
+            at = self._data.find(known, self._pos, self._pos + len(known) + _SEARCH_BYTES)
+            if at < 0:
+                return None
+            start, left = self._pos, self.left
+            before = self._take(left - number, at)
+            if self._pos != at:  # the bytes were found inside a row, for example in a group id
+                self._pos, self.left = start, left
+                return None
+        self._pos += len(known)
+        self.left -= number
+        return before
+
+    def _take(self, most: int, stop: int) -> list[bytes]:
+        try:
+            rows, self._pos = self._split(self._pos, most, stop=stop)
+        except (IndexError, error):
+            raise truncated(LIST_GROUPS.response.label(self.version), len(self._data)) from None
+        self.left -= len(rows)
+        return rows
+
+
+def split_rows(version: int, data: bytes, number: int) -> list[bytes]:
+    """Split the bytes of `number` consecutive rows, such as those given to `ListGroupsRows.skip_known`."""
+    split = _split_flexible if version >= _FLEXIBLE else _split
+    return split(LIST_GROUPS.response.label(version), data, 0, number, strings=_strings(version))[0]
+
+
+def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
+    """Return the function that decodes the bytes of one row; it raises DecodeError.
+
+    The bytes after the group id (protocol, state and type) have only a few dozen different values, so that each value
+    is decoded once and shared by all rows and responses of that version.
+    """
+    message = LIST_GROUPS.response.label(version)
+    tails = _TAILS.setdefault(version, {})
+    flexible = version >= _FLEXIBLE
+    new = tuple.__new__
+
+    def decode_any(row: bytes) -> GroupRow:
+        try:
+            group_id, stop = string(message, "GroupId", row, 0, flexible=flexible)
+            tail = tails.get(row[stop:])
+            if tail is None:
+                tail = _read_tail(message, row, stop, version)
+                if len(tails) < _MOST_TAILS and len(row) - stop < _LONGEST_TAIL:
+                    tails[row[stop:]] = tail
+        except (IndexError, error):
+            raise truncated(message, len(row)) from None
+        return GroupRow(group_id, *tail)
+
+    def decode(row: bytes) -> GroupRow:
+        try:
+            stop = row[0]
+            if stop < 128:
+                # Calling tuple.__new__ with a concatenated tuple is a third faster than calling GroupRow.
+                return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
+        except (IndexError, KeyError, UnicodeDecodeError):
+            pass  # a truncated row, a new tail, or an id that is not UTF-8
+        return decode_any(row)
+
+    return decode if flexible else decode_any
+
+
+def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int, list[GroupRow]]:
+    """Decode the body of a response; return throttle time in ms, error code and rows. Raises DecodeError."""
+    frame = split_list_groups(version, body)
+    return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
+
+
+# Decoded tails by version and bytes, and one shared tuple per decoded value: tails that differ only in a tagged field
+# have different bytes but equal values. Both are bounded, in case a broker sends arbitrary states.
+_TAILS: dict[int, dict[bytes, _Tail]] = {}
+_SHARED_TAILS: dict[_Tail, _Tail] = {}
+
+
+def _strings(version: int) -> int:
+    return 2 + (version >= 4) + (version >= 5)
+
+
+def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
+    """Return the throttle time in ms, the error code, the number of rows and the position of the first row."""
+    pos, throttle = 0, 0
+    if version >= 1:
+        (throttle,) = INT32(data, 0)
+        pos = 4
+    (code,) = INT16(data, pos)
+    flexible, strings = version >= _FLEXIBLE, _strings(version)
+    number, pos = array_length(
+        message, "Groups", data, pos + 2, strings + 1 if flexible else strings * 2, flexible=flexible
+    )
+    return throttle, code, number, pos
+
+
+def _split_flexible(
+    message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
+) -> tuple[list[bytes], int]:
+    """Return at most `number` rows that start before `stop`, and the position of the next row."""
+    rows: list[bytes] = []
+    add, step = rows.append, _STEP
+    third, fourth = strings > 2, strings > 3
+    while len(rows) < number and pos < stop:
+        start = pos
+        try:
+            for _ in range(number - len(rows)):
+                start = pos
+                pos += step[data[pos]]
+                pos += step[data[pos]]
+                if third:
+                    pos += step[data[pos]]
+                if fourth:
+                    pos += step[data[pos]]
+                if data[pos]:
+                    break
+                pos += 1
+                add(data[start:pos])
+                if pos >= stop:
+                    return rows, pos
+            else:
+                break
+        except IndexError:
+            pass
+        pos = _end_of_row(message, data, start, strings)
+        add(data[start:pos])
+    return rows, pos
+
+
+def _end_of_row(message: str, data: bytes, pos: int, strings: int) -> int:
+    for field in _FIELDS[:strings]:
+        _, pos = string(message, field, data, pos, flexible=True)
+    return skip_tags(data, pos)
+
+
+def _split(
+    message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
+) -> tuple[list[bytes], int]:
+    """Do the same as `_split_flexible` for versions whose strings have a length of two bytes."""
+    rows: list[bytes] = []
+    end = len(data)
+    for _ in range(number):
+        if pos >= stop:
+            break
+        start = pos
+        for field in _FIELDS[:strings]:
+            (length,) = INT16(data, pos)
+            if length < 0:
+                string(message, field, data, pos, flexible=False)
+            pos += 2 + length
+        if pos > end:
+            raise too_long(message, "Groups", number, start)
+        rows.append(data[start:pos])
+    return rows, pos
+
+
+def _read_tail(message: str, row: bytes, pos: int, version: int) -> _Tail:
+    flexible = version >= _FLEXIBLE
+    values = ["", "", ""]
+    for index, field in enumerate(_FIELDS[1 : _strings(version)]):
+        value, pos = string(message, field, row, pos, flexible=flexible)
+        values[index] = value
+    if flexible:
+        skip_tags(row, pos)
+    protocol, state, group_type = values
+    tail = (protocol, state, group_type)
+    if sum(map(len, tail)) < _LONGEST_TAIL and len(_SHARED_TAILS) < _MOST_TAILS:
+        return _SHARED_TAILS.setdefault(tail, tail)
+    return _SHARED_TAILS.get(tail, tail)

@@ -1,0 +1,227 @@
+"""Hand-written decoders for OffsetFetch and ListOffsets responses: one `struct` call per topic.
+
+Each returns the same values as the generated decoder. They assume the usual form of a row (no tagged fields, metadata
+of one length per topic), verify it, and decode any other row field by field.
+"""
+
+from __future__ import annotations
+
+from struct import Struct, error
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+
+from kgtui.protocol.messages.offsets import LIST_OFFSETS, OFFSET_FETCH
+from kgtui.protocol.primitives import (
+    INT16,
+    INT32,
+    array_length,
+    as_bytes,
+    nullable_string,
+    skip_tags,
+    string,
+    too_long,
+    truncated,
+    utf8,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CommitRow: TypeAlias = tuple[int, int, int, "str | None", int]
+"""Partition, committed offset (-1 means no commit), leader epoch (-1 means unknown), metadata, error code."""
+
+
+class OffsetFetchTopic(TypedDict):
+    """The committed offsets of one topic."""
+
+    Name: str
+    Partitions: list[CommitRow]
+
+
+class OffsetFetchGroup(TypedDict):
+    """The committed offsets of one group."""
+
+    GroupId: str | None
+    """None before version 8, whose response belongs to the single group of the request."""
+    Topics: list[OffsetFetchTopic]
+    ErrorCode: int
+
+
+class OffsetFetchResponse(TypedDict):
+    """An OffsetFetch response of any version, in the structure of version 8."""
+
+    ThrottleTimeMs: int
+    Groups: list[OffsetFetchGroup]
+
+
+OffsetRow: TypeAlias = tuple[int, int, int, int, int]
+"""Partition, error code, timestamp in ms and offset (-1 means none), leader epoch (-1 means unknown)."""
+
+
+class ListOffsetsTopic(TypedDict):
+    """The log offsets of one topic."""
+
+    Name: str
+    Partitions: list[OffsetRow]
+
+
+class ListOffsetsResponse(TypedDict):
+    """A ListOffsets response of any version."""
+
+    ThrottleTimeMs: int
+    Topics: list[ListOffsetsTopic]
+
+
+_BATCHED = 8
+_HEAD = Struct(">iqi")
+# Partition, offset, epoch, length of the metadata, error code, tags: 20 bytes if the metadata is null or empty.
+_LENGTH_AT = _HEAD.size
+_LEAST = 20
+_EMPTY = Struct(">iqixhx").iter_unpack
+_WITH_METADATA: dict[int, Callable[[bytes], Any]] = {}
+_WITH_EPOCH = 4
+_OLDEST = Struct(">ihqq")
+_PLAIN = Struct(">ihqqi")
+_NO_TAGS = Struct(">ihqqix")
+
+
+def decode_offset_fetch(version: int, body: bytes | memoryview) -> OffsetFetchResponse:
+    """Decode the body of an OffsetFetch response, with one tuple per partition. Raises DecodeError."""
+    message = OFFSET_FETCH.response.label(version)
+    data = as_bytes(body)
+    if version < OFFSET_FETCH.flexible:
+        return _from_generated_decoder(OFFSET_FETCH.response.decode(version, data))
+    groups: list[OffsetFetchGroup] = []
+    try:
+        (throttle,) = INT32(data, 0)
+        if version < _BATCHED:
+            topics, pos = _commit_topics(message, data, 4)
+            groups.append({"GroupId": None, "Topics": topics, "ErrorCode": INT16(data, pos)[0]})
+            pos += 2
+        else:
+            number, pos = array_length(message, "Groups", data, 4, 5, flexible=True)
+            for _ in range(number):
+                group_id, pos = string(message, "GroupId", data, pos, flexible=True)
+                topics, pos = _commit_topics(message, data, pos)
+                groups.append({"GroupId": group_id, "Topics": topics, "ErrorCode": INT16(data, pos)[0]})
+                pos = skip_tags(data, pos + 2)
+        skip_tags(data, pos)
+    except (IndexError, error):
+        raise truncated(message, len(data)) from None
+    return {"ThrottleTimeMs": throttle, "Groups": groups}
+
+
+def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetchTopic], int]:
+    topics: list[OffsetFetchTopic] = []
+    number, pos = array_length(message, "Topics", data, pos, 3, flexible=True)
+    for _ in range(number):
+        name, pos = string(message, "Name", data, pos, flexible=True)
+        size, pos = array_length(message, "Partitions", data, pos, _LEAST, flexible=True)
+        rows, pos = _commit_partitions(message, data, pos, size)
+        topics.append({"Name": name, "Partitions": rows})
+        pos = skip_tags(data, pos)
+    return topics, pos
+
+
+def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
+    """Read all partitions at once if their metadata has one length and they have no tags, otherwise one by one.
+
+    Rows of one length have their length bytes and tag bytes at fixed distances, so that slices can compare them.
+    """
+    if not number:
+        return [], pos
+    length = data[pos + _LENGTH_AT]
+    if length < 128:
+        width = max(length - 1, 0)
+        size = _LEAST + width
+        stop = pos + number * size
+        if stop <= len(data) and not any(data[pos + size - 1 : stop : size]):
+            lengths = data[pos + _LENGTH_AT : stop : size]
+            if lengths.count(length) == number:
+                return _uniform_commits(data[pos:stop], length, width), stop
+            if not width and lengths.count(0) + lengths.count(1) == number:
+                rows = _EMPTY(data[pos:stop])
+                return [
+                    (i, offset, epoch, "" if at else None, code)
+                    for (i, offset, epoch, code), at in zip(rows, lengths, strict=True)
+                ], stop
+    return _commit_one_by_one(message, data, pos, number)
+
+
+def _uniform_commits(raw: bytes, length: int, width: int) -> list[CommitRow]:
+    if not width:
+        metadata = "" if length else None
+        return [(i, offset, epoch, metadata, code) for i, offset, epoch, code in _EMPTY(raw)]
+    unpack = _WITH_METADATA.get(width)
+    if unpack is None:
+        unpack = _WITH_METADATA[width] = Struct(f">iqix{width}shx").iter_unpack
+    try:
+        return [(i, offset, epoch, meta.decode(), code) for i, offset, epoch, meta, code in unpack(raw)]
+    except UnicodeDecodeError:
+        return [(i, offset, epoch, utf8(meta, 0, width), code) for i, offset, epoch, meta, code in unpack(raw)]
+
+
+def _commit_one_by_one(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
+    rows: list[CommitRow] = []
+    for _ in range(number):
+        index, offset, epoch = _HEAD.unpack_from(data, pos)
+        metadata, pos = nullable_string(message, "Metadata", data, pos + _LENGTH_AT, flexible=True)
+        rows.append((index, offset, epoch, metadata, INT16(data, pos)[0]))
+        pos = skip_tags(data, pos + 2) if data[pos + 2] else pos + 3
+    return rows, pos
+
+
+def _from_generated_decoder(response: dict[str, Any]) -> OffsetFetchResponse:
+    topics: list[OffsetFetchTopic] = [
+        {"Name": topic["Name"], "Partitions": [tuple(row.values()) for row in topic["Partitions"]]}
+        for topic in response["Topics"]
+    ]
+    group: OffsetFetchGroup = {"GroupId": None, "Topics": topics, "ErrorCode": response["ErrorCode"]}
+    return {"ThrottleTimeMs": response["ThrottleTimeMs"], "Groups": [group]}
+
+
+def decode_list_offsets(version: int, body: bytes | memoryview) -> ListOffsetsResponse:
+    """Decode the body of a ListOffsets response, with one tuple per partition. Raises DecodeError."""
+    message = LIST_OFFSETS.response.label(version)
+    data = as_bytes(body)
+    flexible = version >= LIST_OFFSETS.flexible
+    row = _NO_TAGS if flexible else _PLAIN if version >= _WITH_EPOCH else _OLDEST
+    topics: list[ListOffsetsTopic] = []
+    try:
+        pos, throttle = 0, 0
+        if version >= 2:
+            (throttle,) = INT32(data, 0)
+            pos = 4
+        number, pos = array_length(message, "Topics", data, pos, 3 if flexible else 6, flexible=flexible)
+        for _ in range(number):
+            name, pos = string(message, "Name", data, pos, flexible=flexible)
+            size, pos = array_length(message, "Partitions", data, pos, row.size, flexible=flexible)
+            rows, pos = _log_offset_partitions(message, data, pos, size, row)
+            topics.append({"Name": name, "Partitions": rows})
+            if flexible:
+                pos = skip_tags(data, pos)
+        if flexible:
+            skip_tags(data, pos)
+    except (IndexError, error):
+        raise truncated(message, len(data)) from None
+    return {"ThrottleTimeMs": throttle, "Topics": topics}
+
+
+def _log_offset_partitions(
+    message: str, data: bytes, pos: int, number: int, row: Struct
+) -> tuple[list[OffsetRow], int]:
+    stop = pos + number * row.size
+    if row is _NO_TAGS and any(data[pos + row.size - 1 : stop : row.size]):
+        return _log_offset_one_by_one(data, pos, number)
+    if stop > len(data):
+        raise too_long(message, "Partitions", number, pos)
+    if row is _OLDEST:
+        return [(*values, -1) for values in row.iter_unpack(data[pos:stop])], stop
+    return list(row.iter_unpack(data[pos:stop])), stop
+
+
+def _log_offset_one_by_one(data: bytes, pos: int, number: int) -> tuple[list[OffsetRow], int]:
+    rows: list[OffsetRow] = []
+    for _ in range(number):
+        rows.append(_PLAIN.unpack_from(data, pos))
+        pos = skip_tags(data, pos + _PLAIN.size)
+    return rows, pos

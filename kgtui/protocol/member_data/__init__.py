@@ -1,0 +1,57 @@
+"""The metadata and assignments that members of classic groups exchange, decoded and encoded.
+
+Brokers pass these bytes on without reading them. Each module knows one protocol type: `consumer` (consumers and Kafka
+Streams), `connect` (Kafka Connect) and `schema_registry`. Decoding never raises, because a client may send anything:
+it returns None for bytes that are empty or malformed. The functions here are shared by `consumer` and `connect`, whose
+data begins with a version.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+from kgtui.errors import DecodeError
+
+if TYPE_CHECKING:
+    from kgtui.protocol.api import Message
+
+_VERSION = Struct(">h")
+
+HEADER_SIZE = _VERSION.size
+"""Size in bytes of the version at the start of consumer and Connect data."""
+
+
+def version_of(data: bytes) -> int | None:
+    """Return the version at the start of the data; None when it is missing or negative."""
+    if len(data) < HEADER_SIZE:
+        return None
+    version = int(_VERSION.unpack_from(data)[0])
+    return version if version >= 0 else None
+
+
+def version_bytes(version: int) -> bytes:
+    """Encode the version that the data begins with."""
+    return _VERSION.pack(version)
+
+
+def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
+    """Decode the data after its version; return None when it fits no version of `message`.
+
+    A version that is newer than the newest of `message` is decoded as that one. Some clients claim a version and omit
+    its last fields: an older version is accepted only if the data ends exactly where that version ends, so that
+    damaged data never looks like an empty list.
+    """
+    version = min(version, message.high)
+    try:
+        return message.decode(version, data, HEADER_SIZE)
+    except DecodeError:
+        pass
+    for older in range(version - 1, message.low - 1, -1):
+        try:
+            value = message.decode(older, data, HEADER_SIZE)
+        except DecodeError:
+            continue
+        if message.encode(older, value) == data[HEADER_SIZE:]:
+            return value
+    return None

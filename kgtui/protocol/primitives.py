@@ -1,0 +1,181 @@
+"""Read and write the primitive types of Kafka's protocol, and build the errors for malformed data.
+
+The generated codecs and the hand-written decoders call these functions. Kafka's protocol guide defines the types.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from struct import Struct
+from uuid import UUID
+
+from kgtui.errors import DecodeError, EncodeError
+
+MAX_STRING = 0x7FFF
+"""Longest string or key that Kafka writes, in bytes of UTF-8: its length is a signed 16-bit integer."""
+
+INT16 = Struct(">h").unpack_from
+"""Read a big-endian int16; returns a tuple of one integer."""
+
+INT32 = Struct(">i").unpack_from
+"""Read a big-endian int32; returns a tuple of one integer."""
+
+
+def uvarint(data: bytes, pos: int) -> tuple[int, int]:
+    """Read an unsigned variable-length integer of at most five bytes.
+
+    Returns the integer and the position of the next field. Raises IndexError at the end of the data, and DecodeError
+    when the fifth byte says that more follow.
+    """
+    value = shift = 0
+    while True:
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, pos
+        shift += 7
+        if shift > 28:
+            raise DecodeError("a variable-length integer has more than five bytes", pos)
+
+
+def uvarint_bytes(value: int) -> bytes:
+    """Write an unsigned variable-length integer."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+@lru_cache(maxsize=4096)
+def uuid(data: bytes) -> UUID:
+    """Read a UUID from its 16 bytes; cached, because topic ids repeat and building a UUID is slower than a lookup."""
+    return UUID(bytes=data)
+
+
+def utf8(data: bytes, start: int, stop: int) -> str:
+    """Decode `data[start:stop]` as UTF-8; bytes that are not UTF-8 become lone surrogates, so that none is lost."""
+    raw = data[start:stop]
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("utf-8", "surrogateescape")
+
+
+def nullable_string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -> tuple[str | None, int]:
+    """Read a string that may be null; return it and the position of the next field."""
+    if flexible:
+        length, pos = uvarint(data, pos)
+        length -= 1
+    else:
+        (length,) = INT16(data, pos)
+        pos += 2
+    if length < 0:
+        return None, pos
+    stop = pos + length
+    if stop > len(data):
+        raise too_long(message, field, length, pos)
+    return utf8(data, pos, stop), stop
+
+
+def string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -> tuple[str, int]:
+    """Read a string and return it with the position of the next field; raises DecodeError when it is null."""
+    value, stop = nullable_string(message, field, data, pos, flexible=flexible)
+    if value is None:
+        raise is_null(message, field, stop)
+    return value, stop
+
+
+def array_length(message: str, field: str, data: bytes, pos: int, least: int, *, flexible: bool) -> tuple[int, int]:
+    """Read the length of an array whose elements take at least `least` bytes each.
+
+    Returns the length and the position of the first element. Raises DecodeError when the array is null, or when the
+    rest of the frame is too short for so many elements.
+    """
+    if flexible:
+        number, pos = uvarint(data, pos)
+        number -= 1
+    else:
+        (number,) = INT32(data, pos)
+        pos += 4
+    if number < 0:
+        raise is_null(message, field, pos)
+    if number * least > len(data) - pos:
+        raise too_long(message, field, number, pos)
+    return number, pos
+
+
+def as_bytes(body: bytes | memoryview) -> bytes:
+    """Return `body` as bytes; bytes are returned unchanged, anything else is copied."""
+    return body if isinstance(body, bytes) else bytes(body)
+
+
+def tag_section(tags: list[tuple[int, bytes | bytearray]]) -> bytes:
+    """Write a section of tagged fields (KIP-482) from `(tag, content)` pairs in ascending order of their tags."""
+    parts = [uvarint_bytes(len(tags))]
+    for tag, content in tags:
+        parts += (uvarint_bytes(tag), uvarint_bytes(len(content)), bytes(content))
+    return b"".join(parts)
+
+
+def skip_tags(data: bytes, pos: int) -> int:
+    """Return the end of the section of tagged fields that starts at `pos`.
+
+    Raises IndexError or DecodeError when the section is longer than the data.
+    """
+    count, pos = uvarint(data, pos)
+    end = len(data)
+    for _ in range(count):
+        _tag, pos = uvarint(data, pos)
+        size, pos = uvarint(data, pos)
+        pos += size
+        if pos > end:
+            raise DecodeError(f"a tagged field claims {size} bytes but the frame is shorter", pos)
+    return pos
+
+
+def truncated(message: str, pos: int) -> DecodeError:
+    """Build the error for a frame that ends inside a field."""
+    return DecodeError(f"{message} ends too early", pos)
+
+
+def is_null(message: str, field: str, pos: int) -> DecodeError:
+    """Build the error for a null in a field that is not nullable in this version."""
+    return DecodeError(f"{message}: {field} is null, which this version does not allow", pos)
+
+
+def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
+    """Build the error for a length or count that is larger than the rest of the frame."""
+    return DecodeError(f"{message}: {field} claims {length} but the frame is shorter", pos)
+
+
+def trailing_bytes(message: str, size: int, pos: int) -> DecodeError:
+    """Build the error for bytes after the end of a strict message."""
+    return DecodeError(f"{message} is followed by {size} bytes that do not belong to it", pos)
+
+
+def not_utf8(message: str, pos: int) -> DecodeError:
+    """Build the error for a string of a strict message that is not UTF-8."""
+    return DecodeError(f"{message} has a string that is not UTF-8", pos)
+
+
+def cannot_be_null(message: str, field: str) -> EncodeError:
+    """Build the error for None in a field that is not nullable in this version."""
+    return EncodeError(f"{message}: {field} cannot be null in this version")
+
+
+def string_too_long(message: str, field: str, length: int) -> EncodeError:
+    """Build the error for a string that is longer than `MAX_STRING` bytes."""
+    return EncodeError(f"{message}: {field} has {length} bytes; Kafka allows {MAX_STRING}")
+
+
+def not_in_version(message: str, field: str) -> EncodeError:
+    """Build the error for a value that this version cannot carry and that must not be dropped silently."""
+    return EncodeError(f"{message} has no {field} in this version, and it may not be left out")
+
+
+def unknown_fields(message: str, names: list[str]) -> EncodeError:
+    """Build the error for keys that are no field of the message in any version."""
+    return EncodeError(f"{message} has no field {', '.join(names)}")

@@ -1,0 +1,175 @@
+"""Decode and encode the records of `__consumer_offsets`, and format them as Kafka's console consumer does."""
+
+from __future__ import annotations
+
+from base64 import b64encode, urlsafe_b64encode
+from dataclasses import dataclass
+from enum import StrEnum
+from struct import Struct as Packing
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from kgtui.errors import DecodeError
+from kgtui.protocol.records.schemas import KEY_VERSION, RECORD_SCHEMAS, RecordType
+from kgtui.protocol.schema import default_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kgtui.protocol.schema import Field, Struct
+
+# A key begins with its record type, a value with its version.
+_HEADER = Packing(">h")
+_HEADER_SIZE = _HEADER.size
+_read_header = _HEADER.unpack_from
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorRecord:
+    """A decoded record that a group coordinator wrote."""
+
+    type: RecordType
+    key: Mapping[str, Any]
+    """The fields of the key by their names in Kafka's schemas; structs are dicts and arrays are lists."""
+    value: Mapping[str, Any] | None
+    """The fields of the value, with defaults for the fields that its version lacks; None for a tombstone."""
+    version: int | None
+    """The version of the value; None for a tombstone."""
+
+    @property
+    def group(self) -> str:
+        """Id of the group that the record belongs to; every record has one."""
+        group: str = self.key["GroupId"] if "GroupId" in self.key else self.key["group"]
+        return group
+
+    @property
+    def member(self) -> str | None:
+        """Id of the member that the record belongs to; None when it belongs to the group as a whole."""
+        return self.key.get("MemberId")
+
+
+class DecodeFailure(StrEnum):
+    """Why a record cannot be decoded, as a category that can be counted."""
+
+    UNKNOWN_TYPE = "unknown type"
+    """The record type is not known, for example because a newer broker wrote it."""
+    UNKNOWN_VERSION = "unknown version"
+    """The version of the value is not known."""
+    DAMAGED_KEY = "damaged key"
+    """The key is missing or malformed."""
+    DAMAGED_VALUE = "damaged value"
+    """The value is malformed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undecodable:
+    """The reason why a record cannot be decoded; to be stored with its bytes in a quarantine table."""
+
+    failure: DecodeFailure
+    reason: str
+    """A sentence with the type, version or position; it never contains data of the record."""
+    type: int | None = None
+    """The record type that the key begins with; None if the key is too short."""
+    version: int | None = None
+    """The version that the value begins with; None if the key is malformed or the value too short."""
+
+
+def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undecodable:
+    """Decode one record of `__consumer_offsets`; never raises, whatever the bytes are.
+
+    Memory and time are bounded by the size of the record. Bytes after the last field and strings that are not UTF-8
+    make a record undecodable, because no broker writes them.
+    """
+    if key is None or len(key) < _HEADER_SIZE:
+        return Undecodable(
+            DecodeFailure.DAMAGED_KEY, "the record has no key" if key is None else _too_short("key", key)
+        )
+    (number,) = _read_header(key)
+    schema = RECORD_SCHEMAS.get(number)
+    if schema is None:
+        return Undecodable(DecodeFailure.UNKNOWN_TYPE, f"record type {number} is not known", number)
+    try:
+        fields = schema.key.decode(KEY_VERSION, key, _HEADER_SIZE)
+    except DecodeError as error:
+        return Undecodable(DecodeFailure.DAMAGED_KEY, str(error), number)
+    if value is None:
+        return CoordinatorRecord(schema.type, fields, None, None)
+    if len(value) < _HEADER_SIZE:
+        return Undecodable(DecodeFailure.DAMAGED_VALUE, _too_short("value", value), number)
+    (version,) = _read_header(value)
+    if not 0 <= version <= schema.value.high:
+        reason = f"{schema.value.name} is known in versions 0 to {schema.value.high}, not {version}"
+        return Undecodable(DecodeFailure.UNKNOWN_VERSION, reason, number, version)
+    try:
+        return CoordinatorRecord(schema.type, fields, schema.value.decode(version, value, _HEADER_SIZE), version)
+    except DecodeError as error:
+        return Undecodable(DecodeFailure.DAMAGED_VALUE, str(error), number, version)
+
+
+def encode(
+    record_type: RecordType, key: Mapping[str, Any], value: Mapping[str, Any] | None, *, version: int | None = None
+) -> tuple[bytes, bytes | None]:
+    """Encode the key and value of a record; a value of None is a tombstone.
+
+    `version` is that of the value and defaults to the newest. Raises EncodeError when it cannot carry the value.
+    """
+    schema = RECORD_SCHEMAS[record_type]
+    written = _HEADER.pack(record_type) + schema.key.encode(KEY_VERSION, key)
+    if value is None:
+        return written, None
+    version = schema.value.high if version is None else version
+    body = schema.value.encode(version, value)
+    return written, _HEADER.pack(version) + body
+
+
+def _too_short(part: str, data: bytes) -> str:
+    return f"the {part} has only {len(data)} bytes"
+
+
+def format_uuid(value: UUID) -> str:
+    """Format a UUID as Kafka does (`Uuid.toString`): 22 characters of URL-safe base64."""
+    return urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
+
+
+def as_json(record: CoordinatorRecord) -> dict[str, Any]:
+    """Return a record as Kafka's CoordinatorRecordJsonConverters and message formatters print it, ready for `json`.
+
+    The form is `{"key": {"type", "data"}, "value": {"version", "data"} or None}`. Field names begin with a lowercase
+    letter, UUIDs are written in Kafka's base64, and bytes in standard base64. Tagged fields that hold their default,
+    and fields that the version of the value lacks, are omitted.
+    """
+    schema = RECORD_SCHEMAS[record.type]
+    key = {"type": record.type.value, "data": _struct(schema.key.struct, KEY_VERSION, record.key)}
+    if record.value is None or record.version is None:
+        return {"key": key, "value": None}
+    data = _struct(schema.value.struct, record.version, record.value)
+    return {"key": key, "value": {"version": record.version, "data": data}}
+
+
+def _struct(struct: Struct, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for field in struct.fields:
+        if not field.versions.has(version):
+            continue
+        got = value[field.name]
+        if field.tag is None or got != default_value(field, []):
+            fields[field.name[0].lower() + field.name[1:]] = _value(field, version, got)
+    return fields
+
+
+def _value(field: Field, version: int, value: Any) -> Any:
+    if value is None:
+        return None
+    if field.array:
+        return [_single(field, version, item) for item in value]
+    return _single(field, version, value)
+
+
+def _single(field: Field, version: int, value: Any) -> Any:
+    if field.struct is not None:
+        return _struct(field.struct, version, value)
+    if isinstance(value, UUID):
+        return format_uuid(value)
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    return value
