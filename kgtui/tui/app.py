@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import locale
-import logging
 import select
 import signal
 import sys
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
-from textual.app import App
 from textual.widgets import Input
-from textual.worker import WorkerError, WorkerFailed
+from textual.worker import WorkerError
 
-from kgtui.tui import crash, keys, text, themes
-from kgtui.tui.key_order import KeyOrder
+from kgtui.tui import keys, text, themes
 from kgtui.tui.messages import (
     ClustersRequested,
     DeleteRequested,
@@ -29,13 +26,16 @@ from kgtui.tui.palette import ActionCommands, ChoiceCommands, GroupCommands
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.screens.start import StartScreen
 from kgtui.tui.settings import tell_mistaken_presets, tell_warnings
-from kgtui.tui.strips import without_cycles
-from kgtui.tui.terminal import driver_on
+from kgtui.tui.textual_compat.crash_message import CrashReportingApp
+from kgtui.tui.textual_compat.key_order import KeyOrder
+from kgtui.tui.textual_compat.rendering import prevent_strip_cycles
+from kgtui.tui.textual_compat.terminal_driver import with_workarounds
 from kgtui.tui.unfinished import look_into_unfinished
 from kgtui.tui.visit import Visit, subscribed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from rich.console import RenderableType
     from textual.binding import BindingType
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from kgtui.actions.results import Results
     from kgtui.tui.session import Session, Watch
-
-_log = logging.getLogger(__name__)
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Each ends the app as `q` does, so that the terminal is left clean; a dropped SSH line sends the last."""
@@ -57,7 +55,7 @@ LOOK_BACK_AFTER = 1.0
 """Seconds from the opening of a cluster until it is asked what became of earlier deletes."""
 
 
-class KgtuiApp(App[int]):
+class KgtuiApp(CrashReportingApp):
     """The terminal UI on one session."""
 
     TITLE = "kgtui"
@@ -75,13 +73,12 @@ class KgtuiApp(App[int]):
     def __init__(self, session: Session) -> None:
         self._failed_themes: list[themes.FailedTheme] = []
         super().__init__()
-        without_cycles()
+        prevent_strip_cycles()
         self.session = session
         self._line = select.poll()
         self.look = session.look or text.Look()
         self.look.ascii = self.look.ascii or not _writes_unicode()
         self._asked_to_leave = False
-        self._ending = False
         self._unsubscribe: Callable[[], None] | None = None
         self._visit: Visit | None = None
         self._key_order = KeyOrder(self, super().on_event)
@@ -90,7 +87,7 @@ class KgtuiApp(App[int]):
 
     def get_driver_class(self) -> type[Driver]:
         """The platform's driver, writing fewer bytes, and on after the terminal's end."""
-        return driver_on(super().get_driver_class())
+        return with_workarounds(super().get_driver_class())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The roles' colours for themes that do not name them."""
@@ -167,7 +164,7 @@ class KgtuiApp(App[int]):
 
     def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         """End the app."""
-        self._ending = True
+        self.exiting = True
         super().exit(result, return_code, message)
 
     async def on_unmount(self) -> None:
@@ -179,17 +176,10 @@ class KgtuiApp(App[int]):
     def _ended_by(self, number: int) -> None:
         self.exit(return_code=128 + number)
 
-    def _handle_exception(self, error: Exception) -> None:
-        """A defect: write a report, and leave without Textual's traceback, which prints local variables."""
-        if self._ending or not self.is_running:
-            # What was under way finds half of the screen gone; whoever left is not told of that as of a defect.
-            _log.info("while ending: %s", type(error).__name__)
-            return
-        if not isinstance(error, crash.CrashedError):
-            cause = error.error if isinstance(error, WorkerFailed) else error
-            error = crash.crashed(cause, self.session.state_folder)
-            error.__cause__ = cause
-        super()._handle_exception(error)
+    @property
+    def crash_folder(self) -> Path:
+        """The folder in which crash reports are written."""
+        return self.session.state_folder
 
     # Keys that work everywhere
 

@@ -291,7 +291,7 @@ async def test_remapped_keys(tmp_path: Path) -> None:
 
 
 async def test_a_defect_leaves_a_report_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kgtui.tui.crash import CrashedError
+    from kgtui.tui.textual_compat.crash_message import CrashedError
 
     app, watch = app_on(company(), tmp_path)
     caught: CrashedError | None = None

@@ -290,7 +290,7 @@ async def test_rows_that_come_above_the_window_redraw_what_they_must(tmp_path: P
 
 
 async def test_a_worker_that_fails_is_reported_by_its_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kgtui.tui.crash import CrashedError
+    from kgtui.tui.textual_compat.crash_message import CrashedError
 
     app, watch = app_on(company(), tmp_path)
 

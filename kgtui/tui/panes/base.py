@@ -14,7 +14,7 @@ from textual.widgets import Static
 from kgtui.tui.panes.cells import shown, wrap
 from kgtui.tui.panes.notices import awaited, notices
 from kgtui.tui.panes.table import LineTable
-from kgtui.tui.widgets.sized import Sized
+from kgtui.tui.textual_compat.rendering import NoRelayout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ AT_ONCE = 400
 """Items that are prepared at once; more would hold up the loop for longer than a frame, and go to a thread."""
 
 
-class Said(Static, Sized):
+class Said(Static, NoRelayout):
     """Lines that take room only while there is something to say.
 
     A layout draws the whole screen again, and ages grow with every snapshot: it is asked for only for more lines or

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.strip import Strip
 
 from kgtui.tui.panes.cells import ROLES, Cell, shown
-from kgtui.tui.widgets.scrolled import Scrolled
+from kgtui.tui.textual_compat.line_view import LineView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Line = tuple[Cell, ...]
 
 
-class TextLines(Scrolled, can_focus=True, inherit_bindings=False):
+class TextLines(LineView, can_focus=True, inherit_bindings=False):
     """Text that changes often: new lines cost only the cells of those that differ, whatever their number."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{role}" for role in ROLES}
@@ -77,8 +77,8 @@ class TextLines(Scrolled, can_focus=True, inherit_bindings=False):
         """Show these lines; `fresh` goes to the first, as they are about something else."""
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y
-        self.set_height(len(lines))
-        self.set_top(0 if fresh else top)
+        self.set_line_count(len(lines))
+        self.set_top_line(0 if fresh else top)
         if self.scroll_offset.y != top:
             self.refresh()
             return
@@ -88,11 +88,11 @@ class TextLines(Scrolled, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """One line of the window."""
-        base, at = self.base, y + self.scroll_offset.y
+        base, at = self.base_style, y + self.scroll_offset.y
         if at >= len(self._lines):
             return Strip.blank(self.columns, base)
         segments = [
-            Segment(shown(cell.text), base + self.ink(f"lines--{cell.role}") if cell.role else base)
+            Segment(shown(cell.text), base + self.component_style(f"lines--{cell.role}") if cell.role else base)
             for cell in self._lines[at]
         ]
         strip = Strip(segments).adjust_cell_length(self.columns, base)

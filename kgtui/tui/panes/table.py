@@ -18,7 +18,7 @@ from textual.strip import Strip
 from kgtui.tui.panes.cells import MUTED, ROLES
 from kgtui.tui.panes.columns import Column, arrange, column_at, measure
 from kgtui.tui.panes.strips import heading, line
-from kgtui.tui.widgets.scrolled import Scrolled
+from kgtui.tui.textual_compat.line_view import LineView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 RowT = TypeVar("RowT")
 
 
-class LineTable(Scrolled, Generic[RowT], can_focus=True):
+class LineTable(LineView, Generic[RowT], can_focus=True):
     """Rows under a fixed heading, with a cursor."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"table--heading", "table--sorted", "table--cursor", "table--odd"} | {
@@ -80,7 +80,7 @@ class LineTable(Scrolled, Generic[RowT], can_focus=True):
     }
     """
 
-    FIXED = 1
+    FIXED_LINES = 1
 
     class CursorMoved(Message):
         """The cursor is on another row, or its row has changed."""
@@ -181,7 +181,7 @@ class LineTable(Scrolled, Generic[RowT], can_focus=True):
             return
         self._rows = rows
         target = 0 if fresh else self._find(old, at)
-        self.set_height(len(rows) + 1)
+        self.set_line_count(len(rows) + 1)
         top = self.scroll_offset.y
         in_sight = top <= at < top + self._lines
         if fresh:
@@ -290,22 +290,22 @@ class LineTable(Scrolled, Generic[RowT], can_focus=True):
         width = self.size.width
         index = y - 1 + self.scroll_offset.y
         if not self._rows and y == 0 and self._placeholder:
-            muted = self.base + self._ink(MUTED)
-            return Strip([Segment(self._placeholder, muted)]).adjust_cell_length(width, self.base)
+            muted = self.base_style + self._ink(MUTED)
+            return Strip([Segment(self._placeholder, muted)]).adjust_cell_length(width, self.base_style)
         if not self._rows or index >= len(self._rows):
-            return Strip.blank(width, self.base)
+            return Strip.blank(width, self.base_style)
         if y == 0:
             styles = self.get_component_rich_style("table--heading"), self.get_component_rich_style("table--sorted")
-            return heading(self._arranged, self.sorted_by, *styles).adjust_cell_length(width, self.base)
+            return heading(self._arranged, self.sorted_by, *styles).adjust_cell_length(width, self.base_style)
         base = self._row_base(index)
         ink = None if index == self.cursor and self.has_focus else self._ink
         return line(self._arranged, self._rows[index], base, ink).adjust_cell_length(width, base)
 
     def _row_base(self, index: int) -> Style:
         if index != self.cursor:
-            return self.base
+            return self.base_style
         return self.get_component_rich_style("table--cursor" if self.has_focus else "table--odd")
 
     def _ink(self, role: str) -> Style:
         """The colour of a role, without its background."""
-        return self.ink(f"table--{role}")
+        return self.component_style(f"table--{role}")

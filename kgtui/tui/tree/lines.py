@@ -8,9 +8,10 @@ from rich.segment import Segment
 from textual.message import Message
 from textual.strip import Strip
 
+from kgtui.tui.textual_compat.key_order import run_binding
+from kgtui.tui.textual_compat.line_view import LineView, shift_lines
 from kgtui.tui.tree import draw
 from kgtui.tui.tree.view import TreeView
-from kgtui.tui.widgets.scrolled import Scrolled, moved
 
 if TYPE_CHECKING:
     from textual import events
@@ -26,7 +27,7 @@ ROLES = (
 )  # fmt: skip
 
 
-class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
+class TreeLines(LineView, can_focus=True, inherit_bindings=False):
     """Draws the rows of a `TreeView` line by line, and redraws only lines whose text differs."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -103,13 +104,13 @@ class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
     def laid_out(self, hold: tuple[Place | None, int]) -> None:
         """The rows changed: bring scroll bar and lines in line, with as few bytes to the terminal as can be."""
         nothing_yet = not self.virtual_size.height
-        self.set_height(self.view.layout.rows)
+        self.set_line_count(self.view.layout.rows)
         place, offset = hold
         row = self.view.row if place is None else self.view.layout.find(place)
         if nothing_yet:
-            self.set_top(self.view.row - self.size.height + 1)
+            self.set_top_line(self.view.row - self.size.height + 1)
         else:
-            self.set_top(self.scroll_offset.y if row is None else row - offset)
+            self.set_top_line(self.scroll_offset.y if row is None else row - offset)
         self.refresh_changed()
 
     def scroll_to_cursor(self) -> None:
@@ -144,7 +145,7 @@ class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
 
     async def on_key(self, event: events.Key) -> None:
         """Run what a key is bound to at once: on its way up to the app it would wait for each widget's turn."""
-        if await self.app._check_bindings(event.key):
+        if await run_binding(self.app, event.key):
             event.stop()
 
     # Drawing
@@ -165,24 +166,24 @@ class TreeLines(Scrolled, can_focus=True, inherit_bindings=False):
         super().notify_style_update()
         self._strips.clear()
 
-    def scrolled_by(self, lines: int) -> None:
+    def shift_cached_lines(self, lines: int) -> None:
         """What was drawn stands on other lines now."""
-        super().scrolled_by(lines)
-        self._drawn = moved(self._drawn, lines, self.FIXED, self.size.height)
+        super().shift_cached_lines(lines)
+        self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 
-    def finished(self, strip: Strip) -> Strip:
+    def finish_line(self, strip: Strip) -> Strip:
         """Lines are coloured and filled to the width as they are."""
         return strip
 
     def _coloured(self, line: draw.Line | None) -> Strip:
         width = self.columns
         if line is None:
-            return Strip.blank(width, self.worn())
+            return Strip.blank(width, self.terminal_style())
         over: tuple[str, ...] = ()
         if line.cursor:
             over = ("group-tree--cursor" if self.has_focus else "group-tree--cursor-blurred",)
-        segments = [Segment(piece, self.worn(f"group-tree--{role}", *over)) for piece, role in line.pieces]
-        return Strip(segments).adjust_cell_length(width, self.worn(*over))
+        segments = [Segment(piece, self.terminal_style(f"group-tree--{role}", *over)) for piece, role in line.pieces]
+        return Strip(segments).adjust_cell_length(width, self.terminal_style(*over))
 
     def _line(self, row: int) -> draw.Line | None:
         view = self.view

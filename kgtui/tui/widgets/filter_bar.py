@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from kgtui.errors import QueryError
 from kgtui.model.query import Need, parse
 from kgtui.tui import text
-from kgtui.tui.widgets.sized import Sized
+from kgtui.tui.textual_compat.rendering import NoRelayout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ HINT = "filter: a word, type:consumer, lag:1k+, state:Empty, not:topic:x% … (?
 SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
-class Expression(Input, Sized):
+class Expression(Input, NoRelayout):
     """A field of fixed size. Textual's own lays out the whole screen anew for each letter."""
 
     def on_resize(self) -> None:

@@ -10,7 +10,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from kgtui.tui import text
-from kgtui.tui.widgets.inked import Inked
+from kgtui.tui.textual_compat.rendering import StyleCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ Piece = tuple[str, str]
 """Harmless text, and the component class that colours it (`` for none)."""
 
 
-class LineWidget(Inked):
+class LineWidget(StyleCache):
     """One line of pieces on the left and on the right; what does not fit is cut at the end of the left."""
 
     DEFAULT_CSS = """
@@ -52,7 +52,7 @@ class LineWidget(Inked):
 
     def render_line(self, y: int) -> Strip:
         """The line, filled to the width."""
-        base = self.base
+        base = self.base_style
         width = self.size.width
         if y or not self._pieces:
             return Strip.blank(width, base)
@@ -61,7 +61,7 @@ class LineWidget(Inked):
 
     def style_of(self, role: str) -> Style:
         """The style of a piece."""
-        return self.ink(role)
+        return self.component_style(role)
 
 
 def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:

@@ -1,0 +1,160 @@
+"""A scroll view of lines whose number can change without a layout of the screen.
+
+In Textual 8.2.8, setting `virtual_size` lays out and repaints the whole screen, and so does a scroll bar that appears
+or disappears: tens of milliseconds, and of kilobytes over a slow line, at each step of the cursor.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
+from textual.widget import Widget
+
+from kgtui.tui.textual_compat.rendering import NoRelayout, StyleCache
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from textual.strip import Strip
+
+T = TypeVar("T")
+
+
+class _ScrollBar(ScrollBar, NoRelayout):
+    """A scroll bar that needs one layout instead of two."""
+
+
+class LineView(StyleCache, ScrollView):
+    """A scroll view that draws lines, with a scroll bar that always has its column; it has no border and no padding.
+
+    Rendered lines are cached until they are refreshed, and the cache moves along when the view is scrolled, so that a
+    frame costs only the new lines in it.
+    """
+
+    FIXED_LINES: ClassVar[int] = 0
+    """Number of lines at the top that are not scrolled, such as a heading."""
+
+    DEFAULT_CSS = """
+    LineView { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self._line_cache: dict[int, Strip] = {}  # by line of the window
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar, created at its first use."""
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = _ScrollBar(
+                vertical=True, name="vertical", thickness=self.scrollbar_size_vertical
+            )
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
+
+    def notify_style_update(self) -> None:
+        """Clear the line cache, because the theme or the focus changed."""
+        super().notify_style_update()
+        self._line_cache.clear()
+
+    # The line cache
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Draw the lines of these regions again; without regions, all lines."""
+        if not regions:
+            self._line_cache.clear()
+        for region in regions:
+            for y in region.line_range:
+                self._line_cache.pop(y, None)
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the lines of the window, most of them from the cache.
+
+        Textual asks for all of them whenever something beside one of them changes.
+        """
+        cache = self._line_cache
+        for y in crop.line_range:
+            if y not in cache:
+                cache[y] = self.finish_line(self.render_line(y))
+        lines = [cache[y] for y in crop.line_range]
+        first, last = crop.column_span
+        return lines if (first, last) == (0, self.outer_size.width) else [line.crop(first, last) for line in lines]
+
+    def finish_line(self, strip: Strip) -> Strip:
+        """Fill a line to the width of the widget, scroll bar included, and convert its colors for the terminal."""
+        strip = strip.adjust_cell_length(self.outer_size.width, self.base_style)
+        for line_filter in self.get_line_filters():
+            strip = strip.apply_filter(line_filter, self.background_colors[1])
+        return strip
+
+    def shift_cached_lines(self, lines: int) -> None:
+        """Move cached lines up by a number of lines after a scroll; a negative number moves them down."""
+        self._line_cache = shift_lines(self._line_cache, lines, self.FIXED_LINES, self.size.height)
+
+    # Scrolling
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Show other lines after the view was scrolled."""
+        self._move_thumb(old_value, new_value)
+        if by := round(new_value) - round(old_value):
+            self.shift_cached_lines(by)
+            super().refresh(self.size.region)
+
+    def _move_thumb(self, old_top: float, new_top: float) -> None:
+        """Draw those cells of the scroll bar again that look different."""
+        bar = self.vertical_scrollbar
+        bar.set_reactive(ScrollBar.position, new_top)
+        old, new = self._thumb(old_top), self._thumb(new_top)
+        if old != new and self.show_vertical_scrollbar:
+            first, last = min(old.start, new.start) // 8, max(old.stop, new.stop) // 8
+            bar.refresh(Region(0, first, 1, last - first + 1))
+
+    def _thumb(self, top: float) -> range:
+        """Return the extent of the scroll bar's thumb with this line at the top, in eighths of a cell."""
+        height, lines = self.size.height, self.vertical_scrollbar.window_virtual_size
+        if lines <= height:
+            return range(height * 8)
+        length = max(1, height * height / lines)
+        start = int((height - length) * top / (lines - height) * 8)
+        return range(start, start + ceil(length * 8))
+
+    def set_line_count(self, lines: int) -> None:
+        """Set the number of lines; the scroll bar is drawn again only when it would look different."""
+        height, old = self.size.height, self.virtual_size.height
+        if lines == old:
+            return
+        self.set_reactive(Widget.virtual_size, Size(0, lines))
+        crossed = (old > height) != (lines > height)
+        if self.show_vertical_scrollbar and (
+            crossed or (max(lines, old) > height and _thumb_changed(lines, old, height))
+        ):
+            self.vertical_scrollbar.window_virtual_size = lines
+
+    def set_top_line(self, top: int) -> None:
+        """Put a line at the top, or the nearest that leaves no blank lines at the bottom, without drawing anything."""
+        top = max(0, min(top, self.virtual_size.height - self.size.height))
+        if top != self.scroll_offset.y:
+            before = self.scroll_y
+            self.set_reactive(Widget.scroll_y, float(top))
+            self.set_reactive(Widget.scroll_target_y, float(top))
+            self._move_thumb(before, float(top))
+
+
+def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
+    """Return values keyed by line of the window after a scroll by `lines`; the first `fixed` lines stay."""
+    return {
+        y - (lines if y >= fixed else 0): value
+        for y, value in by_line.items()
+        if y < fixed or fixed <= y - lines < height
+    }  # fmt: skip
+
+
+def _thumb_changed(lines: int, old: int, height: int) -> bool:
+    """Return whether an end of the thumb, which is drawn in eighths of a cell, moves with the new number of lines."""
+    return abs(lines - old) * height * 8 > old

@@ -1,0 +1,149 @@
+"""A terminal driver that writes fewer bytes per frame and survives the loss of the terminal.
+
+Textual 8.2.8 ends each run of cells with a reset and begins the next with its whole style, about 40 bytes, which takes
+long over a slow line. Most neighboring runs differ in one color, so only that color is written, and none for blanks.
+
+Its writer thread dies of the first error that the terminal reports. The following frames then fill the thread's queue,
+and the program hangs when it adds one more.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kgtui.output.nowhere import lead_nowhere
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from textual.driver import Driver
+
+
+def with_workarounds(driver: type[Driver]) -> type[Driver]:
+    """Return a subclass of a driver that shortens frames and ignores errors of a lost terminal."""
+
+    class KgtuiDriver(driver):  # type: ignore[misc, valid-type]  # mypy does not allow a variable as base class
+        """The platform's driver with both workarounds."""
+
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
+            file: TextIO | None = getattr(self, "_file", None)
+            if file is not None:
+                self._file = LossTolerantTerminal(file)
+
+        def write(self, data: str) -> None:
+            super().write(shorten_sgr(data))
+
+    return KgtuiDriver
+
+
+class LossTolerantTerminal:
+    """A text file for the terminal that discards everything after the first error, such as a dropped SSH connection."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, data: str) -> int:
+        """Write or discard text; return the number of characters taken."""
+        try:
+            return self._file.write(data)
+        except OSError:
+            lead_nowhere(self._file)
+            return len(data)
+
+    def flush(self) -> None:
+        """Flush or discard what is buffered."""
+        try:
+            self._file.flush()
+        except OSError:
+            lead_nowhere(self._file)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+_RESET = "\x1b[0m"
+_RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
+"""One run of cells: its style, its text, the reset, and the newlines and cursor moves before the next run."""
+_MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
+"""A move to an absolute position, which makes earlier newlines and moves unnecessary."""
+
+_VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
+"""SGR codes that show on a blank: underline, reverse, strike, double underline, overline."""
+
+
+class _Style(NamedTuple):
+    """A style as SGR parameters (ECMA-48): attributes such as bold, foreground color, background color."""
+
+    attributes: frozenset[str] = frozenset()
+    foreground: str = "39"
+    background: str = "49"
+
+
+_PLAIN = _Style()
+
+
+def shorten_sgr(frame: str) -> str:
+    """Return a frame that shows the same cells in fewer bytes, by writing only the changes between styles.
+
+    Like a frame of Textual, it begins and ends in the plain style.
+    """
+    written: list[str] = []
+    current, end = _PLAIN, 0
+    for run in _RUN.finditer(frame):
+        codes, content, moves = run.groups()
+        style = _parse(codes)
+        if style is None:  # an unknown parameter: the run stays as it is
+            continue
+        if run.start() != end:
+            written += [_transition(current, _PLAIN), frame[end : run.start()]]
+            current = _PLAIN
+        end = run.end()
+        if content.isspace() and not _VISIBLE_ON_BLANKS & (style.attributes | current.attributes):
+            style = _Style(current.attributes, current.foreground, style.background)
+        last_move = _MOVE.search(moves) if moves else None
+        written += [_transition(current, style), content, moves if last_move is None else last_move[0]]
+        current = style
+    written += [_transition(current, _PLAIN), frame[end:]]
+    return "".join(written)
+
+
+@lru_cache(maxsize=4096)
+def _parse(codes: str) -> _Style | None:
+    """Parse the parameters of an SGR sequence; None when one of them is unknown."""
+    attributes, foreground, background = set(), "39", "49"
+    rest = codes.split(";")
+    while rest:
+        code = rest.pop(0)
+        if code in ("38", "48"):
+            length = {"2": 4, "5": 2}.get(rest[0] if rest else "")
+            if length is None or len(rest) < length:
+                return None
+            color, rest = ";".join([code, *rest[:length]]), rest[length:]
+            foreground, background = (color, background) if code == "38" else (foreground, color)
+        elif code.isdecimal() and (30 <= int(code) <= 39 or 90 <= int(code) <= 97):
+            foreground = code
+        elif code.isdecimal() and (40 <= int(code) <= 49 or 100 <= int(code) <= 107):
+            background = code
+        elif code in _VISIBLE_ON_BLANKS or code in ("1", "2", "3", "5", "6", "8", "51", "52"):
+            attributes.add(code)
+        else:
+            return None
+    return _Style(frozenset(attributes), foreground, background)
+
+
+@lru_cache(maxsize=4096)
+def _transition(current: _Style, target: _Style) -> str:
+    """Return the shortest SGR sequence that changes a terminal from one style to another."""
+    if target == _PLAIN != current:
+        return _RESET
+    if current.attributes - target.attributes:  # not every terminal can end a single attribute
+        codes, current = ["0"], _PLAIN
+    else:
+        codes = []
+    codes += sorted(target.attributes - current.attributes, key=int)
+    codes += [target.foreground] if target.foreground != current.foreground else []
+    codes += [target.background] if target.background != current.background else []
+    return f"\x1b[{';'.join(codes)}m" if codes else ""

@@ -1,0 +1,217 @@
+"""Canary tests: each fails once Textual no longer has the problem that a module of `textual_compat` works around."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from io import StringIO
+from typing import TYPE_CHECKING, ClassVar
+
+import pytest
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.app import App
+from textual.containers import Vertical
+from textual.drivers._writer_thread import WriterThread
+from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widgets import Input, Static
+
+from kgtui.tui.textual_compat import rendering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+
+@pytest.fixture(autouse=True)
+def _unpatched_textual() -> Iterator[None]:
+    before = Strip.divide
+    setattr(Strip, "divide", rendering._textual_divide)  # noqa: B010
+    yield
+    setattr(Strip, "divide", before)  # noqa: B010
+
+
+# Strips without reference cycles
+
+
+def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
+    """Return how many objects only the garbage collector can free after a line of eight cells was drawn whole."""
+    strip = Strip([Segment("payments")])
+    gc.collect()
+    gc.disable()
+    try:
+        assert divide(strip, cuts) == [strip]
+        del strip
+        return gc.collect()
+    finally:
+        gc.enable()
+
+
+def test_canary_a_strip_of_textual_refers_to_itself() -> None:
+    assert objects_in_cycles(rendering._textual_divide, 8) > 5, "prevent_strip_cycles is no longer needed"
+
+
+def test_a_strip_drawn_whole_is_freed_with_its_last_reference() -> None:
+    rendering.prevent_strip_cycles()
+    assert objects_in_cycles(Strip.divide, 8) == 0
+
+
+def test_a_strip_that_ends_before_the_last_cut_is_freed_too() -> None:
+    """Each line of the tree ends at the scroll bar."""
+    rendering.prevent_strip_cycles()
+    assert objects_in_cycles(Strip.divide, 8, 10) == 0
+
+
+def test_patched_strips_are_divided_as_by_textual() -> None:
+    strip = Strip([Segment("pay"), Segment("ments")])
+    cuts: tuple[list[int], ...] = ([8], [3, 8], [2, 5], [4], [8, 12], [])
+    before = [[part.text for part in rendering._textual_divide(strip, some)] for some in cuts]
+    rendering.prevent_strip_cycles()
+    assert [[part.text for part in strip.divide(some)] for some in cuts] == before
+
+
+# The terminal driver
+
+
+def test_canary_textual_writes_the_whole_style_of_each_run() -> None:
+    console = Console(force_terminal=True, color_system="truecolor", legacy_windows=False, file=StringIO())
+    runs = [Segment("a", Style(color="red", bgcolor="#131519")), Segment("b", Style(color="blue", bgcolor="#131519"))]
+    assert Strip(runs).render(console).count("48;2;19;21;25") == 2, "shorten_sgr is no longer needed"
+
+
+def test_canary_the_writer_thread_dies_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class LostTerminal(StringIO):
+        def write(self, data: str) -> int:
+            raise OSError(5, "Input/output error")
+
+    errors: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", errors.append)
+    thread = WriterThread(LostTerminal())
+    thread.start()
+    thread.write("x")
+    thread.join(10)
+    assert not thread.is_alive()
+    assert errors, "LossTolerantTerminal is no longer needed"
+
+
+def test_canary_the_driver_keeps_its_terminal_in_a_private_attribute() -> None:
+    assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
+
+
+# Keys
+
+
+class FilterApp(App[None]):
+    """A list and a text field, and a key that moves the focus to the field."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("slash", "focus_field", "")]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys_in_container: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        app = self
+
+        class Container(Vertical):
+            def on_key(self, event: events.Key) -> None:
+                app.keys_in_container.append(event.key)
+
+        class FocusableStatic(Static, can_focus=True):
+            pass
+
+        with Container():
+            yield FocusableStatic("list", id="list")
+        yield Input()
+
+    def action_focus_field(self) -> None:
+        self.query_one(Input).focus()
+
+
+async def test_canary_textual_loses_keys_typed_after_one_that_moves_the_focus() -> None:
+    app = FilterApp()
+    async with app.run_test() as pilot:
+        app.query_one("#list").focus()
+        await pilot.pause()
+        for key, character in (("slash", "/"), ("a", "a")):
+            app.post_message(events.Key(key, character))
+        async with asyncio.timeout(10):
+            while not app.query_one(Input).has_focus:
+                await pilot.pause()
+        await pilot.pause()
+        assert app.query_one(Input).value == "", "KeyOrder is no longer needed"
+
+
+async def test_canary_a_key_visits_every_ancestor_before_its_binding_runs() -> None:
+    app = FilterApp()
+    async with app.run_test() as pilot:
+        app.query_one("#list").focus()
+        await pilot.pause()
+        await pilot.press("slash")
+        assert app.keys_in_container == ["slash"], "run_binding is no longer needed"
+
+
+# Crash message
+
+
+def test_canary_textual_prints_local_variables_of_a_crash() -> None:
+    def crash(password: str) -> None:
+        raise ValueError(len(password))
+
+    app = App[None]()
+    try:
+        crash("tops" + "ecret")
+    except ValueError:
+        app._fatal_error()
+    output = StringIO()
+    Console(file=output, width=200).print(*app._exit_renderables)
+    assert "topsecret" in output.getvalue(), "crash_message is no longer needed"
+
+
+# Rendering
+
+
+async def test_canary_textual_forgets_styles_on_every_refresh() -> None:
+    class Styled(Static):
+        COMPONENT_CLASSES: ClassVar[set[str]] = {"styled--part"}
+
+    class StyledApp(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Styled("text")
+
+    app = StyledApp()
+    async with app.run_test() as pilot:
+        widget = app.query_one(Styled)
+        await pilot.pause()
+        widget.get_component_rich_style("styled--part")
+        assert widget._rich_style_cache
+        widget.refresh()
+        assert not widget._rich_style_cache, "StyleCache is no longer needed"
+
+
+async def test_canary_a_new_virtual_size_lays_out_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    class ScrollApp(App[None]):
+        def compose(self) -> ComposeResult:
+            yield ScrollView()
+
+    app = ScrollApp()
+    async with app.run_test() as pilot:
+        layouts: list[None] = []
+        original = app.screen._refresh_layout
+
+        def counted(size: Size | None = None, scroll: bool = False) -> None:
+            layouts.append(None)
+            original(size, scroll)
+
+        monkeypatch.setattr(app.screen, "_refresh_layout", counted)
+        app.query_one(ScrollView).virtual_size = Size(10, 500)
+        await pilot.pause()
+        assert layouts, "NoRelayout and LineView are no longer needed"
