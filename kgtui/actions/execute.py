@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 from kgtui.actions.audit import write_intent, write_outcome
 from kgtui.actions.backup import backup_path, discard_backup, write_backup
 from kgtui.actions.files import shared_lock
-from kgtui.actions.holdings import Holdings, fault_of, read_holdings
+from kgtui.actions.holdings import Holdings, read_holdings
 from kgtui.actions.plan import why_no_backup
 from kgtui.actions.presence import Presence, presence_of
 from kgtui.actions.results import GroupResult, Results, Status
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.errors import KgtuiError, RefusedError
-from kgtui.model.answer import Answer, Fault, Outcome
+from kgtui.model.answer import Answer, Fault, Outcome, why_missing
 from kgtui.model.guard import why_not_delete, why_not_described
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class _Deletion:
             group = one.line.group
             description = answer.rows.get(group)
             if description is None:
-                fault = fault_of(answer, group)
+                fault = why_missing(answer.faults, group)
                 gone = fault.name == "GROUP_ID_NOT_FOUND"
                 reason = "it was gone before anything was sent" if gone else why_not_described(fault)
                 await self._finish(one.result(Status.GONE if gone else Status.REFUSED, reason, fault))

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kgtui.errors import KgtuiError
-from kgtui.model.answer import Answer, Fault
-from kgtui.model.group_types import SHARE_OFFSET_TYPES
-from kgtui.model.offsets import GroupOffsets, reason_of
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.reading import CONFIGS, OFFSETS, Logs, read_groups
+from kgtui.model.group import listing_of
+from kgtui.model.offsets import reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping
+    from collections.abc import Iterable
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.model.answer import Fault
     from kgtui.model.group import GroupConfig, GroupDescription
-    from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+    from kgtui.model.offsets import CommittedOffset, GroupOffsets, ShareOffset
 
-T = TypeVar("T")
 TOPIC_GONE = frozenset({3, 100})
 """UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID."""
 
@@ -83,65 +82,22 @@ async def read_holdings(
 ) -> dict[str, Holdings | Fault]:
     """Group id → what it holds, or why its offsets could not be read. Configs and bounds may be missing."""
     described = {description.group: description for description in descriptions}
-    share = [group for group, description in described.items() if description.type in SHARE_OFFSET_TYPES]
-    others = [group for group, description in described.items() if description.type not in SHARE_OFFSET_TYPES]
-    committed, shared, configs = await asyncio.gather(
-        _ask(admin.committed_offsets(others, timeout=timeout), others),
-        _ask(admin.share_offsets(share, timeout=timeout), share),
-        _ask(admin.group_configs(described, timeout=timeout), described),
+    read = await read_groups(
+        admin,
+        Deadline(timeout),
+        offsets={group: listing_of(description) for group, description in described.items()},
+        configs=described.keys(),
+        logs=Logs.BOUNDS,
+        every_offset=True,
+        separately=True,
+        log_timeout=timeout,
     )
-    wanted = {(row.topic, row.partition) for rows in (committed, shared) for row in _rows(rows.rows)}
-    bounds = await _bounds(admin, wanted, timeout)
     held: dict[str, Holdings | Fault] = {}
     for group, description in described.items():
-        answer: Answer[Mapping[str, tuple[CommittedOffset, ...] | tuple[ShareOffset, ...]]]
-        answer = shared if description.type in SHARE_OFFSET_TYPES else committed
-        if group not in answer.rows:
-            held[group] = fault_of(answer, group)
-            continue
-        offsets = _offsets(committed.rows.get(group, ()), shared.rows.get(group, ()), bounds)
-        known = configs.rows.get(group)
-        held[group] = Holdings(description, offsets, known, None if known is not None else fault_of(configs, group))
+        offsets, configs = read.offsets_of(group), read.configs.get(group)
+        if offsets is None:
+            held[group] = read.why_missing(group, OFFSETS)
+        else:
+            fault = None if configs is not None else read.why_missing(group, CONFIGS)
+            held[group] = Holdings(description, offsets, configs, fault)
     return held
-
-
-def fault_of(answer: Answer[T], group: str) -> Fault:
-    """The fault that explains why `group` is not among the rows of an answer."""
-    mine = [fault for fault in answer.faults if fault.group == group]
-    shared = [fault for fault in answer.faults if fault.group is None]
-    return next(iter(mine + shared), Fault("NO_ANSWER", "the broker said nothing about it", group=group))
-
-
-async def _ask(call: Awaitable[Answer[Mapping[str, T]]], groups: Iterable[str]) -> Answer[Mapping[str, T]]:
-    """An answer in any case: a call of which nothing could be learned is a fault for each group."""
-    try:
-        return await call
-    except KgtuiError as error:
-        return Answer({}, tuple(Fault("NO_ANSWER", str(error), group=group) for group in groups))
-
-
-async def _bounds(
-    admin: GroupAdmin, partitions: Iterable[TopicPartition], timeout: float
-) -> Mapping[TopicPartition, PartitionBounds]:
-    wanted = sorted(partitions)
-    if not wanted:
-        return {}
-    try:
-        return (await admin.partition_bounds(wanted, timeout=timeout)).rows
-    except KgtuiError:
-        return {}
-
-
-def _rows(
-    rows: Mapping[str, tuple[CommittedOffset, ...]] | Mapping[str, tuple[ShareOffset, ...]],
-) -> list[CommittedOffset | ShareOffset]:
-    return [row for group_rows in rows.values() for row in group_rows]
-
-
-def _offsets(
-    committed: tuple[CommittedOffset, ...],
-    share: tuple[ShareOffset, ...],
-    bounds: Mapping[TopicPartition, PartitionBounds],
-) -> GroupOffsets:
-    named = GroupOffsets(committed, share)
-    return replace(named, bounds={key: bounds[key] for key in named.partitions if key in bounds})

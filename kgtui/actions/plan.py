@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from kgtui.actions.holdings import Holdings, fault_of, read_holdings
+from kgtui.actions.holdings import Holdings, read_holdings
 from kgtui.admin.base import DEFAULT_TIMEOUT
-from kgtui.model.answer import Fault
+from kgtui.model.answer import Fault, why_missing
 from kgtui.model.group_types import GROUP_TYPES
 from kgtui.model.guard import why_not_delete, why_not_described
 
@@ -131,7 +131,7 @@ async def plan(
     for group in ids:
         description = answer.rows.get(group)
         if description is None:
-            refused[group] = Refused(group, why_not_described(fault_of(answer, group)))
+            refused[group] = Refused(group, why_not_described(why_missing(answer.faults, group)))
         elif (reason := why_not_delete(group, description)) is not None:
             refused[group] = Refused(group, reason, description.type)
     empty = [answer.rows[group] for group in ids if group not in refused]

@@ -59,19 +59,19 @@ async def gather(
         # The commonest case loads nothing of what follows.
         snapshot, faults = await list_all(admin, timeout=timeout)
         return Gathered(snapshot, sorted(snapshot.groups), _coverage(snapshot, len(snapshot.groups)), faults)
-    from kgtui.commands.budget import Budget
+    from kgtui.admin.deadline import Deadline
     from kgtui.commands.enrich import enrich
     from kgtui.model.query import Need, Query
 
     query = query or Query()
     members, lag = members or Need.DESCRIPTION in query.needs, lag or Need.OFFSETS in query.needs
-    budget = Budget(timeout, steps=1 + members + 2 * lag)
-    snapshot, faults = await list_all(admin, timeout=budget.step())
-    snapshot, others = await enrich(admin, snapshot, query, members=members, lag=lag, budget=budget)
+    deadline = Deadline(timeout, steps=1 + members + 2 * lag)
+    snapshot, faults = await list_all(admin, timeout=deadline.step())
+    snapshot, others = await enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
     ids = query.select(snapshot)
     # A fault of a group that was only looked at to decide on it matters too: it may be missing because of that.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
-    faults += tuple(others) + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
+    faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
     return Gathered(
         snapshot, ids, _coverage(snapshot, len(ids), sum(1 for group in ids if group in snapshot.group_faults)),
         faults, members, lag, query.searched(snapshot),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from kgtui.admin.reading import read_offsets, with_logs
-from kgtui.commands.budget import Budget
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.reading import CONFIGS, Logs, read_groups
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.model.answer import Coverage, Fault
@@ -66,21 +65,21 @@ async def look(admin: GroupAdmin, groups: Sequence[str], *, timeout: float) -> t
 
     Raises `UnreachableError`.
     """
-    budget = Budget(timeout, steps=4)
-    cluster = await admin.cluster(timeout=budget.step())
-    both = budget.step()
-    described, configs = await asyncio.gather(
-        admin.describe_groups(groups, timeout=both), admin.group_configs(groups, timeout=both)
-    )
-    faults = list(described.faults)
-    found = described.rows
+    deadline = Deadline(timeout, steps=4)
+    cluster = await admin.cluster(timeout=deadline.step())
+    read = await read_groups(admin, deadline, describe=groups, configs=groups)
+    found = read.descriptions
     listed = {group: listing_of(row) for group, row in found.items()}
-    read = await read_offsets(admin, listed, timeout=budget.step())
-    offsets, of_logs = await with_logs(admin, read, found, timeout=budget.step())
-    faults += [*read.faults, *of_logs]
-    # A cluster that has no configs of groups is none the worse for it.
-    faults += [fault for fault in configs.faults if fault.name != "NOT_SUPPORTED" and fault.group in found]
-    snapshot = _snapshot(cluster, listed, found, offsets, configs.rows, faults)
+    # The types are known only now, and the RPC for offsets depends on the type.
+    positions = await read_groups(admin, deadline, offsets=listed, logs=Logs.BOUNDS, described=found)
+    faults = [fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS]
+    # An old cluster without group configs is no fault.
+    faults += [
+        fault
+        for step, fault in read.faults
+        if step == CONFIGS and fault.name != "NOT_SUPPORTED" and fault.group in found
+    ]
+    snapshot = _snapshot(cluster, listed, found, positions.offsets_by_group(), read.configs, faults)
     return snapshot, tuple(faults)
 
 

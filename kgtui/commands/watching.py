@@ -9,7 +9,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.admin.reading import has_offsets, read_groups
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.reading import has_offsets, read_in_full
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
 from kgtui.model.group_types import DEAD
@@ -126,26 +127,27 @@ class Watch:
     async def _read(self, node: int, groups: Mapping[str, Listing]) -> None:
         at = self._pace.now()
         try:
-            read = await read_groups(self._admin, groups, timeout=self._plan.timeout)
+            read = await read_in_full(self._admin, Deadline(self._plan.timeout), groups)
         except KgtuiError as error:
             fault = fault_of(error, broker=node)
             self._faults_of[node] = (fault,)
             for group in groups:
                 self.observations[group].add(at, None, None, fault=True)
             return
-        self._faults_of[node] = read.faults
+        self._faults_of[node] = read.general_faults
+        faults = read.group_faults()
         for group in groups:
-            self._take(at, group, read)
+            self._take(at, group, read, faults.get(group))
 
-    def _take(self, at: float, group: str, read: GroupsRead) -> None:
-        description, fault = read.descriptions.get(group), read.fault(group)
+    def _take(self, at: float, group: str, read: GroupsRead, fault: Fault | None) -> None:
+        description = read.descriptions.get(group)
         seen = self.observations[group]
         gone = fault is not None and fault.code == _GROUP_ID_NOT_FOUND
         if gone or (description is not None and description.state == DEAD):
             seen.vanish()
             self.group_faults.pop(group, None)
             return
-        offsets = read.offsets.get(group)
+        offsets = read.offsets_of(group)
         untold = description is None or (offsets is None and has_offsets(self._groups[group]))
         seen.add(at, description, offsets, fault=fault is not None or untold)
         if fault is not None:

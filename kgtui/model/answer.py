@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kgtui.errors import KgtuiError
 
 RowsT = TypeVar("RowsT", covariant=True)
@@ -44,6 +46,20 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
         group,
         error.advice,
     )
+
+
+def why_missing(faults: Iterable[Fault], group: str) -> Fault:
+    """Return the fault that explains why a group is not among the rows of an answer.
+
+    That is a fault of the group itself, else the first one that concerns no single group.
+    """
+    general: Fault | None = None
+    for fault in faults:
+        if fault.group == group:
+            return fault
+        if fault.group is None and general is None:
+            general = fault
+    return general or Fault("NO_ANSWER", "the broker's answer does not mention it", group=group)
 
 
 @dataclass(frozen=True, slots=True)

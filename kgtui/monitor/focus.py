@@ -7,7 +7,8 @@ import contextlib
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from kgtui.admin.reading import has_offsets, read_groups
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.reading import OFFSETS, has_offsets, read_in_full
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
 from kgtui.monitor.health import Read
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.reading import GroupsRead
-    from kgtui.model.answer import Answer
+    from kgtui.model.answer import Answer, Fault
     from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.series import SeriesStore
     from kgtui.monitor.clockwork import Clockwork
@@ -148,14 +149,17 @@ class FocusTier:
         listed = {group: row for group in groups if (row := self._store.groups.get(group)) is not None}
         moment = self._moment()
         try:
-            read = await read_groups(self._admin, listed, timeout=self._options.timeout, tell=self._take_descriptions)
+            deadline = Deadline(self._options.timeout)
+            read = await read_in_full(self._admin, deadline, listed, on_described=self._take_descriptions)
         except KgtuiError as error:
             for group in listed:
                 self._store.put_fault(group, fault_of(error), ("details", "offsets"))
                 self._notice(Read(group, self._clock.now(), None, None, fault=True), moment)
         else:
+            faults, offset_faults = read.group_faults(), read.group_faults(OFFSETS)
             for group, listing in listed.items():
-                self._take(group, listing, read, moment)
+                fault_parts = ("offsets",) if group in offset_faults else ()
+                self._take(group, listing, read, faults.get(group), fault_parts, moment)
         self._changed()
 
     def _take_descriptions(self, answer: Answer[Mapping[str, GroupDescription]]) -> None:
@@ -174,16 +178,23 @@ class FocusTier:
         if moment == self._moment():
             self._observe(read if moment is None else read._replace(at=moment))
 
-    def _take(self, group: str, listing: Listing, read: GroupsRead, moment: float | None) -> None:
+    def _take(
+        self,
+        group: str,
+        listing: Listing,
+        read: GroupsRead,
+        fault: Fault | None,
+        fault_parts: Sequence[str],
+        moment: float | None,
+    ) -> None:
         store, now = self._store, self._clock.now()
-        description, offsets = read.descriptions.get(group), read.offsets.get(group)
+        description, offsets = read.descriptions.get(group), read.offsets_of(group)
         if offsets is not None:
             store.put_offsets(group, offsets)
-        fault = read.fault(group)
         if fault is None:
             store.clear_fault(group)
         else:
-            store.put_fault(group, fault, ("offsets",) if group in read.offset_faults else ())
+            store.put_fault(group, fault, fault_parts)
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:

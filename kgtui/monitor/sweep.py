@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from kgtui.admin.reading import read_groups
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.reading import Logs, read_groups
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
 from kgtui.model.group_types import DEAD, EMPTY
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.reading import GroupsRead
+    from kgtui.model.answer import Fault
     from kgtui.monitor.clockwork import Clockwork
     from kgtui.monitor.options import MonitorOptions
     from kgtui.monitor.store import Store
@@ -81,25 +83,28 @@ class SweepTier:
         memberless = {group for group, row in listed.items() if row.state == EMPTY and row.type is not None}
         try:
             read = await read_groups(
-                self._admin, listed, undescribed=memberless, starts=False, timeout=self._options.timeout
+                self._admin,
+                Deadline(self._options.timeout),
+                describe=[group for group in listed if group not in memberless],
+                offsets=listed,
+                logs=Logs.ENDS,
             )
         except KgtuiError as error:
             for group in groups:
                 self._store.put_fault(group, fault_of(error))
             self._changed()
             return False
+        faults = read.group_faults()
         now = self._clock.now()  # one object: a float for each of 100,000 groups is 2.4 MB
         for start in range(0, len(groups), _SOME):
             for group in groups[start : start + _SOME]:
-                self._take(group, read, now, memberless=group in memberless)
+                self._take(group, read, faults.get(group), now, memberless=group in memberless)
             await asyncio.sleep(PAUSE)
         self._changed()
-        faults = [*read.describe_faults.values(), *read.offset_faults.values()]
-        return not faults or bool(read.descriptions) or any(fault.code is not None for fault in faults)
+        return not faults or bool(read.descriptions) or any(fault.code is not None for fault in faults.values())
 
-    def _take(self, group: str, read: GroupsRead, now: float, *, memberless: bool) -> None:
-        fault = read.fault(group)
-        description, offsets = read.descriptions.get(group), read.offsets.get(group)
+    def _take(self, group: str, read: GroupsRead, fault: Fault | None, now: float, *, memberless: bool) -> None:
+        description, offsets = read.descriptions.get(group), read.offsets_of(group)
         if fault is not None:
             self._store.put_fault(group, fault)
         else:

@@ -39,7 +39,7 @@ class Prints:
 
 
 def from_python(read: GroupsRead, cluster: ClusterInfo) -> Prints:
-    """What `read_groups` tells."""
+    """Format what `read_in_full` returns as Kafka's tools print it."""
     prints = Prints()
     for group, found in read.descriptions.items():
         address = cluster.brokers[found.coordinator].address
@@ -49,7 +49,8 @@ def from_python(read: GroupsRead, cluster: ClusterInfo) -> Prints:
         for member in found.members or ():
             prints.members[group, member.member_id] = _member_of_python(found, member)
         owners = owners_of(found.members)
-        for row in lags(read.offsets[group]) if group in read.offsets else ():
+        offsets = read.offsets_of(group)
+        for row in lags(offsets) if offsets is not None else ():
             owner = owners.get((row.topic, row.partition))
             prints.offsets[group, row.topic, str(row.partition)] = _offset(
                 group,

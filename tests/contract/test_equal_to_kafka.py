@@ -11,7 +11,8 @@ from urllib.request import urlopen
 import pytest
 
 from kgtui.admin import connect
-from kgtui.admin.reading import read_groups
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.reading import read_in_full
 from kgtui.cli import main
 from kgtui.model.group import Listing
 from kgtui.model.offsets import lags
@@ -80,8 +81,8 @@ async def _read(live: Live) -> tuple[dict[str, GroupListing], GroupsRead, Cluste
         listed = await admin.list_groups()
         assert listed.faults == ()
         asked = {row.group: Listing(row.type, row.protocol, row.state, row.coordinator) for row in listed.rows}
-        read = await read_groups(admin, asked, timeout=60)
-        assert (read.faults, read.describe_faults, read.offset_faults) == ((), {}, {})
+        read = await read_in_full(admin, Deadline(60), asked)
+        assert read.faults == []
         return {row.group: row for row in listed.rows}, read, await admin.cluster()
 
 
@@ -213,7 +214,7 @@ async def test_partitions_that_a_streams_group_never_committed(broker_431: Clust
             broker_431, [("StreamsGroupCommand", "--describe", "--group", group, "--offsets", "--verbose")]
         )
         async with connect([broker_431.bootstrap]) as admin:
-            read = await read_groups(admin, {group: Listing("streams", "streams", "Stable", 1)}, timeout=30)
+            read = await read_in_full(admin, Deadline(30), {group: Listing("streams", "streams", "Stable", 1)})
             ours = as_kafka_prints.from_python(read, await admin.cluster()).offsets
             member.end(60)
             (outcome,) = await admin.delete_groups([group])
@@ -225,7 +226,7 @@ async def test_partitions_that_a_streams_group_never_committed(broker_431: Clust
     assert found.keys() == ours.keys()
     for key, row in found.items():
         assert row == {title: ours[key][title] for title in row}
-    told = {row.partition: (row.lag, row.reason) for row in lags(read.offsets[group])}
+    told = {row.partition: (row.lag, row.reason) for row in lags(read.offsets_by_group()[group])}
     assert told == {0: (None, "no commit"), 1: (None, "no commit")}
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.admin.reading import read_groups
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.reading import read_in_full
 from kgtui.model.group import Listing
 from kgtui.model.group_types import canonical_state
 from kgtui.model.members import partitions_of
@@ -187,26 +188,25 @@ async def test_lag_equals_what_is_known_to_be_unread(subject: Subject) -> None:
     listed = {
         row.group: Listing(row.type, row.protocol, row.state, 1) for row in (await subject.admin.list_groups()).rows
     }
-    read = await read_groups(subject.admin, {group.id: listed[group.id] for group in groups}, timeout=30)
-    assert not (read.describe_faults)
-    assert not (read.offset_faults)
-    assert not (read.faults)
+    read = await read_in_full(subject.admin, Deadline(30), {group.id: listed[group.id] for group in groups})
+    assert read.faults == []
     for group in groups:
-        rows = lags(read.offsets[group.id]) if group.id in read.offsets else []
+        offsets = read.offsets_of(group.id)
+        rows = lags(offsets) if offsets is not None else []
         found = {(row.topic, row.partition): row.lag for row in rows}
         assert {tp: found.get(tp) for tp in group.log_end} == group.lags, group.id
 
 
 async def test_a_deleted_topic_and_lost_data_are_told_apart(subject: Subject) -> None:
     orphan, late = subject.groups["deleted-topic"].id, subject.groups["expired"].id
-    read = await read_groups(subject.admin, dict.fromkeys((orphan, late), SIMPLE), timeout=30)
-    by_topic = {row.topic: row for row in lags(read.offsets[orphan])}
+    read = await read_in_full(subject.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
+    by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}
     # A real coordinator drops commits when it learns of the deletion, which it may miss; the simulator keeps them.
     assert ("retired" in by_topic) == subject.simulated
     if subject.simulated:
         retired = by_topic["retired"]
         assert (retired.reason, retired.lag, retired.position) == ("topic deleted", None, 5)
-    (row,) = lags(read.offsets[late])
+    (row,) = lags(read.offsets_by_group()[late])
     assert (row.lost, row.lag, row.log_start) == (40, 90, 50)
 
 

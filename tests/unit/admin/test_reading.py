@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.admin.reading import has_offsets, read_groups
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.reading import DESCRIBE, OFFSETS, Logs, has_offsets, read_groups, read_in_full
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import Answer, Fault
 from kgtui.model.group import Listing
@@ -17,6 +18,7 @@ from tests.scripted import ScriptedAdmin, member
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kgtui.admin.reading import GroupsRead
     from kgtui.model.offsets import TopicPartition
 
 
@@ -31,6 +33,11 @@ class OutOfReach(ScriptedAdmin):
 
 def listings(admin: ScriptedAdmin) -> dict[str, Listing]:
     return {name: Listing(row.type, row.protocol, row.state, row.coordinator) for name, row in admin.groups.items()}
+
+
+def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
+    """Group id → the lag of each partition."""
+    return {group: [row.lag for row in lags(rows)] for group, rows in read.offsets_by_group().items()}
 
 
 @pytest.mark.parametrize(
@@ -57,19 +64,22 @@ async def test_every_group_is_read_by_the_calls_of_its_type() -> None:
     admin.add("c", lag=5)
     admin.add("s", "share", lag=7)
     admin.add("w", "classic", "connect")
-    read = await read_groups(admin, listings(admin), timeout=5)
+    read = await read_in_full(admin, Deadline(5), listings(admin))
     assert read.descriptions.keys() == {"c", "s", "w"}
-    assert {name: [row.lag for row in lags(rows)] for name, rows in read.offsets.items()} == {"c": [5], "s": [7]}
+    assert {name: [row.lag for row in lags(rows)] for name, rows in read.offsets_by_group().items()} == {
+        "c": [5],
+        "s": [7],
+    }
     assert dict(admin.calls)["committed_offsets"] == ("c",)
     assert dict(admin.calls)["share_offsets"] == ("s",)
-    assert (read.faults, read.describe_faults, read.offset_faults) == ((), {}, {})
+    assert read.faults == []
 
 
 async def test_partitions_owned_without_a_commit_have_their_log() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)), ("gone", (0,)))),), lag=5)
     admin.bounds["t-c", 1] = PartitionBounds(3, 9)
-    rows = lags((await read_groups(admin, listings(admin), timeout=5)).offsets["c"])
+    rows = lags((await read_in_full(admin, Deadline(5), listings(admin))).offsets_by_group()["c"])
     assert [(row.topic, row.partition, row.lag, row.log_end, row.reason) for row in rows] == [
         ("t-c", 0, 5, 1005, ""),
         ("t-c", 1, None, 9, "no commit"),
@@ -90,7 +100,7 @@ async def test_partitions_that_active_tasks_read_have_their_log() -> None:
         ("again", 1): PartitionBounds(2, 2),
         ("in", 2): PartitionBounds(0, 9),
     }
-    rows = lags((await read_groups(admin, listings(admin), timeout=5)).offsets["t"])
+    rows = lags((await read_in_full(admin, Deadline(5), listings(admin))).offsets_by_group()["t"])
     assert [(row.topic, row.partition, row.reason) for row in rows] == [
         ("again", 1, "no commit"),
         ("in", 0, "no commit"),
@@ -102,36 +112,37 @@ async def test_faults_stay_with_their_groups_and_the_worst_is_told_first() -> No
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
     admin.broken["forbidden"] = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="forbidden")
-    read = await read_groups(admin, listings(admin) | {"gone": Listing("classic", "consumer", "Empty", 1)}, timeout=5)
+    read = await read_in_full(
+        admin, Deadline(5), listings(admin) | {"gone": Listing("classic", "consumer", "Empty", 1)}
+    )
     assert read.descriptions.keys() == {"fine"}
-    assert read.offsets["fine"].committed
-    assert {name: fault.code for name, fault in read.describe_faults.items()} == {"forbidden": 30, "gone": 69}
-    assert read.offset_faults.keys() == {"forbidden"}
-    assert read.fault("fine") is None
-    told = read.fault("forbidden")
-    assert told is not None
-    assert told.name == "GROUP_AUTHORIZATION_FAILED"
+    assert read.offsets_by_group()["fine"].committed
+    assert {name: fault.code for name, fault in read.group_faults(DESCRIBE).items()} == {"forbidden": 30, "gone": 69}
+    assert read.group_faults(OFFSETS).keys() == {"forbidden"}
+    faults = read.group_faults()
+    assert "fine" not in faults
+    assert faults["forbidden"].name == "GROUP_AUTHORIZATION_FAILED"
 
 
 async def test_a_cluster_that_goes_away_before_the_logs_leaves_what_was_read() -> None:
     admin = OutOfReach()
     admin.add("c", lag=5)
-    read = await read_groups(admin, listings(admin), timeout=5)
+    read = await read_in_full(admin, Deadline(5), listings(admin))
     assert read.descriptions["c"].state == "Stable"
-    (row,) = lags(read.offsets["c"])
+    (row,) = lags(read.offsets_by_group()["c"])
     assert (row.position, row.lag, row.reason) == (1000, None, "pending")
-    assert [(fault.name, fault.group) for fault in read.faults] == [("UNREACHABLE", None)]
+    assert [(fault.name, fault.group) for fault in read.general_faults] == [("UNREACHABLE", None)]
 
 
 async def test_descriptions_are_told_before_the_logs_are_there() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     told: list[tuple[set[str], set[str]]] = []
-    await read_groups(
+    await read_in_full(
         admin,
+        Deadline(5),
         listings(admin),
-        timeout=5,
-        tell=lambda answer: told.append((set(answer.rows), {c for c, _ in admin.calls})),
+        on_described=lambda answer: told.append((set(answer.rows), {c for c, _ in admin.calls})),
     )
     ((groups, called),) = told
     assert groups == {"c"}
@@ -143,16 +154,19 @@ async def test_groups_that_need_no_description_have_their_offsets_read() -> None
     admin = ScriptedAdmin()
     admin.add("live", lag=5)
     admin.add("empty", state="Empty", lag=7)
-    read = await read_groups(admin, listings(admin), timeout=5, undescribed=["empty"])
+    read = await read_groups(admin, Deadline(5), describe=["live"], offsets=listings(admin), logs=Logs.BOUNDS)
     assert dict(admin.calls)["describe_groups"] == ("live",)
-    assert {name: [row.lag for row in lags(rows)] for name, rows in read.offsets.items()} == {"live": [5], "empty": [7]}
+    assert {name: [row.lag for row in lags(rows)] for name, rows in read.offsets_by_group().items()} == {
+        "live": [5],
+        "empty": [7],
+    }
 
 
 async def test_a_lag_needs_no_log_starts() -> None:
     admin = ScriptedAdmin()
     admin.add("c", "consumer", lag=7)
-    full = (await read_groups(admin, listings(admin), timeout=5)).offsets["c"]
-    ends = (await read_groups(admin, listings(admin), timeout=5, starts=False)).offsets["c"]
+    full = (await read_in_full(admin, Deadline(5), listings(admin))).offsets_by_group()["c"]
+    ends = (await read_groups(admin, Deadline(5), offsets=listings(admin), logs=Logs.ENDS)).offsets_by_group()["c"]
     assert lag_of_group(ends) == lag_of_group(full)
     assert {row.log_start for row in (full.bounds or {}).values()} != {None}
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}

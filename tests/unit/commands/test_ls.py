@@ -66,7 +66,7 @@ def test_a_filter_reads_only_of_groups_in_question(run: Callable[..., Ran], admi
     asked = calls(admin)
     assert sorted(asked["describe_groups"]) == ["connect", "idle", "pay"]
     assert asked["committed_offsets"] == ("pay",)
-    assert asked["share_offsets"] == ()
+    assert "share_offsets" not in asked
 
 
 @pytest.mark.parametrize(

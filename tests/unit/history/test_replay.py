@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.admin import connect
-from kgtui.admin.reading import read_groups
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.reading import DESCRIBE, read_in_full
 from kgtui.errors import ClientError
 from kgtui.history import Lake, Recorder, RecorderOptions, ReplayAdmin
 from kgtui.history.changes import Seen
@@ -75,12 +76,12 @@ async def test_replay_equals_what_the_cluster_answered(tmp_path: Path) -> None:
         assert (await past.list_groups()).rows == listed.rows
         told, now = await past.cluster(), await live.cluster()
         assert (told.cluster_id, told.brokers, told.features) == (now.cluster_id, now.brokers, now.features)
-        recorded = await read_groups(past, groups, timeout=30)
-        wanted = await read_groups(live, groups, timeout=30)
+        recorded = await read_in_full(past, Deadline(30), groups)
+        wanted = await read_in_full(live, Deadline(30), groups)
         assert len(groups) > 20
         assert {group: by_member_id(row) for group, row in wanted.descriptions.items()} == recorded.descriptions
-        assert recorded.offsets == wanted.offsets
-        assert recorded.describe_faults.keys() == wanted.describe_faults.keys()
+        assert recorded.offsets_by_group() == wanted.offsets_by_group()
+        assert recorded.group_faults(DESCRIBE).keys() == wanted.group_faults(DESCRIBE).keys()
         share = await past.list_groups(types=["Share"], states=["stable"])
         assert share.rows == (await live.list_groups(types=["share"], states=["Stable"])).rows
         assert share.rows
