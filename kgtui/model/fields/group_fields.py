@@ -1,0 +1,312 @@
+"""Fields of a group as it is listed, described and measured; every function takes a snapshot and a group id.
+
+A value that the description of the group has is taken from there, otherwise from the list of groups or the sweep.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kgtui.model.fields import Field, Missing, as_object
+from kgtui.model.group_types import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kgtui.model.fields.partition_fields import PartitionRow
+    from kgtui.model.group import GroupConfig, GroupDescription
+    from kgtui.model.members import Member, Topology
+    from kgtui.model.offsets import LagTotal
+    from kgtui.model.snapshot import Snapshot
+
+    GroupField = Field[[Snapshot, str]]
+
+_LIST = "ListGroups"
+_DESCRIBE = "the describe RPC of the group's type"
+_MOST_NAMES = 3
+
+
+def _description(snapshot: Snapshot, group: str) -> GroupDescription | None:
+    reading = snapshot.details.get(group)
+    return None if reading is None else reading.value
+
+
+def _described(name: str) -> Callable[[Snapshot, str], Any]:
+    """Return a function that gets an attribute of the description of a group; None if it was not described."""
+
+    def value(snapshot: Snapshot, group: str) -> Any:
+        reading = snapshot.details.get(group)
+        return None if reading is None else getattr(reading.value, name)
+
+    return value
+
+
+def _type(snapshot: Snapshot, group: str) -> str | None:
+    described = snapshot.details.get(group)
+    if described is not None:
+        return described.value.type
+    listed = snapshot.groups[group].type
+    if listed is not None:
+        return listed
+    from kgtui.model import facts
+
+    return facts.type_of(snapshot, group)
+
+
+def _protocol(snapshot: Snapshot, group: str) -> str:
+    described = snapshot.details.get(group)
+    return snapshot.groups[group].protocol if described is None else described.value.protocol
+
+
+def _state(snapshot: Snapshot, group: str) -> str | None:
+    described = snapshot.details.get(group)
+    if described is not None:
+        return described.value.state
+    return snapshot.groups[group].state or snapshot.state_of(group)
+
+
+def _kind(snapshot: Snapshot, group: str) -> str:
+    return kind_of(_type(snapshot, group), _protocol(snapshot, group))
+
+
+def _coordinator(snapshot: Snapshot, group: str) -> int:
+    described = snapshot.details.get(group)
+    return snapshot.groups[group].coordinator if described is None else described.value.coordinator
+
+
+def _coordinator_address(snapshot: Snapshot, group: str) -> str:
+    node = _coordinator(snapshot, group)
+    broker = snapshot.cluster.brokers.get(node)
+    return f"{broker.address} ({node})" if broker else str(node)
+
+
+# The functions below import when they are called, because a plain `kgtui ls` calls none of them.
+
+
+def _member_count(snapshot: Snapshot, group: str) -> int | None:
+    from kgtui.model import facts
+
+    return facts.member_count(snapshot, group)
+
+
+def _members(snapshot: Snapshot, group: str) -> tuple[Member, ...] | None:
+    found = _description(snapshot, group)
+    return None if found is None else found.members
+
+
+def _lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
+    from kgtui.model import facts
+
+    return facts.lag_total(snapshot, group)
+
+
+def _lag_unknown(snapshot: Snapshot, group: str) -> int | None:
+    total = _lag_total(snapshot, group)
+    return None if total is None else total.unknown
+
+
+def _partition_count(snapshot: Snapshot, group: str) -> int | None:
+    total = _lag_total(snapshot, group)
+    return None if total is None else total.partitions
+
+
+def _topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
+    from kgtui.model import facts
+
+    return facts.topics(snapshot, group)
+
+
+def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
+    from kgtui.model import facts
+
+    hosts = facts.hosts(snapshot, group)
+    return None if hosts is None else tuple(host.removeprefix("/") for host in hosts)
+
+
+def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
+    """Return the partitions of a group; None if its offsets could not be read. A Connect group has none."""
+    from kgtui.model.fields.partition_fields import partition_rows
+
+    unread = group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults)
+    return None if unread else partition_rows(snapshot, group)
+
+
+def _configs(snapshot: Snapshot, group: str) -> tuple[GroupConfig, ...] | None:
+    reading = snapshot.configs.get(group)
+    return None if reading is None else reading.value
+
+
+def _read_at(snapshot: Snapshot, group: str) -> float | None:
+    from kgtui.model import facts
+
+    return facts.read_at(snapshot, group)
+
+
+def lag_text(total: LagTotal) -> str:
+    """Write a summed lag: `7`, `≥ 7` if some partitions could not be counted, `?` if none could; empty for no lag."""
+    if total.lag is None:
+        return "?" if total.unknown else ""
+    return f"≥ {total.lag}" if total.unknown else str(total.lag)
+
+
+def _names_text(names: Sequence[str]) -> str:
+    shown = ",".join(names[:_MOST_NAMES])
+    return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
+
+
+def _time(seconds: float) -> str:
+    from kgtui.model.rfc3339 import rfc3339
+
+    return rfc3339(seconds)
+
+
+def _member_objects(members: Sequence[Member]) -> list[dict[str, Any]]:
+    from kgtui.model.fields.member_fields import member_object
+
+    return [*map(member_object, members)]
+
+
+def _partition_objects(rows: Sequence[PartitionRow]) -> list[dict[str, Any]]:
+    from kgtui.model.fields.partition_fields import PARTITION_OBJECT
+
+    return [as_object(PARTITION_OBJECT, row) for row in rows]
+
+
+def _config_objects(configs: Sequence[GroupConfig]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": config.name,
+            "value": None if config.sensitive else config.value,
+            "source": config.source,
+            "read_only": config.read_only,
+            "sensitive": config.sensitive,
+            "type": config.type,
+        }
+        for config in configs
+    ]
+
+
+def _topology_object(topology: Topology) -> dict[str, Any]:
+    parts = topology.subtopologies
+    return {
+        "epoch": topology.epoch,
+        "subtopologies": None
+        if parts is None
+        else [
+            {
+                "subtopology": part.subtopology,
+                "source_topics": list(part.source_topics),
+                "repartition_sink_topics": list(part.repartition_sink_topics),
+                "changelog_topics": [info.name for info in part.changelog_topics],
+                "repartition_source_topics": [info.name for info in part.repartition_source_topics],
+            }
+            for part in parts
+        ],
+    }
+
+
+GROUP: GroupField = Field("group", "GROUP", "string", _LIST, lambda _, group: group)
+TYPE: GroupField = Field(
+    "type", "TYPE", "string", f"{_LIST} v5, or which describe RPC knows the group", _type, missing=Missing.UNKNOWN
+)
+PROTOCOL: GroupField = Field("protocol", "PROTOCOL", "string", f"{_LIST}: protocol type", _protocol)
+STATE: GroupField = Field("state", "STATE", "string", f"{_LIST} v4, or {_DESCRIBE}", _state, missing=Missing.UNKNOWN)
+KIND: GroupField = Field("kind", "KIND", "string", "type and protocol", _kind)
+COORDINATOR: GroupField = Field("coordinator", "COORDINATOR", "int", f"the broker that answered {_LIST}", _coordinator)
+COORDINATOR_ADDRESS: GroupField = Field(
+    "coordinator_address", "COORDINATOR", "string", "Metadata: host, port and id of the coordinator",
+    _coordinator_address,
+)  # fmt: skip
+ASSIGNOR: GroupField = Field(
+    "assignor", "ASSIGNOR", "string", f"{_DESCRIBE}: assignor or protocol name", _described("assignor"), optional=True
+)
+GROUP_EPOCH: GroupField = Field(
+    "group_epoch", "GROUP EPOCH", "int", f"{_DESCRIBE} (KIP-848, KIP-932, KIP-1071)", _described("group_epoch"),
+    optional=True,
+)  # fmt: skip
+ASSIGNMENT_EPOCH: GroupField = Field(
+    "assignment_epoch", "ASSIGNMENT EPOCH", "int", f"{_DESCRIBE}: epoch of the target assignment",
+    _described("assignment_epoch"), optional=True,
+)  # fmt: skip
+OPERATIONS: GroupField = Field(
+    "authorized_operations", "PERMISSIONS", "array", f"{_DESCRIBE}: operations that the user is authorized for",
+    _described("operations"), format=lambda names: ", ".join(sorted(names)) or "none", encode=sorted, optional=True,
+)  # fmt: skip
+MEMBER_COUNT: GroupField = Field(
+    "members", "MEMBERS", "int", _DESCRIBE, _member_count, unit="members", missing=Missing.UNREAD, needs="members"
+)
+MEMBERS: GroupField = Field(
+    "members", "MEMBERS", "array", _DESCRIBE, _members, format=lambda members: str(len(members)),
+    encode=_member_objects, missing=Missing.UNREAD,
+)  # fmt: skip
+TOPOLOGY: GroupField = Field(
+    "topology", "TOPOLOGY", "object", "StreamsGroupDescribe (KIP-1071)", _described("topology"),
+    encode=_topology_object,
+)  # fmt: skip
+TOPOLOGY_STATUS: GroupField = Field(
+    "topology_status", "TOPOLOGY STATUS", "string", "StreamsGroupDescribe of Kafka 4.4 and later",
+    _described("topology_status"),
+)  # fmt: skip
+LAG: GroupField = Field(
+    "lag", "LAG", "long", "OffsetFetch and ListOffsets, or DescribeShareGroupOffsets: the sum over partitions",
+    _lag_total, unit="records", format=lag_text, encode=lambda total: total.lag, missing=Missing.UNREAD, needs="lag",
+)  # fmt: skip
+LAG_UNKNOWN: GroupField = Field(
+    "lag_unknown", "LAG UNKNOWN", "int", "partitions whose lag could not be computed", _lag_unknown,
+    unit="partitions", missing=Missing.UNREAD, needs="lag",
+)  # fmt: skip
+PARTITION_COUNT: GroupField = Field(
+    "partition_count", "PARTITIONS", "int", "OffsetFetch or DescribeShareGroupOffsets", _partition_count,
+    unit="partitions", missing=Missing.UNREAD, needs="lag",
+)  # fmt: skip
+PARTITIONS: GroupField = Field(
+    "partitions", "PARTITIONS", "array", "see `partition_fields`", _partitions, format=lambda rows: str(len(rows)),
+    encode=_partition_objects, missing=Missing.UNREAD,
+)  # fmt: skip
+TOPICS: GroupField = Field(
+    "topics", "TOPICS", "array", "subscriptions, assignments and offsets", _topics, format=_names_text, encode=list,
+    missing=Missing.UNREAD,
+)  # fmt: skip
+HOSTS: GroupField = Field(
+    "hosts", "HOSTS", "array", f"{_DESCRIBE}: hosts of the members", _hosts, format=_names_text, encode=list,
+    missing=Missing.UNREAD,
+)  # fmt: skip
+CONFIGS: GroupField = Field(
+    "configs", "CONFIGS", "array", "DescribeConfigs of the group", _configs, format=lambda rows: str(len(rows)),
+    encode=_config_objects, missing=Missing.UNREAD,
+)  # fmt: skip
+DESCRIBED_BY: GroupField = Field(
+    "described_by", "DESCRIBED BY", "string", "the RPC that described the group, with its version",
+    _described("source"), optional=True,
+)  # fmt: skip
+READ_AT: GroupField = Field(
+    "read_at", "READ AT", "timestamp", "when members or offsets were last read", _read_at, format=_time, encode=_time
+)
+
+LISTED = (GROUP, TYPE, PROTOCOL, STATE, KIND, COORDINATOR, MEMBER_COUNT, LAG, LAG_UNKNOWN, READ_AT)
+"""Fields of a group in the JSON and CSV of `kgtui ls`."""
+
+LIST_COLUMNS = (GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, MEMBER_COUNT, LAG)
+"""Columns of the table of `kgtui ls`; what `needs` names is a column only if it was read."""
+
+WIDE_LIST_COLUMNS = (
+    GROUP, KIND, TYPE, PROTOCOL, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, LAG, PARTITION_COUNT, TOPICS, HOSTS
+)  # fmt: skip
+"""Columns of the table of `kgtui ls --format wide`."""
+
+DETAILED = (
+    GROUP, TYPE, PROTOCOL, STATE, KIND, COORDINATOR, ASSIGNOR, GROUP_EPOCH, ASSIGNMENT_EPOCH, OPERATIONS, MEMBERS,
+    TOPOLOGY, TOPOLOGY_STATUS, LAG, LAG_UNKNOWN, PARTITIONS, CONFIGS, DESCRIBED_BY, READ_AT,
+)  # fmt: skip
+"""Fields of a group in the JSON of `kgtui show` and of the incident export."""
+
+HEADER_LINES = (
+    TYPE, PROTOCOL, KIND, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, LAG, ASSIGNOR, GROUP_EPOCH, ASSIGNMENT_EPOCH,
+    OPERATIONS, DESCRIBED_BY,
+)  # fmt: skip
+"""Lines above the tables of `kgtui show`; optional fields without a value are left out."""
+
+
+def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
+    """Return everything known of one group as JSON has it; what is unknown is None."""
+    return as_object(DETAILED, snapshot, group)

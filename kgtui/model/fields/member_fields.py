@@ -1,0 +1,213 @@
+"""Fields of a member of a group of any type, and how its assignment is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kgtui.model.fields import Field, Missing, as_object
+
+if TYPE_CHECKING:
+    from kgtui.model.group import GroupDescription
+    from kgtui.model.members import ConnectWorker, Member, RegistryNode, StreamsMember, Tasks, TopicPartitions
+
+    MemberField = Field[[Member]]
+
+NONE = "–"
+"""Stands for an empty part of an assignment."""
+
+_DESCRIBE = "the describe RPC of the group's type"
+_METADATA = "the member's subscription metadata"
+_DECODED = "the member's metadata and assignment bytes"
+
+
+def _partitions_by_topic(assignment: TopicPartitions) -> dict[str, list[int]]:
+    return {topic: list(partitions) for topic, partitions in assignment}
+
+
+def partitions_text(assignment: TopicPartitions) -> str:
+    """Write partitions as Kafka's tools do: `topicA:0,1;topicB:3`."""
+    return ";".join(f"{topic}:{','.join(map(str, parts))}" for topic, parts in assignment) or NONE
+
+
+def assignment_text(member: Member) -> str | None:
+    """Write what a member works on: partitions, tasks by role, connectors, or the role of a registry node.
+
+    Returns None if the broker did not report it.
+    """
+    if member.connect is not None:
+        return _worker_text(member.connect)
+    if member.registry is not None:
+        return f"{member.registry.url}{' (leader)' if member.registry.leader else ''}"
+    if member.streams is not None:
+        assigned = member.streams.assignment
+        return _roles_text(assigned.active, assigned.standby, assigned.warmup)
+    return None if member.assignment is None else partitions_text(member.assignment)
+
+
+def target_text(member: Member) -> str | None:
+    """Write the target assignment of a member (KIP-848); None where the protocol has no target assignment."""
+    if member.streams is not None:
+        target = member.streams.target
+        return _roles_text(target.active, target.standby, target.warmup)
+    return None if member.target is None else partitions_text(member.target)
+
+
+def _roles_text(active: Tasks, standby: Tasks, warmup: Tasks) -> str:
+    roles = (("active", active), ("standby", standby), ("warmup", warmup))
+    return " ".join(f"{role} {partitions_text(tasks)}" for role, tasks in roles if tasks) or NONE
+
+
+def _worker_text(worker: ConnectWorker) -> str:
+    parts = [*worker.connectors, *(f"{name}:{','.join(map(str, tasks))}" for name, tasks in worker.tasks)]
+    return f"{worker.url}{' (leader)' if worker.leader else ''} {';'.join(parts) or NONE}"
+
+
+def _subscription_text(member: Member) -> str | None:
+    if member.regex:
+        return f"/{member.regex}/"
+    return None if member.topics is None else ",".join(member.topics) or NONE
+
+
+def _worker_object(worker: ConnectWorker) -> dict[str, Any]:
+    return {
+        "url": worker.url,
+        "leader": worker.leader,
+        "leader_url": worker.leader_url,
+        "config_offset": worker.config_offset,
+        "connectors": list(worker.connectors),
+        "tasks": _partitions_by_topic(worker.tasks),
+        "revoked": list(worker.revoked),
+        "scheduled_delay_ms": worker.delay_ms,
+        "error": worker.error,
+    }
+
+
+def _node_object(node: RegistryNode) -> dict[str, Any]:
+    return {
+        "url": node.url,
+        "leader_eligibility": node.eligible,
+        "leader": node.leader,
+        "leader_url": node.leader_url,
+        "error": node.error,
+    }
+
+
+def _streams_object(member: StreamsMember) -> dict[str, Any]:
+    assigned, target = member.assignment, member.target
+    return {
+        "process_id": member.process,
+        "topology_epoch": member.topology_epoch,
+        "user_endpoint": member.endpoint,
+        "client_tags": dict(member.tags),
+        "assignment": _tasks_by_role(assigned.active, assigned.standby, assigned.warmup),
+        "target_assignment": _tasks_by_role(target.active, target.standby, target.warmup),
+        "task_offsets": [_task_offset(row) for row in member.task_offsets],
+        "task_end_offsets": [_task_offset(row) for row in member.task_end_offsets],
+    }
+
+
+def _tasks_by_role(active: Tasks, standby: Tasks, warmup: Tasks) -> dict[str, dict[str, list[int]]]:
+    roles = {"active": active, "standby": standby, "warmup": warmup}
+    return {role: _partitions_by_topic(tasks) for role, tasks in roles.items()}
+
+
+def _task_offset(row: tuple[str, int, int]) -> dict[str, Any]:
+    subtopology, partition, offset = row
+    return {"subtopology": subtopology, "partition": partition, "offset": offset}
+
+
+MEMBER_ID: MemberField = Field("member_id", "MEMBER", "string", _DESCRIBE, lambda member: member.member_id)
+INSTANCE_ID: MemberField = Field(
+    "instance_id", "INSTANCE", "string", f"{_DESCRIBE} (static membership, KIP-345)", lambda member: member.instance_id
+)
+CLIENT_ID: MemberField = Field("client_id", "CLIENT", "string", _DESCRIBE, lambda member: member.client_id)
+HOST: MemberField = Field(
+    "host", "HOST", "string", f"{_DESCRIBE}, as the broker sees it", lambda member: member.host,
+    format=lambda host: host.removeprefix("/"),
+)  # fmt: skip
+RACK: MemberField = Field("rack", "RACK", "string", f"{_DESCRIBE} or {_METADATA}", lambda member: member.rack)
+PROTOCOL: MemberField = Field(
+    "protocol", "PROTOCOL", "string", f"{_DESCRIBE}: classic, consumer, share or streams",
+    lambda member: member.protocol, missing=Missing.UNKNOWN,
+)  # fmt: skip
+EPOCH: MemberField = Field(
+    "epoch", "EPOCH", "int", f"{_DESCRIBE} (KIP-848, KIP-932, KIP-1071)", lambda member: member.epoch
+)
+TOPICS: MemberField = Field(
+    "topics", "TOPICS", "array", f"{_DESCRIBE} or {_METADATA}", lambda member: member.topics,
+    format=",".join, encode=list, missing=Missing.UNKNOWN,
+)  # fmt: skip
+REGEX: MemberField = Field("regex", "PATTERN", "string", "ConsumerGroupDescribe (RE2)", lambda member: member.regex)
+SUBSCRIPTION: MemberField = Field(
+    "subscription", "SUBSCRIBED", "string", "the pattern if there is one, else the topics", _subscription_text,
+    missing=Missing.UNKNOWN,
+)  # fmt: skip
+ASSIGNMENT: MemberField = Field(
+    "assignment", "ASSIGNMENT", "object", f"{_DESCRIBE}; of a classic group only while it is Stable",
+    lambda member: member.assignment, format=partitions_text, encode=_partitions_by_topic, missing=Missing.UNKNOWN,
+)  # fmt: skip
+ASSIGNMENT_TEXT: MemberField = Field(
+    "assignment_text", "ASSIGNMENT", "string", f"{_DESCRIBE} or {_DECODED}", assignment_text, missing=Missing.UNKNOWN
+)
+TARGET_ASSIGNMENT: MemberField = Field(
+    "target_assignment", "TARGET", "object", f"{_DESCRIBE} (KIP-848)", lambda member: member.target,
+    format=partitions_text, encode=_partitions_by_topic,
+)  # fmt: skip
+TARGET_TEXT: MemberField = Field("target_text", "TARGET", "string", f"{_DESCRIBE} (KIP-848, KIP-1071)", target_text)
+ASSIGNED: MemberField = Field(
+    "assigned", "ASSIGNED", "int", "the assignment, counted", lambda member: member.assigned_count,
+    unit="partitions, or tasks and connectors", missing=Missing.UNKNOWN,
+)  # fmt: skip
+CONNECT: MemberField = Field(
+    "connect", "WORKER", "object", f"{_DECODED} (Connect)", lambda member: member.connect,
+    format=_worker_text, encode=_worker_object, optional=True,
+)  # fmt: skip
+REGISTRY: MemberField = Field(
+    "registry", "NODE", "object", f"{_DECODED} (schema registry)", lambda member: member.registry,
+    format=lambda node: node.url, encode=_node_object, optional=True,
+)  # fmt: skip
+STREAMS: MemberField = Field(
+    "streams", "PROCESS", "object", "StreamsGroupDescribe (KIP-1071)", lambda member: member.streams,
+    format=lambda streams: streams.process, encode=_streams_object, optional=True,
+)  # fmt: skip
+UNDECODED: MemberField = Field(
+    "undecoded", "METADATA", "string", "metadata bytes that follow no known protocol, in hex",
+    lambda member: member.undecoded.hex() or None, optional=True,
+)  # fmt: skip
+
+MEMBER_OBJECT = (
+    MEMBER_ID, INSTANCE_ID, CLIENT_ID, HOST, RACK, PROTOCOL, EPOCH, TOPICS, REGEX, ASSIGNMENT, TARGET_ASSIGNMENT,
+    ASSIGNED, CONNECT, REGISTRY, STREAMS, UNDECODED,
+)  # fmt: skip
+"""Fields of a member in the JSON of `kgtui show` and of the incident export."""
+
+
+def member_object(member: Member) -> dict[str, Any]:
+    """Return a member as JSON has it; what only some types of group have is left out of the others."""
+    data = as_object(MEMBER_OBJECT, member)
+    return {
+        field.name: data[field.name] for field in MEMBER_OBJECT if data[field.name] is not None or not field.optional
+    }
+
+
+def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberField]:
+    """Return the columns of a table of these members, without those that would be empty for every member."""
+    members = description.members or ()
+    columns = [MEMBER_ID]
+    if any(member.instance_id for member in members):
+        columns.append(INSTANCE_ID)
+    columns += [CLIENT_ID, HOST]
+    if any(member.rack for member in members):
+        columns.append(RACK)
+    if any(member.epoch is not None for member in members):
+        columns.append(EPOCH)
+    if has_mixed_protocols(description):
+        columns.append(PROTOCOL)
+    columns += [ASSIGNED, ASSIGNMENT_TEXT]
+    return [*columns, TARGET_TEXT, SUBSCRIPTION] if wide else columns
+
+
+def has_mixed_protocols(description: GroupDescription) -> bool:
+    """Return whether some members use another protocol than their group, because they were not upgraded yet."""
+    used = {member.protocol for member in description.members or () if member.protocol is not None}
+    return len(used) > 1 or bool(used and description.type not in used)

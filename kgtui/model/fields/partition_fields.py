@@ -1,0 +1,108 @@
+"""Fields of one partition of a group: its offsets, its lag and its owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.model.fields import Field, Missing
+
+if TYPE_CHECKING:
+    from kgtui.model.offsets import PartitionLag
+    from kgtui.model.snapshot import Snapshot
+
+    PartitionField = Field[["PartitionRow"]]
+
+_LIST_OFFSETS = "ListOffsets"
+_POSITION = "OffsetFetch, or DescribeShareGroupOffsets for a share group"
+
+
+class PartitionRow(NamedTuple):
+    """One partition of a group.
+
+    Attributes:
+        lag: offsets and lag.
+        share: whether the position is a share-partition start offset (SPSO, KIP-932) instead of a committed offset.
+        member_id: the member that owns the partition; None if no member is known to own it.
+    """
+
+    lag: PartitionLag
+    share: bool
+    member_id: str | None
+
+
+TOPIC: PartitionField = Field("topic", "TOPIC", "string", _POSITION, lambda row: row.lag.topic)
+PARTITION: PartitionField = Field("partition", "PARTITION", "int", _POSITION, lambda row: row.lag.partition)
+COMMITTED: PartitionField = Field(
+    "committed", "COMMITTED", "long", "OffsetFetch", lambda row: None if row.share else row.lag.position,
+    unit="offset", missing=Missing.UNREAD,
+)  # fmt: skip
+START_OFFSET: PartitionField = Field(
+    "start_offset", "START-OFFSET", "long", "DescribeShareGroupOffsets (KIP-932)",
+    lambda row: row.lag.position if row.share else None, unit="offset", missing=Missing.UNREAD,
+)  # fmt: skip
+LOG_START: PartitionField = Field(
+    "log_start", "LOG-START", "long", _LIST_OFFSETS, lambda row: row.lag.log_start,
+    unit="offset", missing=Missing.UNREAD,
+)  # fmt: skip
+LOG_END: PartitionField = Field(
+    "log_end", "LOG-END", "long", _LIST_OFFSETS, lambda row: row.lag.log_end, unit="offset", missing=Missing.UNREAD
+)
+LAG: PartitionField = Field(
+    "lag", "LAG", "long", "log end offset − committed offset; of a share group as the broker reports it (KIP-1226)",
+    lambda row: row.lag.lag, unit="records", missing=Missing.UNREAD,
+)  # fmt: skip
+LEAD: PartitionField = Field(
+    "lead", "LEAD", "long", "position − log start offset: how far the group is from losing records",
+    lambda row: row.lag.lead, unit="records", missing=Missing.UNREAD,
+)  # fmt: skip
+LOST: PartitionField = Field(
+    "lost", "LOST", "long", "log start offset − position: records that expired before they were read",
+    lambda row: row.lag.lost, unit="records", missing=Missing.UNREAD,
+)  # fmt: skip
+LEADER_EPOCH: PartitionField = Field("leader_epoch", "EPOCH", "int", _POSITION, lambda row: row.lag.leader_epoch)
+METADATA: PartitionField = Field(
+    "metadata", "METADATA", "string", "OffsetFetch: text that the client added to its commit",
+    lambda row: row.lag.metadata,
+)  # fmt: skip
+MEMBER_ID: PartitionField = Field("member_id", "OWNER", "string", "the members' assignments", lambda row: row.member_id)
+REASON: PartitionField = Field(
+    "reason", "REASON", "string", "the errors of the RPCs above: why the lag is unknown",
+    lambda row: row.lag.reason or None,
+)  # fmt: skip
+
+PARTITION_OBJECT = (
+    TOPIC, PARTITION, COMMITTED, START_OFFSET, LOG_START, LOG_END, LAG, LEAD, LOST, LEADER_EPOCH, METADATA, MEMBER_ID,
+    REASON,
+)  # fmt: skip
+"""Fields of a partition in the JSON and CSV of `kgtui show`, and in the JSON of the incident export."""
+
+_COLUMNS = (TOPIC, PARTITION, COMMITTED, LOG_START, LOG_END, LAG, LEAD, MEMBER_ID)
+_WIDE_COLUMNS = (*_COLUMNS, LOST, LEADER_EPOCH, METADATA)
+
+
+def partition_columns(*, share: bool, wide: bool) -> list[PartitionField]:
+    """Return the columns of the table of partitions of `kgtui show`."""
+    return [START_OFFSET if share and field is COMMITTED else field for field in (_WIDE_COLUMNS if wide else _COLUMNS)]
+
+
+def partition_rows(snapshot: Snapshot, group: str) -> list[PartitionRow]:
+    """Return every partition of the group that has an offset or an owner, sorted by topic and partition."""
+    from kgtui.model.members import owners_of
+    from kgtui.model.offsets import PartitionLag, lags
+
+    offsets, description = snapshot.offsets.get(group), snapshot.details.get(group)
+    owners = owners_of(description.value.members) if description is not None else {}
+    share = {(row.topic, row.partition) for row in offsets.value.share} if offsets is not None else set()
+    rows = lags(offsets.value) if offsets is not None else []
+    with_offset = {(row.topic, row.partition) for row in rows}
+    rows += [
+        PartitionLag(topic, partition, None, None, None, None, None, None, "no commit")
+        for topic, partition in owners
+        if (topic, partition) not in with_offset
+    ]
+    rows.sort(key=lambda row: (row.topic, row.partition))
+    found = []
+    for row in rows:
+        owner = owners.get((row.topic, row.partition))
+        found.append(PartitionRow(row, (row.topic, row.partition) in share, owner.member_id if owner else None))
+    return found
