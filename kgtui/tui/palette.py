@@ -9,7 +9,7 @@ from textual.command import DiscoveryHit, Hit, Provider
 
 from kgtui.tui import keys, text
 from kgtui.tui.settings import good_presets
-from kgtui.tui.tree.forest import NAMES
+from kgtui.tui.tree.grouping import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,7 @@ from pyspark.testing import assertDataFrameEqual
 from kgtui.lake.schemas import COMMITS, GROUP_EVENTS
 from kgtui.pipeline.transforms.activity import read_activity, recorded_activity
 from kgtui.pipeline.transforms.cleanup import cleanup, family_of
-from kgtui.tui.tree import forest
+from kgtui.tui.tree import grouping
 from tests.spark.recorded_rows import Recorded, at, frame, ms
 
 if TYPE_CHECKING:
@@ -136,4 +136,4 @@ def test_families_are_those_of_the_tree(spark: SparkSession) -> None:
         "a-b-c:",
     ]
     found = spark.createDataFrame([(name,) for name in names], "name STRING").select(family_of(F.col("name")))
-    assert [row[0] for row in found.collect()] == [forest.family_of(name) for name in names]
+    assert [row[0] for row in found.collect()] == [grouping.family_of(name) for name in names]

@@ -15,7 +15,7 @@ from kgtui.tui import text
 from kgtui.tui.panes.base import ink
 from kgtui.tui.panes.cells import ERROR, MUTED, OK, WARN, Cell, wrap
 from kgtui.tui.panes.columns import Column
-from kgtui.tui.panes.detail import DetailedTable
+from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 
 if TYPE_CHECKING:

@@ -14,26 +14,31 @@ from textual.screen import ModalScreen
 from kgtui.insights.finding import Kind
 from kgtui.model.command_line import join
 from kgtui.tui import text
-from kgtui.tui.insights.age import summary, unmade, warnings
-from kgtui.tui.insights.evidence import evidence_title, fact_columns, facts
-from kgtui.tui.insights.marks import hand_over, of_another_cluster
-from kgtui.tui.insights.plot import InsightPlot
-from kgtui.tui.insights.rows import COLUMNS, rows_of, told
-from kgtui.tui.insights.tables import FactTable, FindingTable
+from kgtui.tui.insights.evidence import Fact, evidence_title, fact_columns, facts
+from kgtui.tui.insights.finding_plot import InsightPlot
+from kgtui.tui.insights.findings import (
+    COLUMNS,
+    Row,
+    hand_over,
+    of_another_cluster,
+    rows_of,
+    summary,
+    told,
+    unmade,
+    warnings,
+)
 from kgtui.tui.lakes import Read, lake_of, read_findings
-from kgtui.tui.panes.base import Notice
+from kgtui.tui.panes.base import Notice, SummaryLine, joined
 from kgtui.tui.panes.cells import WARN, Cell
-from kgtui.tui.panes.detail import DetailedTable
-from kgtui.tui.panes.lines import Line, TextLines
-from kgtui.tui.panes.summary import SummaryLine, joined
+from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
+from kgtui.tui.panes.text_lines import Line, TextLines
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
     from kgtui.insights.finding import Finding
-    from kgtui.tui.insights.rows import Row
     from kgtui.tui.screens.main import MainScreen
 
 REST = 0.1
@@ -339,3 +344,29 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     def _say(self, words: str) -> None:
         self.notify(words, timeout=6, markup=False)
+
+
+class FindingTable(LineTable[Row]):
+    """The findings by urgency."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.choose", "To the group", id="open", show=False),
+        Binding("space", "screen.mark", "Mark", id="mark", show=False),
+    ]
+    """
+    | key | does |
+    |---|---|
+    | enter | close, with the cursor of the tree on the group |
+    | space | mark the groups of a finding about unused ones in the tree, and unmark them |
+    """
+
+
+class FactTable(LineTable[Fact]):
+    """The rows that a finding rests on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
+    """
+    | key | does |
+    |---|---|
+    | enter | close, with the cursor of the tree on the group |
+    """

@@ -5,26 +5,27 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.cells import cell_len
 from textual import work
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from kgtui.tui.panes.cells import shown, wrap
-from kgtui.tui.panes.notices import awaited, notices
+from kgtui.model.explanation import faults_of
+from kgtui.tui import text
+from kgtui.tui.panes.cells import ERROR, MUTED, STALE, WARN, Cell, Shown, shown, unknown, wrap
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.textual_compat.rendering import NoRelayout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from kgtui.model.answer import Fault
     from kgtui.model.command_line import View
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Reading, Snapshot
-    from kgtui.tui.panes.cells import Cell
     from kgtui.tui.session import Timeline
-
 
 NOTHING = "Put the cursor on a group: right opens a node, n goes to the next."
 
@@ -227,3 +228,126 @@ def ink(lines: Iterable[Iterable[Cell]]) -> Content:
 
 def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+
+
+def joined(parts: Iterable[Cell | Sequence[Cell]]) -> tuple[Cell, ...]:
+    """Parts with a dot between them."""
+    cells: list[Cell] = []
+    for part in parts:
+        if cells:
+            cells.append(Cell(f" {text.marks().dot} ", MUTED))
+        cells += [part] if isinstance(part, Cell) else part
+    return tuple(cells)
+
+
+class SummaryLine(Said):
+    """Says its cells, wrapped, with a hint at the end where there is room; repaints only when they differ."""
+
+    DEFAULT_CSS = "SummaryLine { max-height: 3; color: $foreground; }"
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._cells: tuple[Cell, ...] = ()
+        self._hint = ""
+
+    def say(self, cells: tuple[Cell, ...], *, hint: str = "") -> None:
+        """Show these cells, and the keys that help where there is room; nothing hides the line."""
+        if (cells, hint) != (self._cells, self._hint):
+            self._cells, self._hint = cells, hint
+            self.write()
+
+    def lines(self, width: int) -> list[tuple[Cell, ...]]:
+        return hinted(wrap(self._cells, width), self._hint, width) if self._cells else []
+
+
+def hinted(lines: list[tuple[Cell, ...]], hint: str, width: int) -> list[tuple[Cell, ...]]:
+    """Lines with a hint flush right on the last, if three cells stay free before it."""
+    if not hint or not lines:
+        return lines
+    free = width - sum(cell_len(cell.text) for cell in lines[-1]) - cell_len(hint)
+    if free < 3:
+        return lines
+    return [*lines[:-1], (*lines[-1], Cell(Shown(" " * free + hint), MUTED))]
+
+
+Line = tuple[Cell, ...]
+
+
+def notices(
+    snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], *, faults_below: bool = False
+) -> list[Line]:
+    """Lines to show above a reading of `group`; none when it is there and fresh.
+
+    Args:
+        readings: the mapping of the snapshot that the pane draws from.
+        faults_below: the pane tells the faults itself, so only the reading's age is said here.
+    """
+    lines: list[Line] = []
+    reading = readings.get(group)
+    if group not in snapshot.groups:
+        lines.append((Cell("! no longer listed: deleted, or expired; ", WARN), *_last(reading)))
+    fault = reading.fault if reading is not None else None
+    fault = fault or _fault_of(snapshot, group)
+    if fault is not None:
+        lines += _aged(reading) if faults_below else _explained(fault, reading)
+    return lines
+
+
+def awaited(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], what: str) -> str:
+    """What is said in the place of a reading that has not come yet; empty when it is there, or cannot come."""
+    if group in readings or group not in snapshot.groups or _fault_of(snapshot, group) is not None:
+        return ""
+    return f"reading {what}{text.marks().ellipsis}"
+
+
+def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:
+    """The group's own fault, else that of its coordinator."""
+    own = snapshot.group_faults.get(group)
+    if own is not None:
+        return own
+    listing = snapshot.groups.get(group)
+    broker = snapshot.brokers.get(listing.coordinator) if listing is not None else None
+    return broker.fault if broker is not None else None
+
+
+def _aged(reading: Reading[Any] | None) -> list[Line]:
+    if reading is None:
+        return []
+    return [(Cell(f"{text.marks().fault} as of {text.clock(reading.at)} ({text.ago(reading.at)} ago)", STALE),)]
+
+
+def _explained(fault: Fault, reading: Reading[Any] | None) -> list[Line]:
+    age: Line = ()
+    if fault.name == "NOT_SUPPORTED":
+        said = one_line(fault.message)
+        return [(Cell(f"{said[:1].upper()}{said[1:]}.", MUTED), Cell(f" {one_line(fault.advice)}", MUTED))]
+    if reading is not None and not _empty(reading):
+        age = (Cell(f"as of {text.clock(reading.at)} ({text.ago(reading.at)} ago)", STALE), Cell(": ", STALE))
+    lines: list[Line] = [(Cell(f"{text.marks().fault} ", ERROR), *age, Cell(one_line(fault.message or fault.name)))]
+    if fault.advice:
+        lines.append((Cell("  "), Cell(one_line(fault.advice), MUTED)))
+    return lines
+
+
+def _empty(reading: Reading[Any]) -> bool:
+    """Whether nothing was ever read: the reading only carries its fault."""
+    return isinstance(reading.value, tuple) and not reading.value
+
+
+def _last(reading: Reading[Any] | None) -> Line:
+    if reading is None:
+        return (Cell("nothing was read of it", WARN),)
+    return (Cell(f"this is as of {text.clock(reading.at)} ({text.ago(reading.at)} ago)", WARN),)
+
+
+def missing_cells(snapshot: Snapshot, group: str) -> tuple[Cell, ...]:
+    """Why something is not there: forbidden, failed, or not read yet."""
+    found = faults_of(snapshot, group)
+    if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
+        return Cell(text.marks().forbidden, ERROR), Cell("  forbidden", ERROR)
+    return unknown(), Cell("  could not be read" if found else "  not read yet", MUTED)
+
+
+def one_line(message: str) -> str:
+    """A message, perhaps a broker's, without line breaks."""
+    return " ".join(message.split())

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kgtui.model.group_types import CLASSIC, GROUP_TYPES
 from kgtui.tui import text
-from kgtui.tui.panes.base import Notice, Pane
+from kgtui.tui.panes.base import Notice, Pane, SummaryLine, joined
 from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell
 from kgtui.tui.panes.columns import Column
-from kgtui.tui.panes.detail import DetailedTable
-from kgtui.tui.panes.summary import SummaryLine, joined
+from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 
 if TYPE_CHECKING:

@@ -1,16 +1,22 @@
-"""The rows of the Members pane."""
+"""The rows and columns of the Members pane, which depend on the kind of group."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.model.group_types import CLASSIC
-from kgtui.tui.panes.cells import MUTED, WARN, Cell, some
+from kgtui.model.group_types import CLASSIC, SHARE
+from kgtui.model.members import ConnectWorker, RegistryNode
+from kgtui.tui import text
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, none, number, optional, unknown
+from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
     from kgtui.model.group import GroupDescription
-    from kgtui.model.members import Member, Tasks, TopicPartitions
+    from kgtui.model.members import Member, StreamsMember, Tasks, TopicPartitions
+
+HEX_BYTES = 64
+"""Bytes of undecoded metadata that are written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,33 +57,6 @@ def member_rows(description: GroupDescription) -> list[MemberRow]:
     return rows
 
 
-def members_summary(description: GroupDescription) -> list[tuple[Cell, ...]]:
-    """How many, on how many hosts, and what stands out."""
-    members = description.members
-    if members is None:
-        return [(Cell("the broker withheld the members", WARN),)]
-    if not members:
-        return [(Cell("no members", MUTED),)]
-    parts: list[tuple[Cell, ...]] = [(Cell(some(len(members), "member")),)]
-    processes = {member.streams.process for member in members if member.streams}
-    if processes:
-        parts.append((Cell(some(len(processes), "process", "processes"), MUTED),))
-    parts.append((Cell(some(len({member.host for member in members}), "host"), MUTED),))
-    goal = description.assignment_epoch
-    behind = sum(1 for member in members if goal is not None and member.epoch is not None and member.epoch < goal)
-    if behind:
-        parts.append((Cell(f"{behind} behind epoch {goal}", WARN),))
-    idle = sum(1 for member in members if member.assigned_count == 0 and member.registry is None)
-    if idle:
-        parts.append((Cell(f"{idle} idle", WARN),))
-    classic = sum(1 for member in members if member.protocol == CLASSIC)
-    if classic and description.type != CLASSIC:
-        parts.append((Cell(f"{classic} still on the classic protocol", WARN),))
-    if all(member.assignment is None for member in members) and description.kind == "consumer":
-        parts.append((Cell(f"assignments are not told while {description.state}", MUTED),))
-    return parts
-
-
 def placed(tasks: Tasks | TopicPartitions) -> str:
     """`orders:0-3,7 refunds:1`."""
     return " ".join(f"{name}:{ranges(parts)}" for name, parts in tasks)
@@ -92,3 +71,287 @@ def ranges(parts: tuple[int, ...]) -> str:
         else:
             runs.append([part, part])
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+Columns = list[Column[MemberRow]]
+
+
+def columns_for(description: GroupDescription) -> Columns:
+    """The columns that say something of this kind of group, essential ones at rank 0."""
+    members = description.members or ()
+    if description.kind == "connect":
+        return [*worker_columns(), _host(4), _id(5)]
+    if description.kind == "sr":
+        return [*node_columns(), _host(2), _id(3)]
+    if any(member.streams for member in members):
+        return [*thread_columns(), _epoch(), _host(3), *_unusual(members), *_optional(members), _id(6)]
+    columns = [_client(), _host(2), _assigned("PARTITIONS")]
+    if description.type != CLASSIC:
+        columns.append(_epoch())
+    if description.type not in (CLASSIC, SHARE):
+        columns += _unusual(members)
+    return [*columns, *_optional(members), _subscription(), _id(5), *_bytes(members)]
+
+
+def _client() -> Column[MemberRow]:
+    return Column("client", "CLIENT", lambda row: row.member.client_id, least=14, most=32, cut="middle")
+
+
+def _id(rank: int) -> Column[MemberRow]:
+    return Column(
+        "id", "MEMBER", lambda row: row.member.member_id, rank=rank, least=10, most=56, cut="middle", whole=_whole_id
+    )
+
+
+def _whole_id(row: MemberRow) -> Cell:
+    return Cell("" if row.threads else row.member.member_id)
+
+
+def _host(rank: int) -> Column[MemberRow]:
+    return Column("host", "HOST", lambda row: row.member.host.removeprefix("/"), rank=rank, least=9, most=24)
+
+
+def _assigned(title: str) -> Column[MemberRow]:
+    return Column("assigned", title, lambda row: row.member.assigned_count, _count, right=True)
+
+
+def _count(row: MemberRow) -> Cell:
+    count = row.member.assigned_count
+    return Cell("0", WARN) if count == 0 else number(count)
+
+
+def _epoch() -> Column[MemberRow]:
+    return Column(
+        "epoch", "EPOCH", lambda row: _draw_epoch(row).text, _draw_epoch, rank=1, right=True, whole=_whole_epoch
+    )
+
+
+def _draw_epoch(row: MemberRow) -> Cell:
+    epoch = row.member.epoch
+    if epoch is None:
+        return unknown()
+    if row.goal is not None and epoch < row.goal:
+        return Cell(f"{epoch} < {row.goal}" if epoch >= 0 else "left", WARN)
+    return Cell(str(epoch), OK)
+
+
+def _whole_epoch(row: MemberRow) -> Cell:
+    epoch, goal = row.member.epoch, row.goal
+    if epoch is None or goal is None:
+        return number(epoch)
+    if epoch < 0:
+        return Cell(f"{epoch}: static member that left; its place is kept until the session times out", WARN)
+    return Cell(f"{epoch} of {goal}, {'behind' if epoch < goal else 'up to date'}", WARN if epoch < goal else "")
+
+
+def _protocol() -> Column[MemberRow]:
+    return Column(
+        "protocol", "PROTOCOL", lambda row: _draw_protocol(row).text, _draw_protocol, rank=1, whole=_whole_protocol
+    )
+
+
+def _unusual(members: tuple[Member, ...]) -> Columns:
+    """The protocol, where a member has not been upgraded yet."""
+    return [_protocol()] if any(member.protocol == CLASSIC for member in members) else []
+
+
+def _draw_protocol(row: MemberRow) -> Cell:
+    protocol = row.member.protocol
+    if protocol is None:
+        return unknown()
+    return Cell(f"{text.marks().fault} {protocol}", WARN) if protocol != row.group_type else Cell(protocol)
+
+
+def _whole_protocol(row: MemberRow) -> Cell:
+    if row.member.protocol == CLASSIC != row.group_type:
+        return Cell(f"classic, in a {row.group_type} group: not upgraded yet", WARN)
+    return _draw_protocol(row)
+
+
+def _optional(members: tuple[Member, ...]) -> Columns:
+    """Instance ids and racks, where a member has one."""
+    columns: Columns = []
+    if any(member.instance_id for member in members):
+        columns.append(
+            Column("instance", "INSTANCE", lambda row: row.member.instance_id, rank=3, least=8, most=28, cut="middle")
+        )
+    if any(member.rack for member in members):
+        columns.append(Column("rack", "RACK", lambda row: row.member.rack or None, rank=3, least=10, most=14))
+    return columns
+
+
+def _subscription() -> Column[MemberRow]:
+    return Column("topics", "SUBSCRIBED", subscribed, _draw_subscribed, rank=4, least=16, most=40)
+
+
+def subscribed(row: MemberRow) -> str | None:
+    """Topics, and a pattern as `/pattern/`; None if unknown."""
+    topics = row.member.topics
+    parts = [f"/{row.member.regex}/"] if row.member.regex else []
+    parts += topics or ()
+    return None if not parts and topics is None else ", ".join(parts)
+
+
+def _draw_subscribed(row: MemberRow) -> Cell:
+    value = subscribed(row)
+    return unknown() if value is None else optional(value)
+
+
+def _bytes(members: tuple[Member, ...]) -> Columns:
+    if not any(member.undecoded for member in members):
+        return []
+    return [Column("bytes", "METADATA", _hex, lambda row: Cell(_hex(row) or "", MUTED), rank=6, most=24)]
+
+
+def _hex(row: MemberRow) -> str | None:
+    data = row.member.undecoded
+    if not data:
+        return None
+    more = f"{text.marks().ellipsis} {len(data)} bytes" if len(data) > HEX_BYTES else ""
+    return data[:HEX_BYTES].hex(" ") + more
+
+
+def thread_columns() -> Columns:
+    """Process or thread, tasks by role, and records left to restore."""
+    return [
+        Column("process", "PROCESS / THREAD", _thread_name, _thread, least=16, most=44, cut="middle"),
+        _role("active", "ACTIVE", 0),
+        _role("standby", "STANDBY", 1),
+        _role("warmup", "WARM-UP", 1),
+        Column("behind", "RESTORING", task_lag, _restoring, rank=2, right=True),
+    ]
+
+
+def _role(role: str, title: str, rank: int) -> Column[MemberRow]:
+    def count(row: MemberRow) -> int | None:
+        return _role_count(row, role)
+
+    def draw(row: MemberRow) -> Cell:
+        return number(count(row))
+
+    def whole(row: MemberRow) -> Cell:
+        return _role_tasks(row, role)
+
+    return Column(role, title, count, draw, rank=rank, right=True, whole=whole)
+
+
+def _thread_name(row: MemberRow) -> str:
+    if row.threads and row.member.streams:
+        return row.member.streams.process
+    return "  " + row.member.client_id
+
+
+def _thread(row: MemberRow) -> Cell:
+    return Cell(_thread_name(row), ACCENT if row.threads else "")
+
+
+def _streams(row: MemberRow) -> list[StreamsMember]:
+    """What a thread, or the threads of a process, say of their tasks."""
+    return [member.streams for member in row.threads or (row.member,) if member.streams is not None]
+
+
+def _role_count(row: MemberRow, role: str) -> int:
+    return sum(len(parts) for streams in _streams(row) for _, parts in _of_role(streams, role))
+
+
+def _role_tasks(row: MemberRow, role: str) -> Cell:
+    return optional(" ".join(placed(_of_role(streams, role)) for streams in _streams(row)).strip())
+
+
+def _of_role(streams: StreamsMember, role: str) -> Tasks:
+    return getattr(streams.assignment, role)  # type: ignore[no-any-return]
+
+
+def task_lag(row: MemberRow) -> int | None:
+    """Records that a thread or process has still to restore; None if none of them reported."""
+    known = [lag for lag in map(restoring, _streams(row)) if lag is not None]
+    return sum(known) if known else None
+
+
+def restoring(streams: StreamsMember) -> int | None:
+    """Records between the offsets and the ends of a member's tasks; None if it did not report both.
+
+    0 for a member without standby and warm-up tasks, which has nothing to restore.
+    """
+    if not streams.assignment.standby and not streams.assignment.warmup:
+        return 0
+    at = {(name, part): offset for name, part, offset in streams.task_offsets}
+    known = [(end, at.get((name, part))) for name, part, end in streams.task_end_offsets]
+    told = [max(end - offset, 0) for end, offset in known if offset is not None]
+    return sum(told) if told else None
+
+
+def _restoring(row: MemberRow) -> Cell:
+    return number(task_lag(row))
+
+
+def worker_columns() -> Columns:
+    """URL, leader, connectors and tasks of a Connect worker."""
+    return [
+        Column("url", "WORKER", lambda row: _worker(row).url, least=26, most=44),
+        Column("leads", "LEADS", lambda row: _leads(_worker(row).leader).text, lambda row: _leads(_worker(row).leader),
+               rank=1, least=6),
+        Column("connectors", "CONNECTORS", lambda row: len(_worker(row).connectors), right=True, whole=_connectors),
+        Column("tasks", "TASKS", _tasks, right=True, whole=lambda row: optional(placed(_worker(row).tasks))),
+        Column("work", "RUNS", _runs, lambda row: optional(_runs(row)), rank=3, least=16, most=48, whole=_nothing),
+        Column("revoked", "REVOKED", _revoked, lambda row: Cell(_revoked(row) or "", WARN), rank=2, most=20),
+        Column("delay", "DELAY MS", lambda row: _worker(row).delay_ms, lambda row: number(_worker(row).delay_ms),
+               rank=6, right=True),
+        Column("error", "ERROR", lambda row: _worker(row).error, lambda row: _error(_worker(row).error), rank=6,
+               right=True),
+    ]  # fmt: skip
+
+
+def node_columns() -> Columns:
+    """URL, leader and eligibility of a registry node."""
+    return [
+        Column("url", "NODE", lambda row: _node(row).url, least=16, most=44),
+        Column("leads", "LEADS", lambda row: _leads(_node(row).leader).text, lambda row: _leads(_node(row).leader),
+               least=6),
+        Column("eligible", "ELIGIBLE", lambda row: _eligible(row).text, _eligible, rank=1, least=8),
+        Column("error", "ERROR", lambda row: _node(row).error, lambda row: _error(_node(row).error), rank=6,
+               right=True),
+    ]  # fmt: skip
+
+
+def _worker(row: MemberRow) -> ConnectWorker:
+    return row.member.connect or ConnectWorker(url="")
+
+
+def _node(row: MemberRow) -> RegistryNode:
+    return row.member.registry or RegistryNode(url="")
+
+
+def _leads(told: bool | None) -> Cell:
+    if told is None:
+        return unknown()
+    return Cell("leader", ACCENT) if told else none()
+
+
+def _error(code: int) -> Cell:
+    return Cell(str(code), ERROR) if code else none()
+
+
+def _nothing(_row: MemberRow) -> Cell:
+    return Cell("")
+
+
+def _connectors(row: MemberRow) -> Cell:
+    return optional(", ".join(_worker(row).connectors))
+
+
+def _tasks(row: MemberRow) -> int:
+    return sum(len(tasks) for _, tasks in _worker(row).tasks)
+
+
+def _runs(row: MemberRow) -> str:
+    return " ".join((*_worker(row).connectors, placed(_worker(row).tasks))).strip()
+
+
+def _revoked(row: MemberRow) -> str | None:
+    return ", ".join(_worker(row).revoked) or None
+
+
+def _eligible(row: MemberRow) -> Cell:
+    eligible = _node(row).eligible
+    return unknown() if eligible is None else Cell("yes" if eligible else "no", "" if eligible else MUTED)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from kgtui.tui.panes.base import Notice, Pane
-from kgtui.tui.panes.detail import DetailedTable
-from kgtui.tui.panes.member_columns import columns_for
-from kgtui.tui.panes.member_rows import MemberRow, member_rows, members_summary
-from kgtui.tui.panes.summary import SummaryLine, joined
+from kgtui.model.group_types import CLASSIC
+from kgtui.tui.panes.base import Notice, Pane, SummaryLine, joined
+from kgtui.tui.panes.cells import MUTED, WARN, Cell, some
+from kgtui.tui.panes.member_rows import MemberRow, columns_for, member_rows
+from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 
 if TYPE_CHECKING:
@@ -59,3 +59,30 @@ class MembersPane(Pane):
     def clear(self) -> None:
         self.table.set_rows((), fresh=True)
         self.query_one(SummaryLine).say(())
+
+
+def members_summary(description: GroupDescription) -> list[tuple[Cell, ...]]:
+    """How many, on how many hosts, and what stands out."""
+    members = description.members
+    if members is None:
+        return [(Cell("the broker withheld the members", WARN),)]
+    if not members:
+        return [(Cell("no members", MUTED),)]
+    parts: list[tuple[Cell, ...]] = [(Cell(some(len(members), "member")),)]
+    processes = {member.streams.process for member in members if member.streams}
+    if processes:
+        parts.append((Cell(some(len(processes), "process", "processes"), MUTED),))
+    parts.append((Cell(some(len({member.host for member in members}), "host"), MUTED),))
+    goal = description.assignment_epoch
+    behind = sum(1 for member in members if goal is not None and member.epoch is not None and member.epoch < goal)
+    if behind:
+        parts.append((Cell(f"{behind} behind epoch {goal}", WARN),))
+    idle = sum(1 for member in members if member.assigned_count == 0 and member.registry is None)
+    if idle:
+        parts.append((Cell(f"{idle} idle", WARN),))
+    classic = sum(1 for member in members if member.protocol == CLASSIC)
+    if classic and description.type != CLASSIC:
+        parts.append((Cell(f"{classic} still on the classic protocol", WARN),))
+    if all(member.assignment is None for member in members) and description.kind == "consumer":
+        parts.append((Cell(f"assignments are not told while {description.state}", MUTED),))
+    return parts

@@ -8,11 +8,10 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from kgtui.tui.panes.base import Notice, Pane
+from kgtui.tui.panes.base import Notice, Pane, SummaryLine, joined
 from kgtui.tui.panes.cells import MUTED, WARN, Cell
-from kgtui.tui.panes.detail import DetailedTable
 from kgtui.tui.panes.offset_rows import OffsetRow, Order, arranged, columns_for, partition_rows, summary
-from kgtui.tui.panes.summary import SummaryLine, joined
+from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 
 if TYPE_CHECKING:

@@ -4,21 +4,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from kgtui.tui.panes.base import Pane
-from kgtui.tui.panes.cells import ACCENT, MUTED, Cell, wrap
-from kgtui.tui.panes.lines import TextLines
-from kgtui.tui.panes.overview_fields import sections
-from kgtui.tui.panes.standing_fields import standing_of
+from kgtui.model import command_line, facts
+from kgtui.model.explanation import faults_of
+from kgtui.tui import text
+from kgtui.tui.panes.base import Pane, missing_cells, one_line
+from kgtui.tui.panes.cells import (
+    ACCENT,
+    ERROR,
+    MUTED,
+    OK,
+    WARN,
+    Cell,
+    Field,
+    Section,
+    Shown,
+    field,
+    fitted,
+    number,
+    optional,
+    some,
+    unknown,
+    wrap,
+)
+from kgtui.tui.panes.text_lines import TextLines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from textual.app import ComposeResult
     from textual.widget import Widget
 
+    from kgtui.model.answer import Fault
     from kgtui.model.command_line import View
+    from kgtui.model.group import GroupDescription
+    from kgtui.model.members import Member
     from kgtui.model.offsets import GroupOffsets
+    from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.panes.cells import Section
-    from kgtui.tui.panes.standing_fields import Standing
+    from kgtui.tui.panes.overview_health import Standing
 
 LABEL = 13
 
@@ -77,6 +100,8 @@ class OverviewPane(Pane):
         reading = snapshot.offsets.get(group)
         if reading is None:
             return None, None
+        from kgtui.tui.panes.overview_health import standing_of
+
         return self._summed if reading.value is self._summed[0] else (reading.value, standing_of(reading.value))
 
     def _say(self, lines: list[tuple[Cell, ...]]) -> None:
@@ -105,3 +130,170 @@ class OverviewPane(Pane):
     def on_resize(self) -> None:
         # A layout asked for while this one is under way would be lost.
         self.call_after_refresh(self._write, fresh=False)
+
+
+LONGEST_ID = 400
+"""Characters of a group id that the Overview writes out; the rest is cut in the middle."""
+
+
+def sections(
+    snapshot: Snapshot,
+    group: str,
+    standing: Standing | None,
+    *,
+    command_config: str | None = None,
+    series: SeriesStore | None = None,
+    awaited: str = "",
+) -> list[Section]:
+    """Everything the Overview says, in its order.
+
+    Args:
+        snapshot: what is known.
+        group: its id.
+        standing: its offsets summed up; None if they were not read.
+        command_config: path of the client properties, for the equivalent command.
+        series: tells the trend of the lag until the watch does.
+        awaited: what to say in the place of a description that has not come yet.
+    """
+    # Imported once there is a group, so that the first frame does not wait for it.
+    from kgtui.tui.panes.overview_health import health_fields, lag_fields, loss_fields
+
+    samples = series.get(group) if series is not None else None
+    parts = [
+        Section("", tuple(_identity(snapshot, group, awaited))),
+        Section("Health", tuple(health_fields(snapshot, group, standing, samples))),
+        Section("Lag", tuple(lag_fields(snapshot, group, standing))),
+        Section("You may", (_operations(snapshot, group),)),
+        Section("If deleted", tuple(loss_fields(snapshot, group, standing))),
+        Section("With Kafka's tools", tuple(_command(snapshot, group, command_config))),
+    ]
+    found = faults_of(snapshot, group)
+    if found:
+        parts.insert(1, Section("Faults", tuple(_fault(fault) for fault in found)))
+    return parts
+
+
+def _description(snapshot: Snapshot, group: str) -> GroupDescription | None:
+    reading = snapshot.details.get(group)
+    return reading.value if reading is not None else None
+
+
+def _identity(snapshot: Snapshot, group: str, awaited: str) -> Iterator[Field]:
+    described = _description(snapshot, group)
+    listing = snapshot.groups.get(group)
+    kind = described.kind if described else listing.kind if listing else None
+    yield field("group", Cell(fitted(group, LONGEST_ID, cut="middle"), ACCENT))
+    group_type = described.type if described else facts.type_of(snapshot, group)
+    protocol = described.protocol if described else listing.protocol if listing else None
+    yield field("type", Cell(group_type) if group_type else unknown(), *_protocol(group_type, protocol, kind))
+    yield Field("state", (tuple(_state(snapshot, group)),))
+    yield _coordinator(snapshot, described.coordinator if described else listing.coordinator if listing else None)
+    if described is None:
+        if awaited:
+            yield field("", Cell(awaited, MUTED))
+        return
+    yield field("described by", optional(described.source))
+    yield field("assignor", optional(described.assignor))
+    if described.group_epoch is not None:
+        yield _epochs(described)
+    yield _members(described.members)
+
+
+def _protocol(group_type: str | None, protocol: str | None, kind: str | None) -> Iterator[Cell]:
+    if kind == "simple":
+        yield Cell("  no protocol: offsets committed by hand", MUTED)
+    elif protocol and protocol != group_type:
+        yield Cell("  protocol ", MUTED)
+        yield Cell(protocol)
+
+
+def _state(snapshot: Snapshot, group: str) -> Iterator[Cell]:
+    described = _description(snapshot, group)
+    state = snapshot.state_of(group) or (described.state if described else None)
+    if state is None:
+        yield unknown()
+        return
+    yield Cell(f"{text.state_mark(state)} {state}", text.state_role(state))
+    since = snapshot.state_since.get(group)
+    if since is not None:
+        yield Cell(f"  for {text.ago(since)}, since {text.clock(since)}", MUTED)
+    else:
+        yield Cell("  since before we looked", MUTED)
+    if described is not None and not described.authoritative:
+        yield Cell("  (this broker cannot tell Dead from gone)", WARN)
+
+
+def _coordinator(snapshot: Snapshot, node: int | None) -> Field:
+    if node is None:
+        return field("coordinator", unknown())
+    broker = snapshot.cluster.brokers.get(node)
+    cells = [Cell(f"broker {node}")]
+    if broker is not None:
+        cells.append(Cell(f"  {broker.address}", MUTED))
+        if broker.rack:
+            cells.append(Cell(f"  rack {broker.rack}", MUTED))
+    status = snapshot.brokers.get(node)
+    if status is not None and status.fault is not None:
+        cells.append(Cell("  does not answer", ERROR))
+    return field("coordinator", *cells)
+
+
+def _epochs(described: GroupDescription) -> Field:
+    cells = [Cell("group "), number(described.group_epoch), Cell("  assignment "), number(described.assignment_epoch)]
+    if described.assignment_epoch is not None and described.group_epoch != described.assignment_epoch:
+        said = "the target assignment is being computed" if described.members else "nobody to assign to"
+        cells.append(Cell(f"  {said}", WARN if described.members else MUTED))
+    behind = [m for m in described.members or () if m.epoch is not None and m.epoch < (described.assignment_epoch or 0)]
+    if behind:
+        cells.append(Cell(f"  {some(len(behind), 'member')} behind", WARN))
+    return field("epochs", *cells)
+
+
+def _members(members: tuple[Member, ...] | None) -> Field:
+    if members is None:
+        return field("members", unknown(), Cell("  withheld by the broker", WARN))
+    cells = [number(len(members))]
+    hosts = {member.host for member in members}
+    if members:
+        cells.append(Cell(f"  on {some(len(hosts), 'host')}", MUTED))
+    static = sum(1 for member in members if member.instance_id)
+    if static:
+        cells.append(Cell(f"  {static} static", MUTED))
+    classic = sum(1 for member in members if member.protocol == "classic")
+    if classic and classic < len(members):
+        cells.append(Cell(f"  {classic} still on the classic protocol", WARN))
+    return field("members", *cells)
+
+
+def _operations(snapshot: Snapshot, group: str) -> Field:
+    described = _description(snapshot, group)
+    if described is None:
+        return field("", *missing_cells(snapshot, group))
+    if described.operations is None:
+        return field("", unknown(), Cell("  not told by this broker", MUTED))
+    if not described.operations:
+        return field("", Cell("none", WARN))
+    cells = [Cell(name.lower(), OK if name == "DELETE" else "") for name in sorted(described.operations)]
+    spaced = [part for cell in cells for part in (cell, Cell("  "))]
+    if not {"DELETE", "ALL"} & {name.upper() for name in described.operations}:
+        spaced.append(Cell("no delete", WARN))
+    return field("", *spaced)
+
+
+def _command(snapshot: Snapshot, group: str, command_config: str | None) -> Iterator[Field]:
+    described = _description(snapshot, group)
+    listing = snapshot.groups.get(group)
+    kind = described.kind if described else listing.kind if listing else "consumer"
+    line = command_line.describe(group, kind, snapshot.cluster.seeds, view="state", command_config=command_config)
+    yield Field("", ((Cell(fitted(Shown(line.text), 4 * LONGEST_ID, cut="middle")),),))
+    if line.note:
+        yield Field("", ((Cell(f"({line.note})", MUTED),),))
+
+
+def _fault(fault: Fault) -> Field:
+    lines: list[tuple[Cell, ...]] = [
+        (Cell(f"{text.marks().fault} {fault.name}", ERROR), Cell(f"  {one_line(fault.message)}"))
+    ]
+    if fault.advice:
+        lines.append((Cell(one_line(fault.advice), MUTED),))
+    return Field("", tuple(lines))

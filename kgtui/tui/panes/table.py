@@ -15,9 +15,9 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from kgtui.tui.panes.cells import MUTED, ROLES
-from kgtui.tui.panes.columns import Column, arrange, column_at, measure
-from kgtui.tui.panes.strips import heading, line
+from kgtui.tui import text
+from kgtui.tui.panes.cells import MUTED, ROLES, fitted
+from kgtui.tui.panes.columns import GAP, Column, arrange, column_at, measure
 from kgtui.tui.textual_compat.line_view import LineView
 
 if TYPE_CHECKING:
@@ -309,3 +309,27 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     def _ink(self, role: str) -> Style:
         """The colour of a role, without its background."""
         return self.component_style(f"table--{role}")
+
+
+Arranged = list[tuple[Column[RowT], int]]
+
+
+def heading(arranged: Arranged[RowT], sorted_by: tuple[str, bool] | None, style: Style, chosen: Style) -> Strip:
+    """The titles; that of the sorted column in `chosen`."""
+    segments: list[Segment] = []
+    for column, width in arranged:
+        is_sorted = sorted_by is not None and sorted_by[0] == column.id
+        title = text.pad(column.title, width, right=column.right)
+        segments += [Segment(title, chosen if is_sorted else style), Segment(" " * GAP, style)]
+    return Strip(segments)
+
+
+def line(arranged: Arranged[RowT], row: RowT, base: Style, ink: Callable[[str], Style] | None) -> Strip:
+    """One row; `ink` gives the colour of a role, None leaves all of it in `base`."""
+    segments: list[Segment] = []
+    for column, width in arranged:
+        cell = column.cell(row)
+        style = base + ink(cell.role) if ink is not None and cell.role else base
+        said = text.pad(fitted(cell.text, width, cut=column.cut), width, right=column.right)
+        segments += [Segment(said, style), Segment(" " * GAP, base)]
+    return Strip(segments)

@@ -67,3 +67,21 @@ def _stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
         elif stretch:
             yield index - len(stretch), stretch
             stretch = []
+
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+ASCII = " _.:-=+*#"
+
+
+def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
+    """Lines from top to bottom. Zero is the lowest bar, and what is not known is blank.
+
+    Args:
+        top: the value of a bar as high as all rows.
+    """
+    ramp = ASCII if text.look().ascii else BLOCKS
+    steps = len(ramp) - 1
+    heights = [0 if math.isnan(value) else max(1, round(value / (top or 1) * rows * steps)) for value in values]
+    return [
+        "".join(ramp[min(max(height - row * steps, 0), steps)] for height in heights) for row in reversed(range(rows))
+    ]

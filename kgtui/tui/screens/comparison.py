@@ -12,10 +12,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from kgtui.tui import text
-from kgtui.tui.panes.base import ink
+from kgtui.tui.panes.base import SummaryLine, ink, joined
 from kgtui.tui.panes.cells import ACCENT, MUTED, Cell, Shown, fitted
-from kgtui.tui.panes.detail import DetailedTable
-from kgtui.tui.panes.summary import SummaryLine, joined
+from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.screens.comparison_rows import (
     COLUMNS,

@@ -12,8 +12,8 @@ from kgtui.tui import text
 from kgtui.tui.messages import ClustersRequested, DeleteRequested, ExplainRequested
 from kgtui.tui.panes import PANES
 from kgtui.tui.screens.travel import TravelDeeds
-from kgtui.tui.tree.forest import GROUPINGS
-from kgtui.tui.tree.order import SORTS
+from kgtui.tui.tree.grouping import GROUPINGS
+from kgtui.tui.tree.sorting import SORTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from kgtui.tui.panes import PANES
 from kgtui.tui.recording import mark as recording_mark
 from kgtui.tui.screens.deeds import Deeds
 from kgtui.tui.settings import good_presets
-from kgtui.tui.tree.forest import NAMES
+from kgtui.tui.tree.grouping import NAMES
 from kgtui.tui.tree.widget import GroupTree
 from kgtui.tui.widgets.broker_faults import BrokerFaults
 from kgtui.tui.widgets.detail import GroupDetail
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import Session, Watch
-    from kgtui.tui.tree.view import TreeView
+    from kgtui.tui.tree.model import TreeView
 
 PANE_DELAY = 0.1
 """Seconds that the cursor rests before the panes are drawn: a key held down never waits for them."""

@@ -12,10 +12,9 @@ from textual.message import Message
 from kgtui.model.query import parse
 from kgtui.model.slices import Slices, SupersededError
 from kgtui.tui.messages import GroupOpened, GroupSelected
-from kgtui.tui.tree.arranging import arranged
-from kgtui.tui.tree.layout import Place
-from kgtui.tui.tree.lines import TreeLines
-from kgtui.tui.tree.totals import totals
+from kgtui.tui.tree.grouping import totals
+from kgtui.tui.tree.layout import Place, arranged
+from kgtui.tui.tree.renderer import TreeLines
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
 
     from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.tree.forest import Grouping, Node
-    from kgtui.tui.tree.order import Sort
-    from kgtui.tui.tree.view import TreeView
+    from kgtui.tui.tree.grouping import Grouping, Node
+    from kgtui.tui.tree.model import TreeView
+    from kgtui.tui.tree.sorting import Sort
 
 SLICE_SECONDS = 0.004
 """Length of a slice of work for a new snapshot, in seconds."""

@@ -13,7 +13,7 @@ from textual.widgets import ContentSwitcher
 from kgtui.model import facts
 from kgtui.tui import text
 from kgtui.tui.panes import PANES, titles
-from kgtui.tui.tree.forest import kind_name
+from kgtui.tui.tree.grouping import kind_name
 from kgtui.tui.widgets.line import LineWidget, Piece, spread
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from kgtui.tui.tree import draw
+from kgtui.tui.tree import rows
 from kgtui.tui.widgets.line import LineWidget, Piece
 
 if TYPE_CHECKING:
@@ -48,5 +48,5 @@ class TreeHeading(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """The same widths as the tree's, which may have a scroll bar beside it."""
         grouping, sort, descending = self._shown
-        line = draw.heading(max(width - 1, 1), grouping, sort, descending)
+        line = rows.heading(max(width - 1, 1), grouping, sort, descending)
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]

@@ -8,7 +8,7 @@ from kgtui.model.members import Member
 from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.tui import text
 from kgtui.tui.panes import AssignmentsPane
-from kgtui.tui.panes.summary import SummaryLine
+from kgtui.tui.panes.base import SummaryLine
 from tests.pilot.panes import data
 from tests.pilot.panes.stage import Stage
 

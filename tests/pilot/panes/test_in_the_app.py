@@ -18,7 +18,7 @@ from kgtui.tui.dialogs.export import ExportDialog
 from kgtui.tui.panes import AssignmentsPane, OffsetsPane, Pane
 from kgtui.tui.panes.base import Notice
 from kgtui.tui.panes.cells import Cell
-from kgtui.tui.panes.lines import TextLines
+from kgtui.tui.panes.text_lines import TextLines
 from tests.pilot.panes import data
 from tests.pilot.panes.stage import COLOURS
 from tests.pilot.shell import app_on, main_screen, screen_text, settled, until

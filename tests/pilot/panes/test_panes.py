@@ -12,10 +12,9 @@ from textual.worker import WorkerCancelled
 
 from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.tui.panes import PANES, AssignmentsPane, ConfigPane, MembersPane, OffsetsPane, OverviewPane, Pane
-from kgtui.tui.panes.base import Notice
-from kgtui.tui.panes.detail import RowDetail
-from kgtui.tui.panes.lines import TextLines
-from kgtui.tui.panes.summary import SummaryLine
+from kgtui.tui.panes.base import Notice, SummaryLine
+from kgtui.tui.panes.row_detail import RowDetail
+from kgtui.tui.panes.text_lines import TextLines
 from tests.pilot.panes import data
 from tests.pilot.panes.stage import Stage
 

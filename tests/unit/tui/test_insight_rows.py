@@ -14,16 +14,15 @@ from kgtui.insights.finding import Evidence, Finding, Insights, Kind, Severity
 from kgtui.lake.gold import NEVER_MADE, TableAge
 from kgtui.model.course import Course
 from kgtui.tui import text
-from kgtui.tui.insights.age import summary, unmade, warnings
 from kgtui.tui.insights.evidence import evidence_title, fact_columns, facts
-from kgtui.tui.insights.rows import COLUMNS, Row, rows_of, told
+from kgtui.tui.insights.findings import COLUMNS, Row, rows_of, summary, told, unmade, warnings
 from kgtui.tui.lakes import Which
 from kgtui.tui.panes.cells import shown
-from kgtui.tui.plots.lanes import plot_lines
+from kgtui.tui.plots.stacked_plots import plot_lines
 from tests.pilot.shell import HOSTILE
 
 if TYPE_CHECKING:
-    from kgtui.tui.panes.lines import Line
+    from kgtui.tui.panes.text_lines import Line
 
 NOW = 1_795_000_000.0
 HOUR = 3_600.0

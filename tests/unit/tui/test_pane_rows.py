@@ -16,15 +16,13 @@ from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.series import SeriesStore
 from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.tui.panes import offset_rows
+from kgtui.tui.panes.base import awaited, notices
 from kgtui.tui.panes.cells import Cell, Shown, absent, fitted, shown, wrap
 from kgtui.tui.panes.columns import Column, arrange, column_at, measure
 from kgtui.tui.panes.config import config_rows
-from kgtui.tui.panes.member_columns import columns_for
-from kgtui.tui.panes.member_rows import member_rows, placed, ranges
-from kgtui.tui.panes.notices import awaited, notices
-from kgtui.tui.panes.overview_fields import sections
-from kgtui.tui.panes.standing_fields import standing_of
-from kgtui.tui.panes.thread_columns import restoring, task_lag
+from kgtui.tui.panes.member_rows import columns_for, member_rows, placed, ranges, restoring, task_lag
+from kgtui.tui.panes.overview import sections
+from kgtui.tui.panes.overview_health import standing_of
 from tests.pilot.panes import data
 
 if TYPE_CHECKING:

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from kgtui.model.slices import run_at_once
 from kgtui.model.snapshot import Summary
-from kgtui.tui.tree.draw import GroupRow, coarse_age, columns, group_line, heading, node_line, width_of
-from kgtui.tui.tree.forest import GROUPINGS, Grouping, Node, arrange, family_of, path_of
+from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, NodeTotal, arrange, family_of, path_of, totals
 from kgtui.tui.tree.layout import Layout, Place
-from kgtui.tui.tree.order import SORTS, Sort, merged, ordered
-from kgtui.tui.tree.totals import NodeTotal, totals
-from kgtui.tui.tree.view import TreeView
+from kgtui.tui.tree.model import TreeView
+from kgtui.tui.tree.rows import GroupRow, coarse_age, columns, group_line, heading, node_line, width_of
+from kgtui.tui.tree.sorting import SORTS, Sort, merged, ordered
 from tests.pilot.watching import Row, many, snapshot_of, summary
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from textual import work
 
 from kgtui.errors import KgtuiError
 from kgtui.tui import text
+from kgtui.tui.panes.base import one_line
 from kgtui.tui.panes.cells import ERROR, MUTED, Cell
-from kgtui.tui.panes.lines import Line, TextLines
-from kgtui.tui.panes.notices import one_line
+from kgtui.tui.panes.text_lines import Line, TextLines
 from kgtui.tui.plots import curves
-from kgtui.tui.plots.lanes import plot_lines
+from kgtui.tui.plots.stacked_plots import plot_lines
 
 if TYPE_CHECKING:
     from kgtui.insights.finding import Finding

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from kgtui.tui import text
-from kgtui.tui.tree.forest import bare_state
-from kgtui.tui.tree.totals import NodeTotal
+from kgtui.tui.tree.grouping import NodeTotal, bare_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kgtui.model.offsets import LagTotal
-    from kgtui.tui.tree.forest import Forest, Node
+    from kgtui.tui.tree.grouping import Forest, Node
 
 COUNT_WIDTH = 8
 LAG_WIDTH = 9

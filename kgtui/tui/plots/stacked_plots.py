@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kgtui.model.group_types import REBALANCING, STABLE
 from kgtui.model.past import largest
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ACCENT, MUTED, OK, Cell, Shown
 from kgtui.tui.plots import curves
-from kgtui.tui.plots.buckets import bucketed, smooth
-from kgtui.tui.plots.sparks import spark_rows
+from kgtui.tui.plots.curves import spark_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -255,3 +254,48 @@ def _clock(past: Past, room: int, column: int | None) -> Line:
         return blank, Cell(Shown("".join(line)), MUTED)
     before, after = "".join(line[:column]), "".join(line[column + 1 :])
     return blank, Cell(Shown(before), MUTED), Cell(Shown("^"), ACCENT), Cell(Shown(after), MUTED)
+
+
+Summary = Literal["largest", "mean", "last"]
+
+
+def bucketed(past: Past, values: Sequence[float], count: int, summary: Summary) -> list[float]:
+    """`count` values over the whole interval, NaN where nothing is known.
+
+    A value holds until the next sample, but not over a gap and not beyond the last one.
+    """
+    buckets: list[list[float]] = [[] for _ in range(count)]
+    scale = count / max(past.until - past.since, 1e-9)
+    places = [min(max(int((at - past.since) * scale), 0), count - 1) for at in past.times]
+    before = -1
+    for index, (place, value) in enumerate(zip(places, values, strict=False)):
+        if index and place > before + 1 and not _over_gap(past, past.times[index - 1], past.times[index]):
+            for empty in range(before + 1, place):
+                buckets[empty].append(values[index - 1])
+        buckets[place].append(value)
+        before = place
+    return [_one(bucket, summary) for bucket in buckets]
+
+
+def _over_gap(past: Past, earlier: float, later: float) -> bool:
+    return any(start <= earlier and later <= end for start, end, _ in past.gaps)
+
+
+def _one(bucket: list[float], summary: Summary) -> float:
+    known = [value for value in bucket if not math.isnan(value)]
+    if not known:
+        return math.nan
+    if summary == "mean":
+        return sum(known) / len(known)
+    return max(known) if summary == "largest" else known[-1]
+
+
+def smooth(values: Sequence[float], cells: int) -> list[float]:
+    """The mean of so many known values up to each; what is not known stays so."""
+    if cells <= 1:
+        return list(values)
+    found = []
+    for index, value in enumerate(values):
+        known = [one for one in values[max(0, index + 1 - cells) : index + 1] if not math.isnan(one)]
+        found.append(value if math.isnan(value) else sum(known) / len(known))
+    return found

@@ -10,8 +10,8 @@ from textual.strip import Strip
 
 from kgtui.tui.textual_compat.key_order import run_binding
 from kgtui.tui.textual_compat.line_view import LineView, shift_lines
-from kgtui.tui.tree import draw
-from kgtui.tui.tree.view import TreeView
+from kgtui.tui.tree import rows
+from kgtui.tui.tree.model import TreeView
 
 if TYPE_CHECKING:
     from textual import events
@@ -82,8 +82,8 @@ class TreeLines(LineView, can_focus=True, inherit_bindings=False):
         super().__init__(id=id)
         self.view = TreeView(snapshot)
         # By line of the window: after rows came or went above it, the same row stands on another one.
-        self._drawn: dict[int, draw.Line | None] = {}
-        self._strips: dict[draw.Line | None, Strip] = {}
+        self._drawn: dict[int, rows.Line | None] = {}
+        self._strips: dict[rows.Line | None, Strip] = {}
         self._columns = 0
         self._in_view: tuple[str, ...] = ()
 
@@ -175,7 +175,7 @@ class TreeLines(LineView, can_focus=True, inherit_bindings=False):
         """Lines are coloured and filled to the width as they are."""
         return strip
 
-    def _coloured(self, line: draw.Line | None) -> Strip:
+    def _coloured(self, line: rows.Line | None) -> Strip:
         width = self.columns
         if line is None:
             return Strip.blank(width, self.terminal_style())
@@ -185,7 +185,7 @@ class TreeLines(LineView, can_focus=True, inherit_bindings=False):
         segments = [Segment(piece, self.terminal_style(f"group-tree--{role}", *over)) for piece, role in line.pieces]
         return Strip(segments).adjust_cell_length(width, self.terminal_style(*over))
 
-    def _line(self, row: int) -> draw.Line | None:
+    def _line(self, row: int) -> rows.Line | None:
         view = self.view
         found = view.layout.at(row)
         if found is None:
@@ -195,8 +195,8 @@ class TreeLines(LineView, can_focus=True, inherit_bindings=False):
         if group is None:
             opened = node.path in view.layout.opened
             total = view.totals.get(node.path)
-            return draw.node_line(node, view.forest, total, width, opened=opened, cursor=cursor)
-        return draw.group_line(view.group_row(group), len(node.path), width, cursor=cursor)
+            return rows.node_line(node, view.forest, total, width, opened=opened, cursor=cursor)
+        return rows.group_line(view.group_row(group), len(node.path), width, cursor=cursor)
 
     def refresh_changed(self) -> None:
         """Redraw the lines of the window whose text is not what was drawn there."""

@@ -11,18 +11,17 @@ from kgtui.model.offsets import LagTotal, lags, total
 from kgtui.model.query import Sieve
 from kgtui.model.slices import run_at_once
 from kgtui.monitor.collector import set_apart
-from kgtui.tui.tree.draw import GroupRow
-from kgtui.tui.tree.forest import Forest, path_of
+from kgtui.tui.tree.grouping import Forest, path_of
 from kgtui.tui.tree.layout import Layout, Place
-from kgtui.tui.tree.order import Sort, merged, ordered
+from kgtui.tui.tree.rows import GroupRow
+from kgtui.tui.tree.sorting import Sort, merged, ordered
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping, Sequence
 
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.snapshot import Reading, Snapshot
-    from kgtui.tui.tree.forest import Grouping, Node, Path
-    from kgtui.tui.tree.totals import NodeTotal
+    from kgtui.tui.tree.grouping import Grouping, Node, NodeTotal, Path
 
 OPENS_BY_ITSELF = 200
 """With at most so many groups shown, every node starts open."""
