@@ -14,7 +14,7 @@ from kgtui.admin.base import ListingDelta
 from kgtui.errors import ClientError
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
 from kgtui.model.cluster import Broker, ClusterInfo
-from kgtui.model.group import GroupConfig, GroupDescription, GroupListing, Listing
+from kgtui.model.group import GroupConfig, GroupDescription, Listing
 from kgtui.model.group_types import GROUP_TYPES
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
@@ -41,7 +41,7 @@ def member(name: str = "m-1", **changes: object) -> Member:
 class ScriptedAdmin:
     """See the module. `gate`, when set to a cleared event, holds every call until it is set."""
 
-    groups: dict[str, GroupListing] = field(default_factory=dict)
+    groups: dict[str, Listing] = field(default_factory=dict)
     descriptions: dict[str, GroupDescription] = field(default_factory=dict)
     commits: dict[str, tuple[CommittedOffset, ...]] = field(default_factory=dict)
     shares: dict[str, tuple[ShareOffset, ...]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class ScriptedAdmin:
     ) -> None:
         """Add a group with a description and, if `lag` is given, one committed partition of topic `t-<group>`."""
         protocol = (type if type != "classic" else "consumer") if protocol is None else protocol
-        self.groups[group] = GroupListing(group, type, protocol, state, coordinator)
+        self.groups[group] = Listing(type, protocol, state, coordinator)
         rpc = GROUP_TYPES[type].describe_rpc if type in GROUP_TYPES else "?"
         values: dict[str, object] = {"members": members, "source": f"{rpc} v1"} | describe
         self.descriptions[group] = GroupDescription(group, type, protocol, state, coordinator, **values)  # type: ignore[arg-type]
@@ -99,17 +99,17 @@ class ScriptedAdmin:
         states: Collection[str] | None = None,
         *,
         timeout: float = 30.0,
-    ) -> Answer[tuple[GroupListing, ...]]:
+    ) -> Answer[Mapping[str, Listing]]:
         await self._asked("list_groups")
         faults = [f for f in (self._fault(node) for node in self.brokers) if f]
-        rows = tuple(
-            row
-            for _, row in sorted(self.groups.items())
+        rows = {
+            group: row
+            for group, row in sorted(self.groups.items())
             if row.coordinator not in self.broken
             and (types is None or row.type in types)
             and (protocols is None or row.protocol in protocols)
             and (states is None or row.state in states)
-        )
+        }
         return Answer(rows, tuple(faults), Coverage((len(self.brokers) - len(faults), len(self.brokers))))
 
     def listing_feed(self, broker: int) -> ScriptedFeed:
@@ -210,11 +210,7 @@ class ScriptedFeed:
             raise broken
         if broken is not None:
             raise ClientError(broken.message, broker=self.broker)
-        now = {
-            row.group: Listing(row.type, row.protocol, row.state, row.coordinator)
-            for row in self.admin.groups.values()
-            if row.coordinator == self.broker
-        }
+        now = {group: row for group, row in self.admin.groups.items() if row.coordinator == self.broker}
         updated = {group: row for group, row in now.items() if self.known.get(group) != row}
         removed = [group for group in self.known if group not in now]
         self.known = now

@@ -48,7 +48,6 @@ async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) ->
         answer = await admin.list_groups(timeout=timeout)
     except KgtuiError:
         return dict.fromkeys(groups, Presence.UNKNOWN)
-    listed = {row.group for row in answer.rows}
     whole = not answer.faults and answer.coverage.complete and answer.coverage.brokers[1] > 0
     absent = Presence.GONE if whole else Presence.UNKNOWN
-    return {group: Presence.PRESENT if group in listed else absent for group in groups}
+    return {group: Presence.PRESENT if group in answer.rows else absent for group in groups}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.answer import Answer, Outcome
     from kgtui.model.cluster import ClusterInfo
-    from kgtui.model.group import GroupConfig, GroupDescription, GroupListing, Listing
+    from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
     from kgtui.model.retention import Retention
 
@@ -62,8 +62,10 @@ class GroupAdmin(Protocol):
         states: Collection[str] | None = None,
         *,
         timeout: float = DEFAULT_TIMEOUT,
-    ) -> Answer[tuple[GroupListing, ...]]:
-        """Every group of every broker, filtered (None: no filter); sorted by id (KIP-1043, KIP-518, KIP-40).
+    ) -> Answer[Mapping[str, Listing]]:
+        """Group id → listing, for every group of every broker that passes the filters (None: no filter), sorted by id.
+
+        See KIP-1043, KIP-518 and KIP-40.
 
         Types and states that Kafka knows are taken in any case.
         """

@@ -15,7 +15,7 @@ from kgtui.client.pool import Lane, Pool
 from kgtui.errors import BrokerError, UnreachableError
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome, fault_of
 from kgtui.model.cluster import Broker, ClusterInfo
-from kgtui.model.group import GroupListing, Listing
+from kgtui.model.group import Listing
 from kgtui.model.group_types import canonical_state, canonical_type
 from kgtui.protocol.error_codes import Reaction, lookup
 from kgtui.protocol.messages.groups import DELETE_GROUPS
@@ -117,7 +117,7 @@ class KafkaGroupAdmin:
         states: Collection[str] | None = None,
         *,
         timeout: float = DEFAULT_TIMEOUT,
-    ) -> Answer[tuple[GroupListing, ...]]:
+    ) -> Answer[Mapping[str, Listing]]:
         deadline = Deadline(timeout)
         types = None if types is None else {canonical_type(name) for name in types}
         states = None if states is None else {canonical_state(state) for state in states}
@@ -134,13 +134,13 @@ class KafkaGroupAdmin:
                 merged |= answer
         self._listings |= merged
         merged, more = await self._complete(merged, deadline)
-        rows = tuple(
-            GroupListing(group, row.type, row.protocol, row.state, row.coordinator)
+        rows = {
+            group: row
             for group, row in sorted(merged.items())
             if (types is None or row.type in types)
             and (protocols is None or row.protocol in protocols)
             and (states is None or row.state in states)
-        )
+        }
         return Answer(rows, (*faults, *more), Coverage((len(nodes) - len(faults), len(nodes))))
 
     async def _list_broker(

@@ -151,8 +151,8 @@ async def _group_operations(admin: KafkaGroupAdmin, findings: Findings, end: flo
     findings.faults += [fault for fault in listed.faults if fault.broker in findings.versions]
     # Some of every type, since different calls describe them.
     by_type: dict[str | None, list[str]] = {}
-    for row in listed.rows:
-        by_type.setdefault(row.type, []).append(row.group)
+    for group, row in listed.rows.items():
+        by_type.setdefault(row.type, []).append(group)
     each = SAMPLE // max(len(by_type), 1)
     sample = [group for groups in by_type.values() for group in groups[:each]]
     if not sample:

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model.answer import Coverage
-from kgtui.model.group import Listing
 from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.answer import Fault
-    from kgtui.model.group import GroupListing
+    from kgtui.model.group import Listing
     from kgtui.model.query import Query
 
 
@@ -87,26 +86,17 @@ async def list_all(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, tupl
     # Side by side: a silent broker takes all the time that its list has, and would leave none.
     answer, cluster = await asyncio.gather(admin.list_groups(timeout=timeout), admin.cluster(timeout=timeout))
     now = time.time()
-    groups, by_listing = _listings(answer.rows)
     failed = {fault.broker: fault for fault in answer.faults if fault.broker is not None and fault.group is None}
     brokers = {
         node: BrokerStatus(node, broker.address, None if node in failed else now, None, failed.get(node))
         for node, broker in cluster.brokers.items()
     }
-    snapshot = Snapshot(1, now, cluster, groups, by_listing, brokers=brokers, faults=answer.faults)
+    snapshot = Snapshot(1, now, cluster, answer.rows, _by_listing(answer.rows), brokers=brokers, faults=answer.faults)
     return snapshot, answer.faults
 
 
-def _listings(rows: Iterable[GroupListing]) -> tuple[dict[str, Listing], dict[Listing, list[str]]]:
-    known: dict[tuple[str | None, str, str | None, int], Listing] = {}
-    groups: dict[str, Listing] = {}
+def _by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
     by_listing: dict[Listing, list[str]] = {}
-    for row in rows:
-        key = (row.type, row.protocol, row.state, row.coordinator)
-        listing = known.get(key)
-        if listing is None:
-            listing = known[key] = Listing(*key)
-            by_listing[listing] = []
-        groups[row.group] = listing
-        by_listing[listing].append(row.group)
-    return groups, by_listing
+    for group, listing in rows.items():
+        by_listing.setdefault(listing, []).append(group)
+    return by_listing

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kgtui.commands.kafka_options import (
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin, ListingDelta
     from kgtui.model.answer import Fault
     from kgtui.model.cluster import ClusterInfo
-    from kgtui.model.group import GroupListing
+    from kgtui.model.group import Listing
 
 TIMEOUT = 30.0
 """Seconds, as fixed in GroupsCommand."""
@@ -116,7 +117,7 @@ def _list(options: Options, servers: str, properties: dict[str, str]) -> int:
 
     try:
         cluster, rows, faults = run_async(_read(parse_bootstrap(servers, "--bootstrap-server"), properties))
-        rows = [row for row in rows if keeps(row, options)]
+        rows = [(group, row) for group, row in rows if keeps(row, options)]
     except KgtuiError as error:
         put_bytes(f"Error while executing groups command : {error}\n".encode(errors="replace"))
         return 1
@@ -131,14 +132,14 @@ def _list(options: Options, servers: str, properties: dict[str, str]) -> int:
 
 async def _read(
     seeds: Sequence[str], properties: dict[str, str]
-) -> tuple[ClusterInfo, list[GroupListing], list[Fault]]:
+) -> tuple[ClusterInfo, list[tuple[str, Listing]], list[Fault]]:
     from kgtui.admin.kafka import connect
 
     async with connect(seeds, properties) as admin:
         return await list_as_told(admin)
 
 
-async def list_as_told(admin: GroupAdmin) -> tuple[ClusterInfo, list[GroupListing], list[Fault]]:
+async def list_as_told(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[str, Listing]], list[Fault]]:
     """Every group as its broker lists it: a type that an old broker does not tell stays untold, as in Kafka's tool.
 
     Raises `UnreachableError`, or the error of the last broker when none answers.
@@ -147,12 +148,11 @@ async def list_as_told(admin: GroupAdmin) -> tuple[ClusterInfo, list[GroupListin
 
     from kgtui.errors import ClientError
     from kgtui.model.answer import fault_of
-    from kgtui.model.group import GroupListing
 
     cluster = await admin.cluster(timeout=TIMEOUT)
     nodes = sorted(cluster.brokers)
     deltas = await asyncio.gather(*(_poll(admin, node) for node in nodes), return_exceptions=True)
-    rows: list[GroupListing] = []
+    rows: list[tuple[str, Listing]] = []
     faults: list[Fault] = []
     for delta in deltas:
         if isinstance(delta, ClientError):
@@ -160,13 +160,10 @@ async def list_as_told(admin: GroupAdmin) -> tuple[ClusterInfo, list[GroupListin
         elif isinstance(delta, BaseException):
             raise delta
         else:
-            rows += [
-                GroupListing(group, row.type, row.protocol, row.state, row.coordinator)
-                for group, row in delta.updated.items()
-            ]
+            rows += delta.updated.items()
     if nodes and len(faults) == len(nodes):
         raise next(delta for delta in deltas if isinstance(delta, ClientError))
-    return cluster, sorted(rows, key=lambda row: row.group), faults
+    return cluster, sorted(rows, key=itemgetter(0)), faults
 
 
 async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
@@ -186,7 +183,7 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
         await asyncio.sleep(PAUSE)
 
 
-def keeps(row: GroupListing, options: Options) -> bool:
+def keeps(row: Listing, options: Options) -> bool:
     """GroupsCommand's filter: the first of these options that is given decides."""
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:
@@ -200,10 +197,10 @@ def keeps(row: GroupListing, options: Options) -> bool:
     return row.type == "streams" if "streams" in options else True
 
 
-def _text(rows: Iterable[GroupListing], *, harmless: bool) -> bytes:
+def _text(rows: Iterable[tuple[str, Listing]], *, harmless: bool) -> bytes:
     from kgtui.model.text import visible
 
-    cells = [(row.group, _type_text(row.type), row.protocol) for row in rows]
+    cells = [(group, _type_text(row.type), row.protocol) for group, row in rows]
     if harmless:
         cells = [(visible(group), kind, visible(protocol)) for group, kind, protocol in cells]
     width = max([LEAST_WIDTH, *(utf16_length(cell) for line in cells for cell in line)])
@@ -219,19 +216,19 @@ def _type_text(group_type: str | None) -> str:
     return GROUP_TYPES[group_type].title if group_type in GROUP_TYPES else "Unknown"
 
 
-def _json(cluster: ClusterInfo, rows: Sequence[GroupListing], faults: Sequence[Fault]) -> bytes:
+def _json(cluster: ClusterInfo, rows: Sequence[tuple[str, Listing]], faults: Sequence[Fault]) -> bytes:
     from kgtui.model.answer import Coverage
     from kgtui.output import machine
 
     groups = [
         {
-            "group": row.group,
+            "group": group,
             "type": row.type,
             "protocol": row.protocol,
             "state": row.state,
             "coordinator": row.coordinator,
         }
-        for row in rows
+        for group, row in rows
     ]
     brokers = len(cluster.brokers)
     coverage = Coverage((brokers - len(faults), brokers), (len(rows), len(rows)))

@@ -11,7 +11,7 @@ from kgtui.errors import ClientError
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.retention import load_retention
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
-from kgtui.model.group import GroupListing
+from kgtui.model.group import Listing
 from kgtui.model.group_types import canonical_state, canonical_type
 from kgtui.model.retention import Retention
 
@@ -99,18 +99,18 @@ class ReplayAdmin:
         states: Collection[str] | None = None,
         *,
         timeout: float = DEFAULT_TIMEOUT,
-    ) -> Answer[tuple[GroupListing, ...]]:
+    ) -> Answer[Mapping[str, Listing]]:
         frame = self._frame
         types = None if types is None else {canonical_type(name) for name in types}
         states = None if states is None else {canonical_state(state) for state in states}
         listings = await asyncio.to_thread(lambda: frame.listings)
-        found = tuple(
-            GroupListing(group, row.type, row.protocol, row.state, row.coordinator)
+        found = {
+            group: row
             for group, row in sorted(listings.items())
             if (types is None or row.type in types)
             and (protocols is None or row.protocol in protocols)
             and (states is None or row.state in states)
-        )
+        }
         faults = tuple(fault for scope, fault in frame.faults if scope in ("cluster", "broker"))
         return Answer(found, faults, Coverage((frame.answered, len(frame.cluster.brokers))))
 

@@ -17,31 +17,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a list says of a group: shared by all groups of which it says the same, so 100,000 groups need few.
+    """The columns of a row of ListGroups beside the group id (KIP-518, KIP-848, KIP-1043).
+
+    Groups with the same values share one object, so that 100,000 groups need few of them; lists are therefore mappings
+    from group id to listing.
 
     Attributes:
-        type: `classic`, `consumer`, `share`, `streams`, as written if unknown, or None if the broker does not tell.
+        type: one of `kgtui.model.group_types.TYPES`, an unknown type as the broker wrote it, or None if the broker does
+            not list types.
         protocol: protocol type: `consumer`, `connect`, `sr`, `share`, `streams`, any other, or `` for a simple group.
-        state: canonical state, or None if the broker does not tell (ListGroups before v4).
-        coordinator: node id of the broker that listed it, which coordinates it.
+        state: state in Kafka's spelling, or None if the broker does not list states (ListGroups before v4).
+        coordinator: node id of the broker that listed the group, which is its coordinator.
     """
 
-    type: str | None
-    protocol: str
-    state: str | None
-    coordinator: int
-
-    @property
-    def kind(self) -> str:
-        """One of `KINDS`."""
-        return kind_of(self.type, self.protocol)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupListing:
-    """One row of a list of groups (KIP-1043, KIP-518, KIP-848)."""
-
-    group: str
     type: str | None
     protocol: str
     state: str | None

@@ -56,7 +56,7 @@ async def with_victims(request: pytest.FixtureRequest) -> AsyncIterator[Ground]:
 async def test_empty_groups_of_every_kind_are_deleted(with_victims: Ground, folder: StateFolder) -> None:
     """Classic, Connect, simple, consumer, share and streams groups: backed up, gone, verified, and nothing else is."""
     admin, victims = with_victims.admin, with_victims.victims
-    before = {row.group for row in (await admin.list_groups()).rows}
+    before = set((await admin.list_groups()).rows)
     made = await plan(admin, victims)
     assert {line.group: getattr(line, "reason", "") for line in made.refused} == {}
     assert {line.group: line.type for line in made.allowed} == victims
@@ -71,7 +71,7 @@ async def test_empty_groups_of_every_kind_are_deleted(with_victims: Ground, fold
     assert {r.group: (r.status, r.verified, r.reason) for r in results.by_group.values()} == dict.fromkeys(
         victims, (Status.DELETED, True, "")
     )
-    assert {row.group for row in (await admin.list_groups()).rows} == before - victims.keys()
+    assert set((await admin.list_groups()).rows) == before - victims.keys()
     backups, faults = list_backups(folder)
     assert faults == []
     assert {backup.group: backup.offsets for backup in backups} == {g: loss.partitions for g, loss in losses.items()}
@@ -92,7 +92,7 @@ async def test_live_groups_are_refused(ground: Ground, folder: StateFolder) -> N
         assert ("session times out" in reason) == bool(live[group].instance_ids), group
     assert (await execute(ground.admin, made, folder)).exit_code == 4
     assert not folder.path.exists()
-    states = {row.group: row.state for row in (await ground.admin.list_groups()).rows}
+    states = {group: row.state for group, row in (await ground.admin.list_groups()).rows.items()}
     assert {states[group] for group in live} == {"Stable"}
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from kgtui.admin.reading import GroupsRead
     from kgtui.model.cluster import ClusterInfo
-    from kgtui.model.group import GroupListing
     from tests.brokers.cluster import Cluster
     from tests.brokers.live import Live
     from tests.contract.as_kafka_prints import Prints
@@ -52,7 +51,7 @@ class Told:
     """
 
     live: Live
-    listed: dict[str, GroupListing]
+    listed: dict[str, Listing]
     read: GroupsRead
     ours: Prints
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
@@ -76,14 +75,13 @@ class Told:
             self.tables[words] = rows(printed.out, list(self.listed))
 
 
-async def _read(live: Live) -> tuple[dict[str, GroupListing], GroupsRead, ClusterInfo]:
+async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo]:
     async with connect([live.bootstrap]) as admin:
         listed = await admin.list_groups()
         assert listed.faults == ()
-        asked = {row.group: Listing(row.type, row.protocol, row.state, row.coordinator) for row in listed.rows}
-        read = await read_in_full(admin, Deadline(60), asked)
+        read = await read_in_full(admin, Deadline(60), listed.rows)
         assert read.faults == []
-        return {row.group: row for row in listed.rows}, read, await admin.cluster()
+        return dict(listed.rows), read, await admin.cluster()
 
 
 @pytest.fixture(
@@ -122,7 +120,7 @@ def test_lists_name_the_same_groups_with_type_protocol_and_state(told: Told) -> 
         for row in table:
             ours = told.listed[row["GROUP"]]
             cells = {
-                "GROUP": ours.group,
+                "GROUP": row["GROUP"],
                 "TYPE": str(ours.type).capitalize(),
                 "PROTOCOL": ours.protocol,
                 "STATE": ours.state,

@@ -8,7 +8,7 @@ from kgtui.commands import kafka_groups
 from kgtui.commands.kafka_groups import keeps, list_as_told
 from kgtui.commands.kafka_options import KafkaOptionError, Option, pad, read_options, usage, utf16_length
 from kgtui.errors import BrokerError, ClientError, DeadlineError
-from kgtui.model.group import GroupListing
+from kgtui.model.group import Listing
 from tests.scripted import ScriptedAdmin, ScriptedFeed
 
 OPTIONS = (Option("server", "where", "address", required=True), Option("list", "do"), Option("help", "?", stops=True))
@@ -58,10 +58,10 @@ def test_columns_are_padded_by_javas_length() -> None:
     assert pad("toolong", 3) == "toolong"
 
 
-SIMPLE = GroupListing("s", "classic", "", "Empty", 1)
-OLD = GroupListing("o", None, "consumer", None, 1)
-KIP_848 = GroupListing("k", "consumer", "consumer", "Stable", 1)
-SHARE = GroupListing("q", "share", "share", "Stable", 1)
+SIMPLE = Listing("classic", "", "Empty", 1)
+OLD = Listing(None, "consumer", None, 1)
+KIP_848 = Listing("consumer", "consumer", "Stable", 1)
+SHARE = Listing("share", "share", "Stable", 1)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,10 @@ SHARE = GroupListing("q", "share", "share", "Stable", 1)
 )
 def test_filters(words: list[str], kept: str) -> None:
     options = read_options(["--bootstrap-server", "x:1", "--list", *words], kafka_groups.OPTIONS)
-    assert "".join(row.group for row in (SIMPLE, OLD, KIP_848, SHARE) if keeps(row, options)) == kept
+    assert (
+        "".join(name for name, row in zip("sokq", (SIMPLE, OLD, KIP_848, SHARE), strict=True) if keeps(row, options))
+        == kept
+    )
 
 
 async def test_one_broker_that_fails_does_not_hide_the_rest() -> None:
@@ -87,7 +90,7 @@ async def test_one_broker_that_fails_does_not_hide_the_rest() -> None:
     admin.add("b", coordinator=2)
     admin.broken[2] = DeadlineError("no answer", broker=2)
     _, rows, faults = await list_as_told(admin)
-    assert [row.group for row in rows] == ["a"]
+    assert [group for group, _ in rows] == ["a"]
     assert [(fault.broker, fault.message) for fault in faults] == [(2, "no answer")]
 
 
@@ -114,13 +117,13 @@ async def test_a_broker_that_loads_is_asked_again(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(ScriptedFeed, "poll", loading)
     monkeypatch.setattr(kafka_groups, "PAUSE", 0)
     _, rows, faults = await list_as_told(admin)
-    assert ([row.group for row in rows], faults) == (["a"], [])
+    assert ([group for group, _ in rows], faults) == (["a"], [])
     assert len(asked) == 9
 
 
 def test_ids_are_escaped_on_a_terminal_and_exact_elsewhere() -> None:
-    row = GroupListing("x\x1b[2J", "quantum", "", None, 1)
+    row = ("x\x1b[2J", Listing("quantum", "", None, 1))
     raw = kafka_groups._text([row], harmless=False).decode().splitlines()
-    assert raw == [f"{'GROUP':<20} {'TYPE':<20} {'PROTOCOL':<20}", f"{row.group:<20} {'Unknown':<20} {'':<20} "]
+    assert raw == [f"{'GROUP':<20} {'TYPE':<20} {'PROTOCOL':<20}", f"{row[0]:<20} {'Unknown':<20} {'':<20} "]
     shown = kafka_groups._text([row], harmless=True).decode().splitlines()
     assert shown[1] == "x\\x1b[2J".ljust(20) + " " + "Unknown".ljust(20) + " " * 22

@@ -65,7 +65,7 @@ async def test_replay_equals_what_the_cluster_answered(tmp_path: Path) -> None:
         connect(cluster.bootstrap.split(",")) as live,
     ):
         listed = await live.list_groups()
-        groups = {row.group: Listing(row.type, row.protocol, row.state, row.coordinator) for row in listed.rows}
+        groups = dict(listed.rows)
         async with watched(live, sweep_rate=0.001) as monitor:
             recorder = Recorder(monitor, live, tmp_path / "lake", RecorderOptions(interval=0.2, flush=0.2))
             task = asyncio.create_task(recorder.run())
