@@ -17,7 +17,7 @@ from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.simulator import ManualClock, Simulator
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.session import Session, Target
-from kgtui.tui.text import Look
+from kgtui.tui.text import DisplaySettings
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -77,7 +77,7 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, bootstrap: str) -> None
             filter=scene.filter,
             theme=scene.theme,
             state_folder=Path(state),
-            look=Look(now=lambda: now, zone=timezone(timedelta(hours=1))),
+            display=DisplaySettings(now=lambda: now, zone=timezone(timedelta(hours=1))),
         )
         app = KgtuiApp(session)
         async with app.run_test(size=scene.size) as pilot:

@@ -94,19 +94,19 @@ def replayed(empty: Session, admin: ReplayAdmin) -> Session:
             moment=lambda: admin.moment.at,
         ),
         admin=admin,
-        timeline=LakeTimeline(admin),
+        replay_position=LakeReplayPosition(admin),
         lake=path,
         read_only=True,
-        connect=None,
-        demo=None,
+        open_address=None,
+        open_demo=None,
         clusters=(),
-        open=None,
-        replay=None,
+        open_cluster=None,
+        open_recording=None,
     )
 
 
-class LakeTimeline:
-    """The way through a recording for the screen; see `kgtui.tui.session.Timeline`."""
+class LakeReplayPosition:
+    """The way through a recording for the screen; see `kgtui.tui.session.ReplayPosition`."""
 
     def __init__(self, admin: ReplayAdmin) -> None:
         """Move this admin through the moments of its lake."""

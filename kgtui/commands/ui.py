@@ -68,8 +68,8 @@ async def _run(args: argparse.Namespace, demo: Options | None) -> int:
         opener = Opener(args, stack)
         session = await (opener.first() if demo is None else opener.demo(demo))
         if session.monitor is not None:
-            session.watching = asyncio.create_task(session.monitor.run(), name="monitor")
-            stack.push_async_callback(_ended, session.watching)
+            session.monitor_task = asyncio.create_task(session.monitor.run(), name="monitor")
+            stack.push_async_callback(_ended, session.monitor_task)
         code: int = await (await screen).run_async(session)
         return code
 
@@ -97,7 +97,11 @@ class Opener:
         """The session of the cluster that was asked for; without one, of localhost if it answers."""
         target = resolve(self._settings, self._args)
         tried = await _tried(target) if target.source == ASSUMED else ()
-        return replace(self._empty(), tried=tried) if tried else await self._open(target, self._command_config(target))
+        return (
+            replace(self._empty(), failed_attempts=tried)
+            if tried
+            else await self._open(target, self._command_config(target))
+        )
 
     async def demo(self, options: Options | None = None) -> Session:
         """A session on a simulated cluster, which ends with the program."""
@@ -197,11 +201,11 @@ class Opener:
         """A session without a cluster, with the user's settings."""
         from kgtui.tui.session import Session
         from kgtui.tui.session import Target as Shown
-        from kgtui.tui.text import Look
+        from kgtui.tui.text import DisplaySettings
 
         args, settings = self._args, self._settings
         ascii_only = args.ascii or settings.ui.ascii
-        look = Look(ascii=ascii_only, utc=settings.ui.utc) if ascii_only or settings.ui.utc else None
+        look = DisplaySettings(ascii=ascii_only, utc=settings.ui.utc) if ascii_only or settings.ui.utc else None
         return Session(
             Shown(""),
             read_only=args.read_only,
@@ -213,12 +217,12 @@ class Opener:
             state_folder=state_dir(),
             config_file=settings.path,
             mouse=not args.no_mouse,
-            look=look,
-            connect=self.connect,
-            demo=self.demo,
+            display=look,
+            open_address=self.connect,
+            open_demo=self.demo,
             clusters=self._clusters(),
-            replay=self.recording,
-            open=None if self._opened.keys() == {"demo"} and not settings.clusters else self.another,
+            open_recording=self.recording,
+            open_cluster=None if self._opened.keys() == {"demo"} and not settings.clusters else self.another,
         )
 
 

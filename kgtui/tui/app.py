@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from kgtui.actions.results import Results
-    from kgtui.tui.session import Session, Watch
+    from kgtui.tui.session import GroupMonitor, Session
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Each ends the app as `q` does, so that the terminal is left clean; a dropped SSH line sends the last."""
@@ -76,7 +76,7 @@ class KgtuiApp(CrashReportingApp):
         prevent_strip_cycles()
         self.session = session
         self._line = select.poll()
-        self.look = session.look or text.Look()
+        self.look = session.display or text.DisplaySettings()
         self.look.ascii = self.look.ascii or not _writes_unicode()
         self._asked_to_leave = False
         self._unsubscribe: Callable[[], None] | None = None
@@ -104,7 +104,7 @@ class KgtuiApp(CrashReportingApp):
 
     def on_load(self) -> None:
         """Before anything is drawn: how this run writes."""
-        text.use_look(self.look)
+        text.use_display_settings(self.look)
 
     def on_mount(self) -> None:
         """Show the cluster, or how to find one."""
@@ -129,13 +129,13 @@ class KgtuiApp(CrashReportingApp):
         self.run_worker(self._look_back(session), name="unfinished", group="unfinished", exclusive=True)
         tell_warnings(self, session)
 
-    def _watch(self, monitor: Watch, screen: MainScreen) -> None:
+    def _watch(self, monitor: GroupMonitor, screen: MainScreen) -> None:
         if self._unsubscribe is not None:
             self._unsubscribe()
 
         self._unsubscribe = subscribed(monitor, screen)
         # The worker is the app's: one of a screen would die with it.
-        self.run_worker(self.session.watching or monitor.run(), name="monitor", group="monitor", exclusive=True)
+        self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     async def _look_back(self, session: Session) -> None:
         """What became of earlier deletes; the first frame does not wait for it."""
@@ -169,7 +169,7 @@ class KgtuiApp(CrashReportingApp):
 
     async def on_unmount(self) -> None:
         """Write what a recording has seen: the connections that it uses are closed next."""
-        recording = (self.session.beneath or self.session).recording
+        recording = (self.session.live_session or self.session).recording
         if recording is not None:
             await recording.end()
 
@@ -275,7 +275,7 @@ class KgtuiApp(CrashReportingApp):
 
     @on(RecordingOpened)
     def _recording_opened(self, message: RecordingOpened) -> None:
-        if isinstance(self.screen, MainScreen) and self.screen.session is message.session.beneath:
+        if isinstance(self.screen, MainScreen) and self.screen.session is message.session.live_session:
             self.session = message.session
             self._visit = Visit(self, message.session, self.screen)
             self._visit.begin()
@@ -283,8 +283,8 @@ class KgtuiApp(CrashReportingApp):
     @on(LiveRequested)
     def _live_requested(self) -> None:
         visit, self._visit = self._visit, None
-        if visit is not None and visit.session.beneath is not None:
-            self.session = visit.session.beneath
+        if visit is not None and visit.session.live_session is not None:
+            self.session = visit.session.live_session
             visit.end()
 
     @on(ExplainRequested)

@@ -49,7 +49,7 @@ def reason(
 
 def _of_the_session(action: str, session: Session) -> str | None:
     """Why an action cannot be done whatever the group is."""
-    if action in _IN_A_RECORDING and session.timeline is None:
+    if action in _IN_A_RECORDING and session.replay_position is None:
         return "this is live; R or kgtui record LAKE records it, and t opens a recording"
     if action == "record" and session.recording is None:
         return cannot_record(session)
@@ -57,7 +57,7 @@ def _of_the_session(action: str, session: Session) -> str | None:
         return _of_the_past(action, session)
     if action in _CLUSTER_WIDE and session.monitor is None:
         return "no cluster is being watched"
-    if action == "cluster" and session.open is None:
+    if action == "cluster" and session.open_cluster is None:
         where = f" in {text.plain(str(session.config_file))}" if session.config_file else ""
         return f"no other cluster is configured; name yours{where}"
     return None
@@ -66,7 +66,11 @@ def _of_the_session(action: str, session: Session) -> str | None:
 def _of_the_past(action: str, session: Session) -> str | None:
     """The same of what leads to a recording, back from it, and to its findings."""
     if action == "time":
-        return cannot_look_back(session) if session.timeline is None else None
+        return cannot_look_back(session) if session.replay_position is None else None
     if action == "live":
-        return "no live cluster is below this screen: t opens a recording over one" if session.beneath is None else None
+        return (
+            "no live cluster is below this screen: t opens a recording over one"
+            if session.live_session is None
+            else None
+        )
     return f"findings are read with {missing()}: pip install 'kgtui[history]'" if missing() else None

@@ -52,8 +52,8 @@ class ActionCommands(Provider):
     def _actions(self) -> list[keys.Action]:
         main = self._main
         read_only = main.session.read_only if main is not None else True
-        gone = {"cluster"} if main is None or main.session.open is None else set()
-        gone |= {"live"} if main is None or main.session.beneath is None else set()
+        gone = {"cluster"} if main is None or main.session.open_cluster is None else set()
+        gone |= {"live"} if main is None or main.session.live_session is None else set()
         return [action for action in keys.offered(read_only) if action.palette and action.id not in gone]
 
 

@@ -39,7 +39,7 @@ def missing() -> str:
 
 def cannot_record(session: Session) -> str | None:
     """Why this cluster cannot be recorded; None when it can."""
-    if session.timeline is not None:
+    if session.replay_position is not None:
         return "this is a recording already"
     if session.admin is None or session.monitor is None:
         return "no cluster is being watched"
@@ -48,7 +48,7 @@ def cannot_record(session: Session) -> str | None:
 
 def cannot_look_back(session: Session) -> str | None:
     """Why no recording can be opened from here; None when one can."""
-    if session.replay is None:
+    if session.open_recording is None:
         return "there is nothing to open a recording with; kgtui replay LAKE does"
     return f"recordings are read with {missing()}: pip install 'kgtui[history]'" if missing() else None
 
@@ -127,7 +127,7 @@ class Recording:
 
 def mark(session: Session) -> tuple[str, str] | None:
     """What the header says of a recording under way, and its class; None when there is none."""
-    recording = (session.beneath or session).recording
+    recording = (session.live_session or session).recording
     if recording is None:
         return None
     dot = text.marks().record

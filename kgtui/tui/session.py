@@ -1,4 +1,4 @@
-"""What the app is given: one cluster, who watches it, who may act on it, and the user's settings."""
+"""What the app is started with: one cluster, its monitor, who may change it, and the user's settings."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.comparison import Comparison
+    from kgtui.history.options import RecorderStatus
     from kgtui.model.past import Past
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.recording import Recording
-    from kgtui.tui.text import Look
+    from kgtui.tui.text import DisplaySettings
 
 
-class Watch(Protocol):
-    """What the UI needs of a monitor (`kgtui.monitor.Monitor`)."""
+class GroupMonitor(Protocol):
+    """The part of `kgtui.monitor.Monitor` that the screen uses."""
 
     @property
     def snapshot(self) -> Snapshot:
-        """The newest snapshot; an empty one at first."""
+        """The newest snapshot; an empty one before the first poll."""
         ...
 
     @property
@@ -37,7 +37,7 @@ class Watch(Protocol):
 
     @property
     def series(self) -> SeriesStore:
-        """Samples of the groups that were looked at."""
+        """Samples over time of the groups that were selected or in view."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
@@ -59,128 +59,147 @@ class Watch(Protocol):
     def set_interval(self, seconds: float) -> None: ...
 
 
-class Timeline(Protocol):
-    """A recording, and the moment of it that the monitor's cluster shows. Each call raises `KgtuiError`.
+class ReplayPosition(Protocol):
+    """The point in time of a recording that the screen shows, and moves to others. Each move raises `KgtuiError`.
 
     Attributes:
-        playing: how many times as fast as it happened the recording plays; None when it stands still.
+        playing: speed at which the recording plays, as a multiple of real time; None while it does not play.
     """
 
     playing: float | None
 
     @property
     def at(self) -> float:
-        """The moment shown, in seconds since the epoch."""
+        """Time of the poll that is shown, in seconds since the epoch."""
         ...
 
     @property
     def span(self) -> tuple[float, float]:
-        """The first and the last moment."""
+        """Times of the first and the last poll of the recording, in seconds since the epoch."""
         ...
 
     async def step(self, by: int) -> bool:
-        """Go some moments on, or back; False where there is none."""
+        """Move by a number of polls, backward if it is negative; return False where there is no such poll."""
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Go to the next moment at which a group changed, or the one before; False where there is none."""
+        """Move to the next or the previous poll at which a group changed; return False where there is none."""
         ...
 
     async def go_to(self, words: str) -> None:
-        """Go to the moment that a user means, such as `10:04` or `15m` before the end."""
+        """Move to a time as a user types it, such as `10:04`, or `15m` for 15 minutes before the end."""
         ...
 
     async def seek(self, at: float) -> None:
-        """Go to the newest moment at or before a time, in seconds since the epoch."""
+        """Move to the newest poll at or before a time in seconds since the epoch."""
         ...
 
     async def advance(self, seconds: float) -> bool:
-        """Go on by so much recorded time, over gaps at once; False at the end."""
+        """Move forward by seconds of recorded time, skipping gaps; return False at the end."""
         ...
 
     async def past(self, group: str, since: float, until: float) -> Past:
-        """What happened to a group in an interval; seconds since the epoch."""
+        """Return the history of a group in an interval given in seconds since the epoch."""
         ...
 
     async def compare(self, at: float) -> Comparison:
-        """What differs between a time and the moment shown."""
+        """Return the differences between the poll at a time, in seconds since the epoch, and the one that is shown."""
+        ...
+
+
+class OngoingRecording(Protocol):
+    """A recording of the session's cluster that this program is writing.
+
+    Attributes:
+        path: the folder of the recording.
+    """
+
+    path: Path
+
+    @property
+    def status(self) -> RecorderStatus | None:
+        """Progress of the recorder; None before it started."""
+        ...
+
+    async def end(self) -> None:
+        """Write what is not written yet, and stop."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The cluster that the session is about.
+    """The cluster of a session.
 
     Attributes:
-        name: the configured name, or the bootstrap addresses.
+        name: configured name, or the bootstrap addresses.
         bootstrap: `host:port`, comma separated.
-        colour: a colour for the header, any that Textual knows; None for the theme's.
+        color: background color of the name in the header, any that Textual knows; None for the theme's.
         environment: a label such as `PROD`, or empty.
-        command_config: path of the properties file, for the equivalent Kafka command.
+        command_config: path of the client properties file, for the equivalent Kafka command.
     """
 
     name: str
     bootstrap: str = ""
-    colour: str | None = None
+    color: str | None = None
     environment: str = ""
     command_config: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterChoice:
-    """One cluster that can be opened.
+    """A cluster that can be opened from the cluster dialog.
 
     Attributes:
-        name: what `Session.open` takes.
+        name: argument of `Session.open_cluster`.
         bootstrap: `host:port`, comma separated.
-        colour: as in `Target`.
+        color: background color of the name, any that Textual knows; None for the theme's.
         environment: a label such as `PROD`, or empty.
-        read_only: nothing can be changed in it.
+        read_only: whether changes to this cluster are disabled.
     """
 
     name: str
     bootstrap: str = ""
-    colour: str | None = None
+    color: str | None = None
     environment: str = ""
     read_only: bool = False
 
 
 @dataclass(slots=True)
 class Session:
-    """One run of the UI on one cluster.
+    """One run of the screen on one cluster.
 
     Attributes:
-        monitor: None when there is no cluster: the start screen asks for one.
-        admin: for what the user asks beyond watching, such as deleting.
-        read_only: removes every write from keys and palette.
-        filter: expression in force from the start.
-        theme: name of the theme, or None for ours.
-        keymap: action id → keys, comma separated.
-        presets: name → filter expression.
-        themes_folder: where the user's own themes lie.
-        state_folder: where backups, the audit log and crash reports go.
-        config_file: the configuration file, whether it exists or not.
-        mouse: False leaves the mouse to the terminal.
-        look: how times and marks are written; None to find out.
-        connect: opens a session for an address typed on the start screen, or raises `KgtuiError`.
-        demo: starts the demo cluster and opens a session for it, or None where there is none.
-        tried: `(address, reason)` of what was tried before the start screen came up.
-        clusters: what can be opened instead, by name; empty when none is configured.
-        open: opens a session on one of `clusters`, whether it answers or not, or raises `KgtuiError`; None where there
-            is no other cluster to go to.
-        close: closes what the session holds of its cluster; the app calls it when another takes its place.
-        timeline: where the cluster is a recording, the way through it; None where it is live.
-        lake: where the cluster is a recording, its folder.
-        replay: opens a session on a recording, by its folder and a time as a user writes it (`` for the end), or raises
-            `KgtuiError`; None where there is nothing to open one with.
-        beneath: where a recording was opened from a live screen, the session of that, which goes on meanwhile.
-        warnings: what the user should know of how the cluster is configured, a sentence each.
-        watching: the monitor's `run`, if it is under way already; it is the app's to end then.
-        recording: the recording of the cluster that is under way; None when there is none.
+        monitor: polls the cluster; None without a cluster, in which case the start screen asks for one.
+        admin: reads and changes the cluster, for actions such as delete.
+        read_only: whether all actions that change the cluster are removed from keys and palette.
+        filter: filter expression at the start.
+        theme: name of the theme; None for the default theme.
+        keymap: keys by action id, comma separated.
+        presets: filter expressions by name.
+        themes_folder: folder of the user's own themes.
+        state_folder: folder of backups, the audit log and crash reports.
+        config_file: path of the configuration file, whether it exists or not.
+        mouse: whether the screen uses the mouse; False leaves it to the terminal.
+        display: how times and marks are written; None to detect it from the terminal.
+        open_address: opens a session for an address typed on the start screen, or raises `KgtuiError`.
+        open_demo: starts the demo cluster and opens a session for it; None where there is no demo.
+        failed_attempts: `(address, reason)` of each address that did not answer before the start screen appeared.
+        clusters: the clusters that can be opened instead; empty when none is configured.
+        open_cluster: opens a session on one of `clusters` by name, whether it answers or not, or raises `KgtuiError`;
+            None where there is no other cluster.
+        close: closes the connections of the session; called when another session takes its place.
+        replay_position: position in the recording, if the session replays one; None on a live cluster.
+        lake: folder of the recording that is replayed; None on a live cluster.
+        open_recording: opens a session on a recording, given its folder and a time as a user types it (`` for the end),
+            or raises `KgtuiError`; None where recordings cannot be opened.
+        live_session: the live session over which a recording was opened, and which continues below it.
+        warnings: sentences about the cluster's configuration that the user should read.
+        monitor_task: the running task of `monitor.run()`, if it was started before the app; the app ends it.
+        recording: the recording of the cluster that is being written; None when there is none.
     """
 
     target: Target
-    monitor: Watch | None = None
+    monitor: GroupMonitor | None = None
     admin: GroupAdmin | None = None
     read_only: bool = False
     filter: str = ""
@@ -191,17 +210,17 @@ class Session:
     state_folder: Path = field(default_factory=lambda: Path.home() / ".local" / "state" / "kgtui")
     config_file: Path | None = None
     mouse: bool = True
-    look: Look | None = None
-    connect: Callable[[str], Awaitable[Session]] | None = None
-    demo: Callable[[], Awaitable[Session]] | None = None
-    tried: tuple[tuple[str, str], ...] = ()
+    display: DisplaySettings | None = None
+    open_address: Callable[[str], Awaitable[Session]] | None = None
+    open_demo: Callable[[], Awaitable[Session]] | None = None
+    failed_attempts: tuple[tuple[str, str], ...] = ()
     clusters: tuple[ClusterChoice, ...] = ()
-    open: Callable[[str], Awaitable[Session]] | None = None
+    open_cluster: Callable[[str], Awaitable[Session]] | None = None
     close: Callable[[], Awaitable[None]] | None = None
-    timeline: Timeline | None = None
+    replay_position: ReplayPosition | None = None
     lake: Path | None = None
-    replay: Callable[[str, str], Awaitable[Session]] | None = None
-    beneath: Session | None = None
+    open_recording: Callable[[str, str], Awaitable[Session]] | None = None
+    live_session: Session | None = None
     warnings: tuple[str, ...] = ()
-    watching: asyncio.Task[None] | None = None
-    recording: Recording | None = None
+    monitor_task: asyncio.Task[None] | None = None
+    recording: OngoingRecording | None = None

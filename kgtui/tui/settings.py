@@ -46,7 +46,7 @@ def tell_mistaken_presets(app: App[Any], presets: Mapping[str, str]) -> None:
 
 def tell_warnings(app: App[Any], session: Session) -> None:
     """Say what is odd about how a cluster is configured, in one toast."""
-    colour = session.target.colour
+    colour = session.target.color
     odd = [f"colour {colour!r} is not known: write red, or #b01030"] if colour and colour_of(colour) is None else []
     _tell(app, [*session.warnings, *odd], f"Configuration of {text.plain(session.target.name, 40, cut='middle')}")
 

@@ -1,9 +1,8 @@
-"""The one door through which text of a cluster reaches the screen, and how numbers, ages and times are written.
+"""Format text from a cluster safely for the screen; format numbers, ages and times.
 
-A cluster's strings (group, member, topic, client, host, error messages) become `Text`, never `str`: Textual parses a
-`str` as markup, and a group may be called `[/red]`. What could act on the terminal is made visible on the way.
-
-`look()` says how this run of the program writes: with ASCII marks or not, in UTC or local time, and what time it is.
+Every string from a cluster (group, member, topic, client, host, error message) passes through this module. It becomes
+`Text`, never `str`, because Textual parses a `str` as markup and a group may be called `[/red]`. Characters that could
+control the terminal are made visible.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Cut = Literal["end", "middle"]
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Every mark that screens draw. Each is one cell wide; those in columns are of unambiguous width."""
+    """The marks that screens draw. Each is one cell wide in every terminal, so that columns stay aligned."""
 
     none: str = "–"
     unknown: str = "?"
@@ -67,7 +66,7 @@ _STATE_MARKS = {
     states.NOT_READY: "not_ready",
 } | dict.fromkeys(states.REBALANCING, "rebalancing")
 
-# The role (a `$kg-…` theme variable without the `$`) in which a state is coloured.
+# The role that colors a state: a `$kg-…` theme variable without the `$`.
 _STATE_ROLES = {
     states.STABLE: "kg-ok",
     states.EMPTY: "kg-muted",
@@ -77,13 +76,13 @@ _STATE_ROLES = {
 
 
 @dataclass
-class Look:
-    """How this run writes.
+class DisplaySettings:
+    """How marks and times are written.
 
     Attributes:
-        ascii: only ASCII leaves the program; anything else in a cluster's text is escaped.
-        utc: times in UTC instead of `zone`.
-        now: seconds since the epoch.
+        ascii: whether only ASCII is written; other characters of a cluster's text are escaped.
+        utc: whether times are written in UTC instead of `zone`.
+        now: returns the current time in seconds since the epoch.
         zone: local time zone; None for the system's.
     """
 
@@ -94,36 +93,36 @@ class Look:
 
     @property
     def marks(self) -> Marks:
-        """The set of marks in use."""
+        """The marks to draw: Unicode, or ASCII."""
         return ASCII if self.ascii else UNICODE
 
 
-_look: ContextVar[Look] = ContextVar("look")
-_DEFAULT = Look()
+_display_settings: ContextVar[DisplaySettings] = ContextVar("display_settings")
+_DEFAULT = DisplaySettings()
 
 
-def look() -> Look:
-    """The look of the running app; a plain one outside of an app."""
-    return _look.get(_DEFAULT)
+def display_settings() -> DisplaySettings:
+    """Return the display settings of the running app; the defaults outside of an app."""
+    return _display_settings.get(_DEFAULT)
 
 
-def use_look(chosen: Look) -> None:
-    """Make this the look of the current task and of those it starts. The app calls it before it composes."""
-    _look.set(chosen)
+def use_display_settings(settings: DisplaySettings) -> None:
+    """Use these display settings in the current task and in tasks that it starts; the app calls it before it draws."""
+    _display_settings.set(settings)
 
 
 def marks() -> Marks:
-    """The set of marks in use."""
-    return look().marks
+    """Return the marks to draw: Unicode, or ASCII."""
+    return display_settings().marks
 
 
-# Text of a cluster
+# Text from a cluster
 
 
 def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> str:
-    """A cluster's string made visible and at most `width` cells wide; `–` for None.
+    """Return a cluster's string with control characters made visible, cut to `width` cells; `–` for None.
 
-    The result may still look like markup: give it only to what takes it literally (`Text`, `Strip`, a clipboard).
+    The result may still contain markup: pass it only to code that takes it literally (`Text`, `Strip`, a clipboard).
     """
     if value is None:
         return marks().none
@@ -137,34 +136,34 @@ def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> s
 
 
 def cell(value: str | None, width: int | None = None, *, style: str = "", cut: Cut = "end") -> Text:
-    """A cluster's string as `Text`: made visible, never markup, at most `width` cells wide; `–` for None."""
+    """Return a cluster's string as `Text` that is never parsed as markup, cut to `width` cells; `–` for None."""
     return Text(plain(value, width, cut=cut), style=style, no_wrap=True, end="")
 
 
 def label(*parts: str | Text | tuple[str, str]) -> Text:
-    """Our own words and finished `Text` joined into one line; a pair is `(words, style)`. Nothing is markup."""
+    """Join our own strings, `(string, style)` pairs and `Text` into one line; nothing is parsed as markup."""
     return Text.assemble(*parts, no_wrap=True, end="")
 
 
 def dotted(words: str) -> str:
-    """Our own ` · ` between words of a cluster, in the mark set in use; each word made visible."""
+    """Return strings that are joined by ` · ` as text for the screen, with the separator in ASCII where needed."""
     return f" {marks().dot} ".join(plain(word) for word in words.split(" · "))
 
 
 def one_line(value: str, width: int | None = None) -> Text:
-    """A message, perhaps a broker's, as one harmless line."""
+    """Return a message, such as an error message of a broker, as one line of `Text`."""
     return cell(" ".join(value.split()), width)
 
 
 def _harmless(value: str) -> str:
     shown = visible(value)
-    if look().ascii and not shown.isascii():
+    if display_settings().ascii and not shown.isascii():
         return shown.encode("ascii", "backslashreplace").decode("ascii")
     return shown
 
 
 def fit(shown: str, width: int, *, cut: Cut = "end") -> str:
-    """Text that is harmless already, cut to `width` cells with an ellipsis at the end or in the middle."""
+    """Cut text that came through `plain` to `width` cells, with an ellipsis at the end or in the middle."""
     if width <= 0:
         return ""
     if len(shown) <= width and shown.isascii():
@@ -188,14 +187,14 @@ def _tail(shown: str, width: int) -> str:
         if used > width:
             break
         start -= 1
-    # A combining mark without its letter would climb onto the ellipsis.
+    # A combining mark without its letter would be drawn over the ellipsis.
     while start < len(shown) and cell_len(shown[start]) == 0:
         start += 1
     return shown[start:]
 
 
 def pad(shown: str, width: int, *, right: bool = False) -> str:
-    """Harmless text in exactly `width` cells: cut or filled with blanks, on the left if `right`."""
+    """Cut or fill text that came through `plain` to exactly `width` cells; `right` aligns it to the right."""
     shown = fit(shown, width)
     blanks = " " * (width - (len(shown) if shown.isascii() else cell_len(shown)))
     return blanks + shown if right else shown + blanks
@@ -207,12 +206,12 @@ _UNITS = ("", "k", "M", "G", "T", "P", "E")
 
 
 def exact(value: int | None) -> str:
-    """`1,284`; `–` for None."""
+    """Format a number with all digits, such as `1,284`; `–` for None."""
     return marks().none if value is None else f"{value:,}"
 
 
 def short(value: int | None) -> str:
-    """`312`, `18.2k`, `890k`, `1.2M`; `–` for None. Four cells or five, and never more."""
+    """Format a number in at most six cells, such as `312`, `18.2k` or `1.2M`; `–` for None."""
     if value is None:
         return marks().none
     if value < 0:
@@ -227,14 +226,14 @@ def short(value: int | None) -> str:
 
 
 def lag(value: int | None, unknown: int = 0) -> str:
-    """A summed lag: `18.2k`, `≥ 4.1k` when `unknown` parts are missing, `?` when all are, `–` when there is none."""
+    """Format a sum of lags: `18.2k`, or `≥ 4.1k` if some parts are unknown, `?` if all are, `–` if there is no lag."""
     if value is None:
         return marks().unknown if unknown else marks().none
     return (marks().at_least if unknown else "") + short(value)
 
 
-def share_of(part: int, whole: int) -> str:
-    """`96%`: never `100%` unless it is all, and never `0%` unless it is nothing."""
+def percent_of(part: int, whole: int) -> str:
+    """Format a fraction such as `96%`; `100%` and `0%` only if it is exactly all or nothing."""
     if whole <= 0:
         return marks().none
     percent = round(100 * part / whole)
@@ -249,57 +248,59 @@ def share_of(part: int, whole: int) -> str:
 
 
 def age(seconds: float | None) -> str:
-    """`0 s`, `12 s`, `3 m`, `2 h`, `5 d`; `–` for None."""
+    """Format a duration in its largest unit, such as `12 s`, `3 min`, `2 h` or `5 d`; `–` for None."""
     if seconds is None:
         return marks().none
     seconds = max(0.0, seconds)
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
     return f"{int(seconds)} s"
 
 
 def ago(at: float | None) -> str:
-    """The age of something that was read at `at`, in seconds since the epoch."""
-    return age(None if at is None else look().now() - at)
+    """Format the time that has passed since `at`, in seconds since the epoch; `–` for None."""
+    return age(None if at is None else display_settings().now() - at)
 
 
 def milliseconds(value: float | None) -> str:
-    """`84 ms`, `1.4 s`, `–`."""
+    """Format milliseconds, such as `84 ms` or `1.4 s`; `–` for None."""
     if value is None:
         return marks().none
     return f"{value:.0f} ms" if value < 1000 else f"{value / 1000:.1f} s"
 
 
-def _moment(at: float) -> datetime:
-    moment = datetime.fromtimestamp(at, UTC)
-    return moment if look().utc else moment.astimezone(look().zone)
+def to_datetime(at: float) -> datetime:
+    """Return a time, in seconds since the epoch, in UTC or local time as the user chose."""
+    settings = display_settings()
+    utc = datetime.fromtimestamp(at, UTC)
+    return utc if settings.utc else utc.astimezone(settings.zone)
 
 
 def clock(at: float | None, *, offset: bool = False) -> str:
-    """`10:04:23`, with `offset` `10:04:23 +01:00` (`10:04:23 UTC`); `–` for None."""
+    """Format a time of day: `10:04:23`, or with its offset `10:04:23 +01:00` or `10:04:23 UTC`; `–` for None."""
     if at is None:
         return marks().none
-    moment = _moment(at)
-    shown = f"{moment:%H:%M:%S}"
+    local = to_datetime(at)
+    shown = f"{local:%H:%M:%S}"
     if not offset:
         return shown
-    return f"{shown} UTC" if look().utc else f"{shown} {moment.isoformat()[-6:]}"
+    return f"{shown} UTC" if display_settings().utc else f"{shown} {local.isoformat()[-6:]}"
 
 
 def date(at: float | None) -> str:
-    """`2026-11-21 10:04:23 +01:00`; `–` for None."""
-    return marks().none if at is None else f"{_moment(at):%Y-%m-%d} {clock(at, offset=True)}"
+    """Format a date with time and offset, such as `2026-11-21 10:04:23 +01:00`; `–` for None."""
+    return marks().none if at is None else f"{to_datetime(at):%Y-%m-%d} {clock(at, offset=True)}"
 
 
 # States
 
 
 def state_mark(state: str | None) -> str:
-    """The mark of a state, one cell wide; `?` for one that is unknown or that this version has never heard of."""
+    """Return the one-cell mark of a group state; `?` if the state is unknown or new to this version."""
     return getattr(marks(), _STATE_MARKS.get(state or "", "odd"))  # type: ignore[no-any-return]
 
 
 def state_role(state: str | None) -> str:
-    """The role whose colour a state wears: `kg-ok`, `kg-warn`, `kg-error`, `kg-muted`."""
+    """Return the role that colors a group state: `kg-ok`, `kg-warn`, `kg-error` or `kg-muted`."""
     return _STATE_ROLES.get(state or "", "kg-muted")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.app import KgtuiApp
-    from kgtui.tui.session import Session, Watch
+    from kgtui.tui.session import GroupMonitor, Session
 
 
 class Visit:
@@ -52,13 +52,13 @@ class Visit:
         if self._app.screen is self._screen:
             self._app.pop_screen()
         self._live.redraw()
-        timeline = self.session.timeline
+        timeline = self.session.replay_position
         if timeline is not None:
             words = f"t goes back to {text.date(timeline.at)[:19]}"
             self._live.notify(words, title="Live again", timeout=4, markup=False)
 
 
-def subscribed(monitor: Watch, screen: MainScreen) -> Callable[[], None]:
+def subscribed(monitor: GroupMonitor, screen: MainScreen) -> Callable[[], None]:
     """Have a monitor's snapshots told to a screen; returns what ends that."""
 
     def arrived(snapshot: Snapshot) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.session import Session, Target
-from kgtui.tui.text import Look
+from kgtui.tui.text import DisplaySettings
 from tests.pilot.watching import NOW, HandWatch, Row, described, snapshot_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def company(**fields: Any) -> Snapshot:
 
 def session_of(watch: HandWatch | None, **fields: Any) -> Session:
     """A session on a hand-made cluster, with a fixed clock and time zone."""
-    fields.setdefault("look", Look(now=lambda: NOW, zone=timezone(timedelta(hours=1))))
+    fields.setdefault("display", DisplaySettings(now=lambda: NOW, zone=timezone(timedelta(hours=1))))
     return Session(Target("prod-eu", "broker-1:9092"), watch, **fields)
 
 

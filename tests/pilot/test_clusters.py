@@ -50,7 +50,7 @@ class Clusters:
             raise ConfigError("config.toml: clusters.staging: [/red] no such file: staging.properties")
         choice = next(choice for choice in self.choices if choice.name == name)
         return self.session(
-            Target(name, choice.bootstrap, choice.colour, choice.environment), read_only=choice.read_only
+            Target(name, choice.bootstrap, choice.color, choice.environment), read_only=choice.read_only
         )
 
     def session(self, target: Target, **fields: Any) -> Session:
@@ -62,7 +62,7 @@ class Clusters:
         watch = HandWatch(self.snapshots.get(target.name, company()))
         self.watches[target.name] = watch
         session = session_of(watch, state_folder=self.tmp_path, **fields)
-        return replace(session, target=target, clusters=self.choices, open=self.open, close=close)
+        return replace(session, target=target, clusters=self.choices, open_cluster=self.open, close=close)
 
     def app(self, **fields: Any) -> KgtuiApp:
         """The app on the first cluster."""
@@ -217,7 +217,7 @@ async def test_the_palette_offers_it_only_where_there_is_somewhere_to_go(tmp_pat
         await pilot.press("enter")
         await settled(pilot)
         assert isinstance(app.screen, ClusterDialog)
-    session = replace(session_of(HandWatch(company()), state_folder=tmp_path), open=None)
+    session = replace(session_of(HandWatch(company()), state_folder=tmp_path), open_cluster=None)
     alone = KgtuiApp(session)
     async with alone.run_test(size=(100, 30)) as pilot:
         await settled(pilot)

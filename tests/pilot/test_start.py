@@ -35,7 +35,12 @@ def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
 
     tried = (("localhost:9092", "connection refused"),)
     session = session_of(
-        None, state_folder=tmp_path, connect=connect, demo=demo, tried=tried, config_file=Path("/home/me/c.toml")
+        None,
+        state_folder=tmp_path,
+        open_address=connect,
+        open_demo=demo,
+        failed_attempts=tried,
+        config_file=Path("/home/me/c.toml"),
     )
     return KgtuiApp(session), asked
 
@@ -106,7 +111,9 @@ async def test_configured_clusters_can_be_chosen(tmp_path: Path) -> None:
         return session_of(HandWatch(company()), state_folder=tmp_path)
 
     choices = tuple(ClusterChoice(name, f"{name}:9092") for name in ("dev", "[b]prod", "qa", "test"))
-    session = session_of(None, state_folder=tmp_path, clusters=choices, open=another, tried=(("localhost:9092", "no"),))
+    session = session_of(
+        None, state_folder=tmp_path, clusters=choices, open_cluster=another, failed_attempts=(("localhost:9092", "no"),)
+    )
     app = KgtuiApp(session)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

@@ -14,7 +14,7 @@ from kgtui.tui.app import KgtuiApp
 from kgtui.tui.panes import HistoryPane
 from kgtui.tui.plots import curves
 from kgtui.tui.screens.comparison import ComparisonScreen
-from kgtui.tui.text import Look
+from kgtui.tui.text import DisplaySettings
 from tests.pilot.history import made
 from tests.pilot.shell import HOSTILE, company, main_screen, session_of, settled, until
 from tests.pilot.watching import NOW, HandWatch
@@ -75,7 +75,7 @@ def test_history_without_curves(snap_compare: Compare, tmp_path: Path, monkeypat
 
 def test_history_in_ascii(snap_compare: Compare, tmp_path: Path) -> None:
     """Stars and plus signs; nothing beyond ASCII."""
-    app = app_with_history(tmp_path, look=Look(ascii=True, utc=True, now=lambda: NOW))
+    app = app_with_history(tmp_path, display=DisplaySettings(ascii=True, utc=True, now=lambda: NOW))
     assert snap_compare(app, terminal_size=(80, 24), run_before=looking())
 
 

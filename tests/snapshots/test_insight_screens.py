@@ -14,7 +14,7 @@ from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.recording import RecordingDialog
 from kgtui.tui.insights.screen import InsightsScreen
-from kgtui.tui.text import Look
+from kgtui.tui.text import DisplaySettings
 from tests.pilot.history import made
 from tests.pilot.shell import HOSTILE, company, session_of, settled, until
 from tests.pilot.watching import HandWatch, snapshot_of
@@ -46,8 +46,8 @@ def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **look: Any) -> Kgt
     write(Path("prod"), rows)
     names = [*GROUPS, *(name for name in HOSTILE if name)]
     watch = HandWatch(snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in names]))
-    clock = Look(now=lambda: LATER, zone=timezone(timedelta(hours=1)), **look)
-    return KgtuiApp(session_of(watch, state_folder=Path("state"), look=clock))
+    clock = DisplaySettings(now=lambda: LATER, zone=timezone(timedelta(hours=1)), **look)
+    return KgtuiApp(session_of(watch, state_folder=Path("state"), display=clock))
 
 
 def looking(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
@@ -135,5 +135,5 @@ def test_asking_for_a_recording(snap_compare: Compare) -> None:
         await until(pilot, lambda: "recorded" in str(dialog.query_one("#span", Static).visual), 60)
         await settled(pilot)
 
-    app = KgtuiApp(session_of(HandWatch(company()), state_folder=Path("state"), replay=never))
+    app = KgtuiApp(session_of(HandWatch(company()), state_folder=Path("state"), open_recording=never))
     assert snap_compare(app, terminal_size=(80, 24), run_before=run)

@@ -11,7 +11,7 @@ from kgtui.model.answer import Fault
 from kgtui.model.snapshot import Snapshot
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.session import ClusterChoice, Session, Target
-from kgtui.tui.text import Look
+from kgtui.tui.text import DisplaySettings
 from kgtui.tui.themes import load, shipped_folder
 from tests.pilot.judging import hard_times, judged
 from tests.pilot.shell import HOSTILE, company, session_of, settled
@@ -77,7 +77,7 @@ def test_health_on_80_by_24(shows: Callable[..., bool]) -> None:
 
 def test_verdicts_without_room_and_in_ascii(shows: Callable[..., bool]) -> None:
     """Two marks before names tell what no column tells."""
-    assert shows(hard_times(), (100, 24), "n", look=Look(ascii=True, utc=True, now=lambda: NOW))
+    assert shows(hard_times(), (100, 24), "n", display=DisplaySettings(ascii=True, utc=True, now=lambda: NOW))
 
 
 def test_what_a_short_watch_cannot_decide(shows: Callable[..., bool]) -> None:
@@ -153,9 +153,9 @@ def test_hostile_ids(shows: Callable[..., bool]) -> None:
 def test_ascii(shows: Callable[..., bool]) -> None:
     """The same screen without a character beyond ASCII."""
     session = session_of(HandWatch(company(faults={2: SILENT})))
-    assert session.look is not None
-    session.look.ascii = True
-    assert shows(company(faults={2: SILENT}), (100, 30), "n", look=session.look)
+    assert session.display is not None
+    session.display.ascii = True
+    assert shows(company(faults={2: SILENT}), (100, 30), "n", display=session.display)
 
 
 def test_a_large_cluster_starts_closed(shows: Callable[..., bool]) -> None:
@@ -190,7 +190,7 @@ def test_production_read_only_paused(snap_compare: Compare, tmp_path: Path) -> N
     watch = HandWatch(company())
     watch.paused = True
     session = session_of(watch, state_folder=tmp_path, read_only=True)
-    session.target = Target("payments-eu", "broker-1:9092", colour="#b01030", environment="PROD")
+    session.target = Target("payments-eu", "broker-1:9092", color="#b01030", environment="PROD")
     assert snap_compare(KgtuiApp(session), terminal_size=(100, 20), run_before=pressing())
 
 
@@ -225,7 +225,7 @@ def test_clusters(snap_compare: Compare, tmp_path: Path) -> None:
         ClusterChoice("prod-eu", "broker-1:9092"),
         ClusterChoice("staging", "staging-1.example:9092,staging-2.example:9092", "seagreen", "TEST"),
     )
-    session = session_of(HandWatch(company()), state_folder=tmp_path, clusters=clusters, open=another)
+    session = session_of(HandWatch(company()), state_folder=tmp_path, clusters=clusters, open_cluster=another)
     assert snap_compare(KgtuiApp(session), terminal_size=(80, 24), run_before=pressing("c"))
 
 
@@ -245,5 +245,5 @@ def test_start_screen(snap_compare: Compare, tmp_path: Path) -> None:
         raise AssertionError(address)
 
     tried = (("localhost:9092", "localhost:9092 refused the connection: nothing listens there"),)
-    session = session_of(None, state_folder=tmp_path, tried=tried, demo=demo, connect=connect)
+    session = session_of(None, state_folder=tmp_path, failed_attempts=tried, open_demo=demo, open_address=connect)
     assert snap_compare(KgtuiApp(session), terminal_size=(80, 24), run_before=pressing())

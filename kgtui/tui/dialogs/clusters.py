@@ -137,12 +137,12 @@ class ClusterDialog(ModalScreen["Session | None"]):
         chosen = self._session.clusters[event.option_index]
         if chosen.name == self._session.target.name:
             self.dismiss(None)
-        elif self._session.open is not None:
+        elif self._session.open_cluster is not None:
             self._open(chosen.name)
 
     @work(exclusive=True, group="open", exit_on_error=False)
     async def _open(self, name: str) -> None:
-        opening = self._session.open
+        opening = self._session.open_cluster
         if opening is None:
             return
         try:
@@ -159,7 +159,7 @@ def cluster_lines(clusters: Sequence[ClusterChoice], open_one: str, width: int) 
     """A heading and a line a cluster: a mark on the open one, name and label as the header wears them, the rest."""
     badges = [_badge(choice) for choice in clusters]
     badge_width = min(max(7, *(cell_len(words) for words, _ in badges)), max(16, width // 2))
-    colour_width = max((min(cell_len(text.plain(choice.colour or "", 12)), 12) for choice in clusters), default=0)
+    colour_width = max((min(cell_len(text.plain(choice.color or "", 12)), 12) for choice in clusters), default=0)
     writes_width = 9 if any(choice.read_only for choice in clusters) else 0
     room = width - badge_width - 3 - sum(one + 2 for one in (colour_width, writes_width) if one)
     titles = [(colour_width, "COLOUR"), (writes_width, "WRITES"), (room, "ADDRESS")]
@@ -171,7 +171,7 @@ def cluster_lines(clusters: Sequence[ClusterChoice], open_one: str, width: int) 
         pieces: list[Piece | str] = [(f" {mark} ", "$kg-accent"), (fitted, style)]
         rest = " " * (badge_width - cell_len(fitted))
         if colour_width:
-            rest += f"  {text.pad(text.plain(choice.colour or '', colour_width), colour_width)}"
+            rest += f"  {text.pad(text.plain(choice.color or '', colour_width), colour_width)}"
         if writes_width:
             rest += f"  {text.pad('read-only' if choice.read_only else '', writes_width)}"
         pieces += [rest, f"  {text.plain(choice.bootstrap, max(room, 8), cut='middle')}"]
@@ -181,6 +181,6 @@ def cluster_lines(clusters: Sequence[ClusterChoice], open_one: str, width: int) 
 
 def _badge(choice: ClusterChoice) -> Piece:
     label = f" {text.plain(choice.environment, 12)}" if choice.environment else ""
-    colour = colour_of(choice.colour)
+    colour = colour_of(choice.color)
     style = f"bold {colour.get_contrast_text(1.0).hex6} on {colour.hex6}" if colour is not None else "bold"
     return f" {text.plain(choice.name, 32, cut='middle')}{label} ", style

@@ -125,7 +125,7 @@ class RecordingDialog(ModalScreen["Session | None"]):
     @on(Input.Submitted)
     @work(exclusive=True, group="open", exit_on_error=False, description="open")
     async def _open(self) -> None:
-        opening, lake = self._session.replay, self.lake.value.strip()
+        opening, lake = self._session.open_recording, self.lake.value.strip()
         if opening is None:
             return
         if not lake:
@@ -147,6 +147,6 @@ class RecordingDialog(ModalScreen["Session | None"]):
 
 def _written(at: float) -> str:
     """A moment as it can be typed."""
-    look = text.look()
+    look = text.display_settings()
     moment = datetime.fromtimestamp(at, UTC)
     return (moment if look.utc else moment.astimezone(look.zone)).isoformat(timespec="seconds")

@@ -17,7 +17,7 @@ from kgtui.tui import text
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from kgtui.tui.session import Timeline
+    from kgtui.tui.session import ReplayPosition
 
 
 class TimeDialog(ModalScreen[bool]):
@@ -45,7 +45,7 @@ class TimeDialog(ModalScreen[bool]):
     | escape | stay |
     """
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: ReplayPosition) -> None:
         super().__init__()
         self._timeline = timeline
 

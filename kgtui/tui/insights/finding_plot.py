@@ -88,7 +88,7 @@ class InsightPlot(TextLines):
         span = USUAL if finding.since is None else min(max(1.5 * (as_of - finding.since), SHORTEST), LONGEST)
         mark = finding.since if finding.since is not None and finding.since > as_of - span else None
         size = max(self.columns - 1, 20), self.scrollable_content_region.height
-        return Wish(group, as_of - span, as_of, mark, *size, text.look().utc)
+        return Wish(group, as_of - span, as_of, mark, *size, text.display_settings().utc)
 
     def _see(self) -> None:
         wish = self.wish

@@ -179,7 +179,7 @@ def of_another_cluster(recorded: str | None, main: MainScreen) -> str:
 def _why_not(row: Row, main: MainScreen, recorded: str | None) -> str:
     if row.finding.kind is not Kind.UNUSED:
         return "only what is unused is marked from here; enter goes to the group"
-    if main.session.timeline is not None:
+    if main.session.replay_position is not None:
         return "this is a recording: nothing can be deleted"
     if main.session.read_only:
         return READ_ONLY

@@ -195,7 +195,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self._show()
 
     def _show(self) -> None:
-        read, found, now = self._read, self._read.insights, text.look().now()
+        read, found, now = self._read, self._read.insights, text.display_settings().now()
         self.plot.gold = read.gold
         self.remove_class("-reading")
         self.set_class(found is None, "-none")
@@ -304,7 +304,7 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     def action_utc(self) -> None:
         """Times in UTC, and back to local time."""
-        look = text.look()
+        look = text.display_settings()
         look.utc = not look.utc
         self._finding = None
         self._show()
@@ -329,7 +329,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.dismiss(group)
         else:
             name = text.plain(group, 80, cut="middle")
-            when = "at this moment" if self._main.session.timeline is not None else "any more"
+            when = "at this moment" if self._main.session.replay_position is not None else "any more"
             self._say(f"{name} is not on this cluster {when}")
 
     def action_mark(self) -> None:

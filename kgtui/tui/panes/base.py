@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.model.command_line import View
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Reading, Snapshot
-    from kgtui.tui.session import Timeline
+    from kgtui.tui.session import ReplayPosition
 
 NOTHING = "Put the cursor on a group: right opens a node, n goes to the next."
 
@@ -118,7 +118,7 @@ class Pane(Vertical):
         """Path of the client properties, for the equivalent command."""
         self.series: SeriesStore | None = None
         """The monitor's samples, for the trend of the lag."""
-        self.timeline: Timeline | None = None
+        self.replay_position: ReplayPosition | None = None
         """The way through the recording that is shown; None of what is live."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:

@@ -123,7 +123,9 @@ class HistoryPane(Pane):
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
-            self._blank(f"reading its history{text.marks().ellipsis}" if self.timeline is not None else self.awaited)
+            self._blank(
+                f"reading its history{text.marks().ellipsis}" if self.replay_position is not None else self.awaited
+            )
         self._see()
 
     def redraw(self) -> None:
@@ -164,9 +166,9 @@ class HistoryPane(Pane):
             return None
         span = SPANS[self._span]
         height = max(LEAST, min(MOST, self.size.height - 8))
-        size = (max(self.size.width - 3, 20), height, text.look().utc)
-        if self.timeline is not None:
-            at, (first, last) = self.timeline.at, self.timeline.span
+        size = (max(self.size.width - 3, 20), height, text.display_settings().utc)
+        if self.replay_position is not None:
+            at, (first, last) = self.replay_position.at, self.replay_position.span
             since, until = _around(at, span, first, last)
             return Wish(group, since, until, None, at, *size)
         series = self.series.get(group) if self.series is not None else None
@@ -202,11 +204,11 @@ class HistoryPane(Pane):
 
     async def _past(self, wish: Wish) -> Past:
         """What is plotted; a recording is read anew only for another interval."""
-        if self.timeline is None:
+        if self.replay_position is None:
             return past_of(self.series.get(wish.group) if self.series is not None else None, wish.since, wish.until)
         key = (wish.group, wish.since, wish.until)
         if self._known is None or self._known[0] != key:
-            self._known = key, await self.timeline.past(wish.group, wish.since, wish.until)
+            self._known = key, await self.replay_position.past(wish.group, wish.since, wish.until)
         return self._known[1]
 
     def _put_past(self, past: Past, lines: list[Line]) -> None:

@@ -34,7 +34,7 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
     """
     from textual_plotext.plot import Plot
 
-    first, second = ("*", "+") if text.look().ascii else ("braille", "•")
+    first, second = ("*", "+") if text.display_settings().ascii else ("braille", "•")
     plot = Plot()
     # Not cut to what plotext takes for the terminal, which may be narrower than the screen.
     plot._limit_size(False, False)  # type: ignore[attr-defined]
@@ -79,7 +79,7 @@ def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
     Args:
         top: the value of a bar as high as all rows.
     """
-    ramp = ASCII if text.look().ascii else BLOCKS
+    ramp = ASCII if text.display_settings().ascii else BLOCKS
     steps = len(ramp) - 1
     heights = [0 if math.isnan(value) else max(1, round(value / (top or 1) * rows * steps)) for value in values]
     return [

@@ -223,7 +223,7 @@ def _column(past: Past, at: float, room: int) -> int | None:
 
 def _marked(line: Line, column: int) -> Line:
     """A line with a stroke at a cell, where nothing is drawn there."""
-    stroke = "|" if text.look().ascii else "│"
+    stroke = "|" if text.display_settings().ascii else "│"
     cells: list[Cell] = []
     left = 0
     for cell in line:

@@ -112,7 +112,7 @@ class Deeds(TravelDeeds):
             self.faults()
         elif screen.marked:
             self._tree.unmark()
-        elif screen.session.beneath is not None:
+        elif screen.session.live_session is not None:
             self.live()
 
     # Finding
@@ -183,7 +183,7 @@ class Deeds(TravelDeeds):
 
     def utc(self) -> None:
         """Times in UTC, and back to local time."""
-        look = text.look()
+        look = text.display_settings()
         look.utc = not look.utc
         self._screen.redraw()
 
@@ -194,7 +194,7 @@ class Deeds(TravelDeeds):
     def pause(self) -> None:
         """Stop polling, and go on."""
         watched = self._screen.watched
-        if self._screen.session.timeline is not None:
+        if self._screen.session.replay_position is not None:
             self.play()
         elif watched.paused:
             watched.resume()
@@ -210,7 +210,7 @@ class Deeds(TravelDeeds):
         self._step_interval(1)
 
     def _step_interval(self, step: int) -> None:
-        if self._screen.session.timeline is not None:
+        if self._screen.session.replay_position is not None:
             self.change_speed(-step)
             return
         watched = self._screen.watched

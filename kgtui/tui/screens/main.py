@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.session import Session, Watch
+    from kgtui.tui.session import GroupMonitor, Session
     from kgtui.tui.tree.model import TreeView
 
 PANE_DELAY = 0.1
@@ -81,7 +81,7 @@ class MainScreen(Screen[None]):
     }
     """
 
-    def __init__(self, session: Session, watch: Watch, *, like: MainScreen | None = None) -> None:
+    def __init__(self, session: Session, watch: GroupMonitor, *, like: MainScreen | None = None) -> None:
         """A screen on one cluster, with the groups arranged `like` on another.
 
         On a recording opened from a live screen the cursor is on the same group, and the same pane in front.
@@ -92,7 +92,7 @@ class MainScreen(Screen[None]):
         self.watched = watch
         self.snapshot = watch.snapshot
         self._like = like.groups.view if like is not None else None
-        self._front = like.detail.active if like is not None and session.beneath is not None else PANES[0].id
+        self._front = like.detail.active if like is not None and session.live_session is not None else PANES[0].id
         self.only_faults = False
         self.group: str | None = None
         self._shown: int | None = None
@@ -103,11 +103,11 @@ class MainScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Top to bottom."""
         session = self.session
-        past, visit = session.timeline is not None, session.beneath is not None
+        past, visit = session.replay_position is not None, session.live_session is not None
         width = self.app.size.width
         self.add_class(next(name for least, name in reversed(self.HORIZONTAL_BREAKPOINTS) if width >= least))
         yield ClusterHeader(
-            session.target, self.watched, read_only=session.read_only, timeline=session.timeline,
+            session.target, self.watched, read_only=session.read_only, timeline=session.replay_position,
             extra=partial(recording_mark, session),
         )  # fmt: skip
         yield FilterBar(session.filter, good_presets(session.presets))
@@ -117,7 +117,8 @@ class MainScreen(Screen[None]):
                 yield Situation()
                 yield GroupTree(self.snapshot)
             yield GroupDetail(
-                self.snapshot, session.target.command_config, self.watched.series, session.timeline, front=self._front
+                self.snapshot, session.target.command_config, self.watched.series,
+                session.replay_position, front=self._front,
             )  # fmt: skip
         yield BrokerFaults()
         shown = keys.in_footer(read_only=session.read_only, past=past, visit=visit)
@@ -132,7 +133,7 @@ class MainScreen(Screen[None]):
             self.set_timer(FILL_DELAY, self.detail.fill)
 
     def _be_like(self, view: TreeView) -> None:
-        visit = self.session.beneath is not None
+        visit = self.session.live_session is not None
         self.groups.arrange_as(view, cursor=visit)
         self._like = None  # its groups need not stay in memory
         if visit:

@@ -69,15 +69,17 @@ class StartScreen(Screen[None]):
         session = self._session
         with VerticalScroll(id="sheet", can_focus=False) as sheet:
             sheet.border_title = "kgtui: which Kafka cluster?"
-            if session.tried:
+            if session.failed_attempts:
                 yield Static(_tried(session), id="tried", markup=False)
-            if session.clusters and session.open is not None:
+            if session.clusters and session.open_cluster is not None:
                 with Vertical(id="clusters"):
                     yield Button(Content(_listed(session)), id="choose", compact=True)
             yield Static("Address of a broker, then enter:", id="ask", markup=False)
-            yield Input(placeholder="host:port, or several with commas", id="address", disabled=session.connect is None)
+            yield Input(
+                placeholder="host:port, or several with commas", id="address", disabled=session.open_address is None
+            )
             yield Static(id="status", markup=False)
-            if session.demo is not None:
+            if session.open_demo is not None:
                 with Vertical(id="demo"):
                     yield Button("Try it on the demo cluster", id="run-demo", compact=True)
             yield Static(_file(session), id="file", markup=False)
@@ -89,7 +91,7 @@ class StartScreen(Screen[None]):
 
     @on(Input.Submitted)
     def _typed(self, event: Input.Submitted) -> None:
-        address, connect = event.value.strip(), self._session.connect
+        address, connect = event.value.strip(), self._session.open_address
         if address and connect is not None:
             self._say(f"{self.BUSY} to {text.plain(address, 60)}{text.marks().ellipsis}", "kg-muted")
             self._open(connect(address))
@@ -100,9 +102,9 @@ class StartScreen(Screen[None]):
 
     @on(Button.Pressed, "#run-demo")
     def _demo(self) -> None:
-        if self._session.demo is not None:
+        if self._session.open_demo is not None:
             self._say(f"Starting the demo cluster{text.marks().ellipsis}", "kg-muted")
-            self._open(self._session.demo())
+            self._open(self._session.open_demo())
 
     @work(exclusive=True, group="open", exit_on_error=False)
     async def _open(self, opening: Awaitable[Session]) -> None:
@@ -129,7 +131,7 @@ def _attempts(attempts: tuple[tuple[str, str], ...]) -> list[str]:
 
 def _tried(session: Session) -> Content:
     why = "is the default" if session.clusters else "is configured"
-    return Content("\n".join([f"No cluster {why}, and none answered:", *_attempts(session.tried)]))
+    return Content("\n".join([f"No cluster {why}, and none answered:", *_attempts(session.failed_attempts)]))
 
 
 def _listed(session: Session) -> str:

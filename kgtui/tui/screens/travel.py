@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textual.worker import Worker
 
     from kgtui.tui.screens.main import MainScreen
-    from kgtui.tui.session import Session, Timeline
+    from kgtui.tui.session import ReplayPosition, Session
 
 SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 """How many times as fast as it happened, in the steps of the keys."""
@@ -39,8 +39,8 @@ class TravelDeeds:
         self._left: Session | None = None  # the recording that was opened last, at the moment at which it was left
 
     @property
-    def _timeline(self) -> Timeline | None:
-        return self._screen.session.timeline
+    def _timeline(self) -> ReplayPosition | None:
+        return self._screen.session.replay_position
 
     # To another moment
 
@@ -58,19 +58,19 @@ class TravelDeeds:
         from kgtui.tui.dialogs.recording import RecordingDialog
 
         session, left = self._screen.session, self._left
-        if at is None and left is not None and left.timeline is not None:
-            at = left.timeline.at
+        if at is None and left is not None and left.replay_position is not None:
+            at = left.replay_position.at
         self._screen.app.push_screen(RecordingDialog(session, left.lake if left else None, at), self._opened)
 
     def _opened(self, session: Session | None) -> None:
         if session is not None:
             screen = self._screen
-            self._left = opened = replace(session, beneath=screen.session, filter=screen.filter_bar.in_force)
+            self._left = opened = replace(session, live_session=screen.session, filter=screen.filter_bar.in_force)
             screen.post_message(RecordingOpened(opened))
 
     def live(self) -> None:
         """Back from the recording to the live screen below it."""
-        if self._screen.session.beneath is not None:
+        if self._screen.session.live_session is not None:
             self._stop()
             self._screen.post_message(LiveRequested())
 
@@ -101,7 +101,7 @@ class TravelDeeds:
     def go_to_moment(self, at: float) -> None:
         """To a moment that was pointed at."""
 
-        async def seek(timeline: Timeline) -> bool:
+        async def seek(timeline: ReplayPosition) -> bool:
             await timeline.seek(at)
             return True
 
@@ -113,7 +113,7 @@ class TravelDeeds:
         else:
             self._travel(seek, "")
 
-    def _travel(self, go: Callable[[Timeline], Awaitable[bool]], nowhere: str) -> None:
+    def _travel(self, go: Callable[[ReplayPosition], Awaitable[bool]], nowhere: str) -> None:
         timeline = self._timeline
         if timeline is None:
             return
@@ -155,7 +155,7 @@ class TravelDeeds:
         self._timeline.playing = None
         return True
 
-    async def _play(self, timeline: Timeline) -> None:
+    async def _play(self, timeline: ReplayPosition) -> None:
         loop = asyncio.get_running_loop()
         words = "the recording ends here"
         last = loop.time()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes import Pane
-    from kgtui.tui.session import Timeline
+    from kgtui.tui.session import ReplayPosition
 
 
 class GroupTitle(LineWidget):
@@ -179,7 +179,7 @@ class GroupDetail(Vertical):
         snapshot: Snapshot,
         command_config: str | None = None,
         series: SeriesStore | None = None,
-        timeline: Timeline | None = None,
+        timeline: ReplayPosition | None = None,
         front: str = PANES[0].id,
     ) -> None:
         super().__init__()
@@ -235,7 +235,7 @@ class GroupDetail(Vertical):
         pane = self._panes[name] = entry.widget(id=f"pane-{name}")
         pane.command_config = self._command_config
         pane.series = self._series
-        pane.timeline = self._timeline
+        pane.replay_position = self._timeline
         return pane
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:

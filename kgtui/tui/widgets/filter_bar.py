@@ -119,7 +119,7 @@ class FilterBar(Vertical):
         if searched is not None and searched[0] < searched[1]:
             watching = Need.WATCHING in parse(self.in_force).needs
             known, every = text.exact(searched[0]), text.exact(searched[1])
-            words.append(f"{known} of {every} watched" if watching else f"searched {text.share_of(*searched)} so far")
+            words.append(f"{known} of {every} watched" if watching else f"searched {text.percent_of(*searched)} so far")
         said = ", ".join(words)
         if said != self._said:
             self._said = said

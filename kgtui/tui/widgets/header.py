@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.session import Target, Timeline, Watch
+    from kgtui.tui.session import GroupMonitor, ReplayPosition, Target
 
 
 _MOST = ("", "in 999 ms", "· swept 100%")
@@ -86,10 +86,10 @@ class ClusterHeader(LineWidget):
     def __init__(
         self,
         target: Target,
-        watch: Watch,
+        watch: GroupMonitor,
         *,
         read_only: bool = False,
-        timeline: Timeline | None = None,
+        timeline: ReplayPosition | None = None,
         extra: Callable[[], Piece | None] = lambda: None,
     ) -> None:
         super().__init__()
@@ -198,7 +198,7 @@ class ClusterHeader(LineWidget):
         if self._took is not None:
             right.append((f"in {text.milliseconds(self._took)}", "header--quiet"))
         if snapshot.groups:
-            share = text.share_of(snapshot.swept, len(snapshot.groups))
+            share = text.percent_of(snapshot.swept, len(snapshot.groups))
             right.append((f"{text.marks().dot} swept {share}", "header--quiet"))
         return right
 

@@ -92,9 +92,9 @@ async def test_spans_and_the_log_alone(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown(pilot, app)
-        assert "19 m" in screen_text(app)
+        assert "19 min" in screen_text(app)
         await pilot.press("v", "v", "v")
-        await until(pilot, lambda: "15 m" in screen_text(app))
+        await until(pilot, lambda: "15 min" in screen_text(app))
         assert len(pane.table.rows) == 4
         height = pane.table.size.height
         await pilot.press("l")

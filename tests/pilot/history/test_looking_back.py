@@ -49,7 +49,7 @@ async def live(tmp_path: Path) -> AsyncIterator[tuple[KgtuiApp, HandWatch, Pilot
     """A live screen that can open recordings as the program does."""
     async with AsyncExitStack() as stack:
         opener = Opener(parse_args([]), stack)
-        app, watch = app_on(snapshot_of(LIVE), tmp_path, replay=opener.recording, admin=ScriptedAdmin())
+        app, watch = app_on(snapshot_of(LIVE), tmp_path, open_recording=opener.recording, admin=ScriptedAdmin())
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
             await settled(pilot)
             yield app, watch, pilot
@@ -95,7 +95,7 @@ async def test_there_and_back_with_everything_as_it_was(tmp_path: Path) -> None:
         assert past.groups.view.sort == below.groups.view.sort == "lag"
         await until(pilot, lambda: past.group == made.GROUP)
         assert isinstance(past.detail.pane, HistoryPane)
-        timeline = past.session.timeline
+        timeline = past.session.replay_position
         assert timeline is not None
         before = timeline.at
         await pilot.press("left_square_bracket")
@@ -136,8 +136,8 @@ async def test_back_again_to_the_moment_that_was_left(tmp_path: Path) -> None:
     lake = made.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
         past = await looked_back(pilot, app, lake, "30m")
-        assert past.session.timeline is not None
-        at = past.session.timeline.at
+        assert past.session.replay_position is not None
+        at = past.session.replay_position.at
         await pilot.press("L")
         await until(pilot, lambda: app.screen is main_screen(app))
         await pilot.press("t")
@@ -148,7 +148,7 @@ async def test_back_again_to_the_moment_that_was_left(tmp_path: Path) -> None:
         await until(pilot, lambda: "recorded from" in screen_text(app))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, MainScreen) and app.screen is not main_screen(app))
-        again = top(app).session.timeline
+        again = top(app).session.replay_position
         assert again is not None
         assert again.at == at
 
@@ -222,7 +222,7 @@ async def test_a_line_of_the_live_history_leads_to_the_recording(tmp_path: Path)
         await until(pilot, lambda: dialog.lake.value == str(lake))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, MainScreen) and app.screen is not main_screen(app))
-        timeline = top(app).session.timeline
+        timeline = top(app).session.replay_position
         assert timeline is not None
         assert timeline.at == made.seconds(20)
 

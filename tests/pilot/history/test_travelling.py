@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from kgtui.commands.parser import parse_args
-from kgtui.commands.replay import LakeTimeline, ReplayOpener, opened
+from kgtui.commands.replay import LakeReplayPosition, ReplayOpener, opened
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screens import travel
 from kgtui.tui.screens.comparison import ComparisonScreen
@@ -65,7 +65,7 @@ async def test_playing_goes_on_until_the_end_or_a_key(tmp_path: Path, monkeypatc
 async def test_advancing_keeps_what_is_too_short_and_goes_over_gaps(tmp_path: Path) -> None:
     args = parse_args(["replay", str(made.record(tmp_path / "prod"))])
     admin = await opened(args.lake, None)
-    timeline = LakeTimeline(admin)
+    timeline = LakeReplayPosition(admin)
     await timeline.seek(made.seconds(3))
     for _ in range(4):
         assert await timeline.advance(10.0)

@@ -40,7 +40,7 @@ class Stage(App[None], Generic[PaneT]):
     """
 
     def __init__(self, pane: PaneT, snapshot: Snapshot | None = None, group: str | None = None, gap: int = 0) -> None:
-        text.use_look(text.Look(utc=True, now=lambda: NOW, zone=UTC))
+        text.use_display_settings(text.DisplaySettings(utc=True, now=lambda: NOW, zone=UTC))
         super().__init__()
         self.pane = pane
         self.gap = gap

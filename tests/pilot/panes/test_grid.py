@@ -116,7 +116,7 @@ async def test_a_newer_snapshot_and_another_width_keep_the_chosen_member() -> No
 async def test_the_grid_is_ascii_where_nothing_else_may_be_written() -> None:
     pane = AssignmentsPane()
     app = Stage(pane, data.company(), "payments.settle")
-    text.look().ascii = True
+    text.display_settings().ascii = True
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("v", "l")
         await pilot.pause()

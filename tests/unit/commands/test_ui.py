@@ -40,7 +40,7 @@ async def test_a_cluster_that_was_named_is_watched_even_if_it_does_not_answer() 
         session = await first(stack, "--bootstrap-server", "127.0.0.1:1,[::1]:2", "--filter", "lag:1k+", "--read-only")
         assert session.monitor is not None
         assert (session.target.name, session.target.bootstrap) == ("127.0.0.1:1", "127.0.0.1:1,[::1]:2")
-        assert (session.filter, session.read_only, session.tried) == ("lag:1k+", True, ())
+        assert (session.filter, session.read_only, session.failed_attempts) == ("lag:1k+", True, ())
 
 
 async def test_without_a_cluster_the_start_screen_says_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,9 +52,9 @@ async def test_without_a_cluster_the_start_screen_says_what_was_tried(monkeypatc
         session = await first(stack)
         assert session.monitor is None
         assert session.admin is None
-        assert session.tried == (("localhost:9092", "refused"),)
-        assert session.connect is not None
-        assert session.demo is not None
+        assert session.failed_attempts == (("localhost:9092", "refused"),)
+        assert session.open_address is not None
+        assert session.open_demo is not None
 
 
 async def test_settings_reach_the_screen_and_flags_win(folder: Path) -> None:
@@ -86,15 +86,15 @@ async def test_settings_reach_the_screen_and_flags_win(folder: Path) -> None:
         assert session.read_only
         assert session.theme == "nord"
         assert (session.keymap, session.presets) == ({"refresh": "f5"}, {"stuck": "lag:1k+"})
-        assert session.look is not None
-        assert session.look.utc
+        assert session.display is not None
+        assert session.display.utc
         assert session.monitor is not None
         assert session.monitor.interval == 7
         assert session.themes_folder == folder / "themes"
         flagged = await first(stack, "--theme", "light", "--interval", "3", "--ascii", "--no-mouse")
         assert (flagged.theme, flagged.mouse) == ("light", False)
-        assert flagged.look is not None
-        assert flagged.look.ascii
+        assert flagged.display is not None
+        assert flagged.display.ascii
         assert flagged.monitor is not None
         assert flagged.monitor.interval == 3
 
@@ -155,8 +155,8 @@ async def test_every_configured_cluster_can_be_opened_though_none_answers(folder
             ("prod", "127.0.0.1:1", "red", "PROD", True),
             ("staging", "127.0.0.1:2,127.0.0.1:3", None, "", False),
         ]
-        assert session.open is not None
-        other = await session.open("staging")
+        assert session.open_cluster is not None
+        other = await session.open_cluster("staging")
         assert (other.target.name, other.target.bootstrap, other.target.command_config) == (
             "staging", "127.0.0.1:2,127.0.0.1:3", None,
         )  # fmt: skip
@@ -166,7 +166,7 @@ async def test_every_configured_cluster_can_be_opened_though_none_answers(folder
         assert ["client.idd" in warning for warning in other.warnings] == [True]
         assert session.close is not None
         await session.close()
-        again = await session.open("prod")
+        again = await session.open_cluster("prod")
         assert (again.read_only, again.target.command_config) == (True, "prod.properties")
 
 
@@ -184,11 +184,11 @@ async def test_a_command_config_given_for_one_cluster_is_not_sent_to_another(
         assert ["no.such.key" in warning for warning in session.warnings] == [True]
         assert [one.name for one in session.clusters] == ["prod", "staging", "127.0.0.1:9"]
         assert all(one.read_only for one in session.clusters)
-        assert session.open is not None
-        other = await session.open("staging")
+        assert session.open_cluster is not None
+        other = await session.open_cluster("staging")
         assert not any("no.such.key" in warning for warning in other.warnings)
         assert (other.target.command_config, other.read_only) == (None, True)
-        back = await session.open("127.0.0.1:9")
+        back = await session.open_cluster("127.0.0.1:9")
         assert ["no.such.key" in warning for warning in back.warnings] == [True]
         assert back.target.command_config == str(secret)
 
@@ -200,7 +200,7 @@ async def test_the_demo_offers_other_clusters_only_if_some_are_configured(folder
     (folder / "config.toml").write_text(CLUSTERS)
     async with AsyncExitStack() as stack:
         session = await ui.Opener(build().parse_args([]), stack).demo()
-        assert session.open is not None
+        assert session.open_cluster is not None
         assert [one.name for one in session.clusters] == ["prod", "staging", "demo"]
 
 
@@ -221,5 +221,5 @@ async def test_the_cluster_is_asked_before_the_screen_is_there(monkeypatch: pyte
     async with Simulator() as cluster:
         args = build().parse_args(["--bootstrap-server", cluster.bootstrap])
         assert await ui._run(args, None) == 7
-    assert seen[0].watching is not None
-    assert seen[0].watching.done()
+    assert seen[0].monitor_task is not None
+    assert seen[0].monitor_task.done()

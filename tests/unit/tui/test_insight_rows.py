@@ -44,7 +44,7 @@ ALL = ("lag", "health", "churn", "cleanup", "forecast", "baseline")
 @pytest.fixture(autouse=True)
 def in_utc() -> None:
     """The same words everywhere."""
-    text.use_look(text.Look(utc=True, now=lambda: NOW))
+    text.use_display_settings(text.DisplaySettings(utc=True, now=lambda: NOW))
 
 
 def words(lines: list[Line]) -> list[str]:
@@ -99,7 +99,7 @@ def test_marks_are_those_of_the_groups_that_are_there() -> None:
 
 def test_how_old_and_how_many() -> None:
     told_of = words(summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
-    assert told_of == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 m ago", "made 30 s ago"]
+    assert told_of == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 min ago", "made 30 s ago"]
     assert words(summary(Insights((), ages(), None), NOW))[:2] == ["nothing to tell", "the tables are empty"]
 
 

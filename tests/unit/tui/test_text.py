@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def fixed() -> Iterator[text.Look]:
-    look = text.Look(now=lambda: 1_000.0, zone=timezone(timedelta(hours=5, minutes=30)))
-    text.use_look(look)
+def fixed() -> Iterator[text.DisplaySettings]:
+    look = text.DisplaySettings(now=lambda: 1_000.0, zone=timezone(timedelta(hours=5, minutes=30)))
+    text.use_display_settings(look)
     yield look
-    text.use_look(text.Look())
+    text.use_display_settings(text.DisplaySettings())
 
 
 @given(st.text(max_size=300), st.integers(0, 60), st.sampled_from(["end", "middle"]))
@@ -53,7 +53,7 @@ def test_long_ids_are_cut_without_being_read_whole() -> None:
     assert cell_len(text.plain(wide, 8, cut="middle")) <= 8
 
 
-def test_ascii_leaves_nothing_else(fixed: text.Look) -> None:
+def test_ascii_leaves_nothing_else(fixed: text.DisplaySettings) -> None:
     fixed.ascii = True
     assert text.plain("caf\u00e9 \u65e5") == "caf\\xe9 \\u65e5"
     assert text.plain("abcdef", 4) == "abc~"
@@ -92,20 +92,25 @@ def test_lag_tells_unknown_from_zero_and_none() -> None:
     assert [text.lag(0), text.lag(None), text.lag(None, 2), text.lag(4_100, 1)] == ["0", "–", "?", "≥ 4.1k"]
 
 
-def test_share_is_all_only_when_it_is_all() -> None:
-    shares = [text.share_of(0, 1_000), text.share_of(1, 1_000), text.share_of(999, 1_000), text.share_of(1_000, 1_000)]
+def test_100_and_0_percent_are_exact() -> None:
+    shares = [
+        text.percent_of(0, 1_000),
+        text.percent_of(1, 1_000),
+        text.percent_of(999, 1_000),
+        text.percent_of(1_000, 1_000),
+    ]
     assert shares == ["0%", "1%", "99%", "100%"]
-    assert text.share_of(0, 0) == "–"
+    assert text.percent_of(0, 0) == "–"
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"), [(None, "–"), (-3, "0 s"), (59.9, "59 s"), (60, "1 m"), (7_300, "2 h"), (200_000, "2 d")]
+    ("seconds", "shown"), [(None, "–"), (-3, "0 s"), (59.9, "59 s"), (60, "1 min"), (7_300, "2 h"), (200_000, "2 d")]
 )
 def test_age(seconds: float | None, shown: str) -> None:
     assert text.age(seconds) == shown
 
 
-def test_clock_in_the_zone_or_in_utc(fixed: text.Look) -> None:
+def test_clock_in_the_zone_or_in_utc(fixed: text.DisplaySettings) -> None:
     assert text.clock(0.0, offset=True) == "05:30:00 +05:30"
     assert text.ago(988.0) == "12 s"
     fixed.utc = True

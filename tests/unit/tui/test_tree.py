@@ -205,4 +205,4 @@ def test_columns_give_way_from_the_right() -> None:
 
 
 def test_ages_change_in_steps() -> None:
-    assert [coarse_age(age) for age in (16.0, 19.9, 20.0, 61.0)] == ["10 s", "10 s", "20 s", "1 m"]
+    assert [coarse_age(age) for age in (16.0, 19.9, 20.0, 61.0)] == ["10 s", "10 s", "20 s", "1 min"]
