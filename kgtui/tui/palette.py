@@ -9,7 +9,7 @@ from textual.command import DiscoveryHit, Hit, Provider
 
 from kgtui.tui import keys, text
 from kgtui.tui.settings import good_presets
-from kgtui.tui.tree.grouping import NAMES
+from kgtui.tui.tree.grouping import GROUPING_TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,7 +102,7 @@ class ChoiceCommands(Provider):
             yield f"Theme {theme}", partial(setattr, app, "theme", theme), "colours of the whole screen"
         if not isinstance(main, MainScreen):
             return
-        for grouping, name in NAMES.items():
+        for grouping, name in GROUPING_TITLES.items():
             yield f"Group by {name}", partial(main.groups.group_by, grouping), "the tree"
         yield from self._filters()
 

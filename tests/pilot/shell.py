@@ -78,7 +78,7 @@ async def settled(pilot: Pilot[Any]) -> None:
     assert isinstance(app, KgtuiApp)
     screen = next((screen for screen in app.screen_stack if isinstance(screen, MainScreen)), None)
     if screen is not None:
-        await screen.groups.arranged()
+        await screen.groups.wait_for_layout()
     await pilot.pause()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.widgets import Input
 
-from kgtui.tui.tree.layout import Place
+from kgtui.tui.tree.layout import RowKey
 from tests.pilot.shell import HOSTILE, LAGS, ROWS, app_on, company, main_screen, rows, settled
 from tests.pilot.watching import many, snapshot_of
 
@@ -46,7 +46,7 @@ async def test_keys_move_open_and_close(tmp_path: Path) -> None:
         await pilot.press("k")
         assert tree.group == "orders.enrich"
         await pilot.press("left")
-        assert tree.view.anchor == Place(("consumer", "Stable"))
+        assert tree.view.anchor == RowKey(("consumer", "Stable"))
         await pilot.press("left")
         assert "orders.enrich" not in "\n".join(rows(app))
         await pilot.press("right", "right")
@@ -117,7 +117,7 @@ async def test_the_cursor_follows_a_group_to_its_new_state(tmp_path: Path) -> No
         moved = [row if row[0] != "orders.enrich" else (*row[:3], "Empty", 1) for row in ROWS]
         watch.publish(snapshot_of(moved, lags=LAGS))
         await settled(pilot)
-        assert tree_of(app).view.anchor == Place(("consumer", "Empty"), "orders.enrich")
+        assert tree_of(app).view.anchor == RowKey(("consumer", "Empty"), "orders.enrich")
         assert "orders.enrich" in rows(app)[tree_of(app).view.row]
 
 

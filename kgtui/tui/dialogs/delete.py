@@ -24,8 +24,8 @@ from kgtui.actions.state_folder import StateFolder
 from kgtui.errors import KgtuiError
 from kgtui.tui.dialogs.delete_lines import DeleteTable, about, allowed_words, commands, lines_of
 from kgtui.tui.dialogs.delete_result import DeleteResult
-from kgtui.tui.panes.base import ink
-from kgtui.tui.panes.cells import ERROR, MUTED, Cell, fitted
+from kgtui.tui.panes.base import to_content
+from kgtui.tui.panes.cells import ERROR, MUTED, Cell, fit_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,14 +125,14 @@ class DeleteDialog(ModalScreen[Results | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
-            yield Static(ink([self._title()]), id="title")
+            yield Static(to_content([self._title()]), id="title")
             with VerticalScroll(id="about"):
                 yield Static(id="words")
             yield DeleteTable()
             yield Static(id="question")
             yield Input(id="typed", compact=True, select_on_focus=False)
             yield Input(id="sure", compact=True, placeholder=f"and here the word {_SURE}")
-            yield Static(ink([(Cell("Describing and reading offsets", MUTED),)]), id="status", classes="-said")
+            yield Static(to_content([(Cell("Describing and reading offsets", MUTED),)]), id="status", classes="-said")
             with Horizontal(id="buttons"):
                 yield Button("Cancel", id="cancel", compact=True)
                 yield Button("Delete", id="delete", variant="error", compact=True, disabled=True)
@@ -149,7 +149,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     def _title(self) -> tuple[Cell, ...]:
         if len(self.groups) != 1:
             return (Cell(f"Delete {len(self.groups):,} groups?", ERROR),)
-        return Cell("Delete group ", ERROR), Cell(fitted(self.groups[0], 90, cut="middle")), Cell(" ?", ERROR)
+        return Cell("Delete group ", ERROR), Cell(fit_text(self.groups[0], 90, cut="middle")), Cell(" ?", ERROR)
 
     @work(exclusive=True, group="delete", exit_on_error=False)
     async def _make_plan(self) -> None:
@@ -271,4 +271,4 @@ class DeleteDialog(ModalScreen[Results | None]):
     def _say(self, words: str, role: str) -> None:
         status = self.query_one("#status", Static)
         status.set_class(bool(words), "-said")
-        status.update(ink([(Cell(words, role),)]))
+        status.update(to_content([(Cell(words, role),)]))

@@ -12,8 +12,8 @@ from kgtui.actions.results import Status
 from kgtui.actions.words import kind_words, loss_words, undo_words
 from kgtui.model import command_line
 from kgtui.tui import text
-from kgtui.tui.panes.base import ink
-from kgtui.tui.panes.cells import ERROR, MUTED, OK, WARN, Cell, wrap
+from kgtui.tui.panes.base import to_content
+from kgtui.tui.panes.cells import ERROR, MUTED, OK, WARN, Cell, wrap_cells
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -106,7 +106,7 @@ def allowed_words(made: Plan, folder: StateFolder) -> Content:
     """The first lines above many groups."""
     allowed, refused = made.allowed, made.refused
     total = sum(line.loss.partitions for line in allowed)
-    return ink(
+    return to_content(
         [
             (
                 Cell(f"{len(allowed):,} would be deleted, with offsets of {total:,} partitions; "),
@@ -142,9 +142,9 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
     """Labels with what stands beside them, which goes on below itself and not below the label."""
     lines: list[tuple[Cell, ...]] = []
     for name, cells in fields:
-        for index, part in enumerate(wrap(cells, max(16, width - INDENT))):
+        for index, part in enumerate(wrap_cells(cells, max(16, width - INDENT))):
             lines.append((Cell(f"{'' if index else name:<{INDENT}}", MUTED), *part))
-    return ink(lines)
+    return to_content(lines)
 
 
 def _quoted(command: CommandLine, width: int) -> Iterable[Content]:

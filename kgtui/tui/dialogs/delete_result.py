@@ -12,7 +12,7 @@ from textual.widgets import Button, Static
 
 from kgtui.actions.results import Status
 from kgtui.tui.dialogs.delete_lines import DeleteTable, result_lines
-from kgtui.tui.panes.base import ink
+from kgtui.tui.panes.base import to_content
 from kgtui.tui.panes.cells import ERROR, MUTED, OK, Cell
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ class DeleteResult(ModalScreen[None]):
         backups = (Cell("Backups   ", MUTED), Cell(str(self._folder.backups)))
         log = (Cell("Audit log ", MUTED), Cell(str(self._folder.audit)))
         with Vertical(id="box"):
-            yield Static(ink([(self._counts(),)]), id="title")
+            yield Static(to_content([(self._counts(),)]), id="title")
             yield DeleteTable(result_lines(self.results), "WHAT TO KNOW")
-            yield Static(ink([backups, log]), id="where")
+            yield Static(to_content([backups, log]), id="where")
             with Horizontal(id="buttons"):
                 yield Button("Close", id="close", compact=True)
 

@@ -11,8 +11,8 @@ from textual.widgets import Static
 
 from kgtui.model.explanation import Explanation, of_group, of_refusal
 from kgtui.tui import text
-from kgtui.tui.panes.base import ink
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, Cell, fitted, wrap
+from kgtui.tui.panes.base import to_content
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, Cell, fit_text, wrap_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,11 +30,11 @@ def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[t
     for one in explanations:
         if lines:
             lines.append(())
-        lines += wrap([Cell(f"{text.marks().fault} {one.title}" if one.wrong else one.title, _role(one))], width)
+        lines += wrap_cells([Cell(f"{text.marks().fault} {one.title}" if one.wrong else one.title, _role(one))], width)
         for label, said in (("says", one.said), ("means", one.meaning), ("behind", one.behind), ("next", one.step)):
             words = " ".join(said.split())
             start = Cell(label.ljust(LABEL), MUTED)
-            for piece in wrap([Cell(words)], width - LABEL) if words else ():
+            for piece in wrap_cells([Cell(words)], width - LABEL) if words else ():
                 lines.append((start, *piece))
                 start = Cell(" " * LABEL)
     return lines
@@ -100,9 +100,11 @@ class ExplainDialog(ModalScreen[None]):
 
     def _write(self) -> None:
         width = max(24, min(88, int(self.app.size.width * 0.96)) - 6)
-        self.query_one("#title", Static).update(ink([(Cell(fitted(self.subject, width, cut="middle"), ACCENT),)]))
+        self.query_one("#title", Static).update(
+            to_content([(Cell(fit_text(self.subject, width, cut="middle"), ACCENT),)])
+        )
         lines = explanation_lines(self.explanations, width) or [(Cell("Nothing to explain: all is known.", MUTED),)]
-        self.query_one("#lines", Static).update(ink(lines))
+        self.query_one("#lines", Static).update(to_content(lines))
         room = max(3, int(self.app.size.height * 0.94) - 6)
         self.query_one(VerticalScroll).styles.max_height = room
 

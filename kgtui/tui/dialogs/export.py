@@ -13,8 +13,8 @@ from textual.widgets import Button, Static
 
 import kgtui
 from kgtui.output.incident import Format, incident, write
-from kgtui.tui.panes.base import ink
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, Cell, fitted, wrap
+from kgtui.tui.panes.base import to_content
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, Cell, fit_text, wrap_cells
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +69,7 @@ class ExportDialog(ModalScreen["Path | None"]):
 
     def on_mount(self) -> None:
         self.query_one("#title", Static).update(
-            ink([(Cell("Export ", MUTED), Cell(fitted(self.group, 60, cut="middle"), ACCENT))])
+            to_content([(Cell("Export ", MUTED), Cell(fit_text(self.group, 60, cut="middle"), ACCENT))])
         )
         where = str(self._folder)
         self._say([Cell("The group and what stands around it, secrets removed, as a new file in ", MUTED), Cell(where)])
@@ -77,7 +77,7 @@ class ExportDialog(ModalScreen["Path | None"]):
 
     def _say(self, cells: list[Cell]) -> None:
         width = max(20, min(76, int(self.app.size.width * 0.96)) - 4)
-        self.query_one("#says", Static).update(ink(wrap(cells, width)))
+        self.query_one("#says", Static).update(to_content(wrap_cells(cells, width)))
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:

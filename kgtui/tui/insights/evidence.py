@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.health.words import duration
 from kgtui.tui import text
-from kgtui.tui.panes.cells import Cell, Shown, none, some
+from kgtui.tui.panes.cells import Cell, SafeText, none_cell, plural
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 _SECONDS = "_seconds"
 
 
-class Fact(NamedTuple):
+class EvidenceRow(NamedTuple):
     """One row of evidence."""
 
     number: int
     values: tuple[Value, ...]
 
 
-def facts(evidence: Evidence) -> list[Fact]:
+def evidence_rows(evidence: Evidence) -> list[EvidenceRow]:
     """The rows of evidence."""
-    return [Fact(number, row) for number, row in enumerate(evidence.rows)]
+    return [EvidenceRow(number, row) for number, row in enumerate(evidence.rows)]
 
 
-def fact_columns(evidence: Evidence) -> tuple[Column[Fact], ...]:
+def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
     """Columns as the table of the lake calls them."""
     return tuple(_column(evidence, index, name) for index, name in enumerate(evidence.columns))
 
@@ -36,14 +36,14 @@ def fact_columns(evidence: Evidence) -> tuple[Column[Fact], ...]:
 def evidence_title(evidence: Evidence) -> str:
     """Which table the rows are of, and how many of them there are."""
     more = f", {text.exact(evidence.more)} more" if evidence.more else ""
-    return f"evidence: {some(len(evidence.rows), 'row')} of {evidence.table}{more}"
+    return f"evidence: {plural(len(evidence.rows), 'row')} of {evidence.table}{more}"
 
 
-def _column(evidence: Evidence, index: int, name: str) -> Column[Fact]:
+def _column(evidence: Evidence, index: int, name: str) -> Column[EvidenceRow]:
     values = [row[index] for row in evidence.rows]
     right = any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
-    def words(row: Fact) -> Cell:
+    def words(row: EvidenceRow) -> Cell:
         return _value(name, row.values[index])
 
     return Column(
@@ -54,13 +54,13 @@ def _column(evidence: Evidence, index: int, name: str) -> Column[Fact]:
 
 def _value(name: str, value: Value) -> Cell:
     if value is None:
-        return none()
+        return none_cell()
     if isinstance(value, datetime):
-        return Cell(Shown(text.date(value.timestamp())[:16]))
+        return Cell(SafeText(text.date(value.timestamp())[:16]))
     if isinstance(value, bool):
-        return Cell(Shown("yes" if value else "no"))
+        return Cell(SafeText("yes" if value else "no"))
     if isinstance(value, str):
         return Cell(value)
     if name.endswith(_SECONDS):
-        return Cell(Shown(duration(value)))
-    return Cell(Shown(text.exact(value) if isinstance(value, int) else f"{value:,.2f}"))
+        return Cell(SafeText(duration(value)))
+    return Cell(SafeText(text.exact(value) if isinstance(value, int) else f"{value:,.2f}"))

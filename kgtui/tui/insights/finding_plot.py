@@ -9,7 +9,7 @@ from textual import work
 
 from kgtui.errors import KgtuiError
 from kgtui.tui import text
-from kgtui.tui.panes.base import one_line
+from kgtui.tui.panes.base import single_line
 from kgtui.tui.panes.cells import ERROR, MUTED, Cell
 from kgtui.tui.panes.text_lines import Line, TextLines
 from kgtui.tui.plots import curves
@@ -27,7 +27,7 @@ KEPT = 64
 """Groups whose course stays in memory: going back to a finding reads nothing again."""
 
 
-class Wish(NamedTuple):
+class FindingPlotRequest(NamedTuple):
     """What is to be seen: drawn again when it is another.
 
     Attributes:
@@ -43,7 +43,7 @@ class Wish(NamedTuple):
     utc: bool
 
 
-class InsightPlot(TextLines):
+class FindingPlot(TextLines):
     """Reads and draws beside the loop; of many wishes in a row only the last is drawn."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class InsightPlot(TextLines):
         self._gold: Gold | None = None
         self._known: dict[tuple[str, float, float], Past | None] = {}
         self._asked: tuple[str | None, Finding | None, float | None] = (None, None, None)
-        self._drawn: Wish | None = None
+        self._drawn: FindingPlotRequest | None = None
         self.busy = False
         """Whether what is shown is being looked up or drawn."""
 
@@ -80,7 +80,7 @@ class InsightPlot(TextLines):
         self.call_after_refresh(self._see)
 
     @property
-    def wish(self) -> Wish | None:
+    def wish(self) -> FindingPlotRequest | None:
         """What is to be seen; None without a finding."""
         group, finding, as_of = self._asked
         if group is None or finding is None or as_of is None or not self.size.width:
@@ -88,7 +88,7 @@ class InsightPlot(TextLines):
         span = USUAL if finding.since is None else min(max(1.5 * (as_of - finding.since), SHORTEST), LONGEST)
         mark = finding.since if finding.since is not None and finding.since > as_of - span else None
         size = max(self.columns - 1, 20), self.scrollable_content_region.height
-        return Wish(group, as_of - span, as_of, mark, *size, text.display_settings().utc)
+        return FindingPlotRequest(group, as_of - span, as_of, mark, *size, text.display_settings().utc)
 
     def _see(self) -> None:
         wish = self.wish
@@ -106,7 +106,7 @@ class InsightPlot(TextLines):
                 try:
                     past = await self._past(wish)
                 except KgtuiError as error:
-                    lines: list[Line] = [(Cell(f"{text.marks().fault} ", ERROR), Cell(one_line(str(error))))]
+                    lines: list[Line] = [(Cell(f"{text.marks().fault} ", ERROR), Cell(single_line(str(error))))]
                 else:
                     lines = await asyncio.to_thread(_lines, past, wish)
                 self._drawn = wish
@@ -115,7 +115,7 @@ class InsightPlot(TextLines):
         finally:
             self.busy = False
 
-    async def _past(self, wish: Wish) -> Past | None:
+    async def _past(self, wish: FindingPlotRequest) -> Past | None:
         key = (wish.group, wish.since, wish.until)
         if self._gold is not None and key not in self._known:
             while len(self._known) >= KEPT:
@@ -132,7 +132,7 @@ def _read(gold: Gold, group: str, since: float, until: float) -> Past | None:
     return None if course is None else course.past(since, until)
 
 
-def _lines(past: Past | None, wish: Wish) -> list[Line]:
+def _lines(past: Past | None, wish: FindingPlotRequest) -> list[Line]:
     """The plot; takes tens of milliseconds, and loads what draws curves."""
     if past is None:
         return [(Cell("no lag of it is known in this time", MUTED),)]

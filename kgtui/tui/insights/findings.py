@@ -8,7 +8,7 @@ from kgtui.insights.finding import Kind, Severity, lasted
 from kgtui.model.command_line import join
 from kgtui.model.guard import READ_ONLY
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, Shown, fitted, some, wrap
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, SafeText, fit_text, plural, wrap_cells
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 NARROW = 76
 """Cells below which a finding tells how long it has lasted, and not since when."""
 
-ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
+SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
 
-class Row(NamedTuple):
+class FindingRow(NamedTuple):
     """One finding in the table.
 
     Attributes:
@@ -41,7 +41,9 @@ class Row(NamedTuple):
     marked: bool = False
 
 
-def rows_of(found: Insights, there: Collection[str], marked: Collection[str], kind: Kind | None = None) -> list[Row]:
+def finding_rows(
+    found: Insights, there: Collection[str], marked: Collection[str], kind: Kind | None = None
+) -> list[FindingRow]:
     """The findings by urgency.
 
     Args:
@@ -50,13 +52,13 @@ def rows_of(found: Insights, there: Collection[str], marked: Collection[str], ki
         kind: only of this one.
     """
     return [
-        Row(number, finding, found.as_of, marked_of(finding, there, marked))
+        FindingRow(number, finding, found.as_of, is_marked(finding, there, marked))
         for number, finding in enumerate(found.findings)
         if kind is None or finding.kind is kind
     ]
 
 
-def marked_of(finding: Finding, there: Collection[str], marked: Collection[str]) -> bool:
+def is_marked(finding: Finding, there: Collection[str], marked: Collection[str]) -> bool:
     """Whether all groups of a finding that are on the cluster are marked."""
     if finding.kind is not Kind.UNUSED or not marked:
         return False
@@ -67,7 +69,7 @@ def marked_of(finding: Finding, there: Collection[str], marked: Collection[str])
 # -- the table -------------------------------------------------------------------------------------------------------
 
 
-def _lasted(row: Row) -> str | None:
+def _lasted(row: FindingRow) -> str | None:
     since, least = row.finding.since, row.finding.since_at_least
     if since is None or row.as_of is None:
         return None
@@ -76,23 +78,23 @@ def _lasted(row: Row) -> str | None:
     return f"{text.marks().at_least if least else ''}{text.age(row.as_of - since)}"
 
 
-def _subject(row: Row) -> Cell:
+def _subject(row: FindingRow) -> Cell:
     return Cell(row.finding.subject, ACCENT)
 
 
-def _many(row: Row) -> str:
+def _many(row: FindingRow) -> str:
     return f" ({text.exact(len(row.finding.groups))})" if row.finding.family else ""
 
 
-COLUMNS: tuple[Column[Row], ...] = (
+FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
     Column("mark", " ", lambda row: " ", lambda row: Cell(text.marks().marked if row.marked else " ", ACCENT), least=1),
     Column(
         "severity", "", lambda row: row.finding.severity.value,
-        lambda row: Cell(row.finding.severity.value.upper(), ROLES[row.finding.severity]), least=5,
+        lambda row: Cell(row.finding.severity.value.upper(), SEVERITY_ROLES[row.finding.severity]), least=5,
     ),
     Column("kind", "FINDING", lambda row: row.finding.kind.value, rank=3, least=12),
     Column("group", "GROUP", lambda row: row.finding.subject, _subject, least=16, most=48, cut="middle"),
-    Column("since", "FOR", _lasted, lambda row: Cell(Shown(_lasted(row) or ""), MUTED), rank=2, right=True),
+    Column("since", "FOR", _lasted, lambda row: Cell(SafeText(_lasted(row) or ""), MUTED), rank=2, right=True),
     Column("what", "WHAT", lambda row: row.finding.what, rank=1, least=20, most=200),
 )  # fmt: skip
 
@@ -100,19 +102,19 @@ COLUMNS: tuple[Column[Row], ...] = (
 # -- one finding -----------------------------------------------------------------------------------------------------
 
 
-def told(row: Row, width: int, most: int = 6) -> list[Line]:
+def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[Line]:
     """What is known of a finding and what to do next, in at most so many lines, four or more, of so many cells."""
     finding = row.finding
     since = _since(row, short=width < NARROW)
-    name = fitted(finding.subject, max(width - len(since) - len(finding.kind.value) - 10, 16), cut="middle")
+    name = fit_text(finding.subject, max(width - len(since) - len(finding.kind.value) - 10, 16), cut="middle")
     head = (
-        Cell(f"{finding.severity.value.upper()} ", ROLES[finding.severity]), Cell(name, ACCENT),
-        Cell(f"  {finding.kind.value}"), Cell(Shown(since), MUTED),
+        Cell(f"{finding.severity.value.upper()} ", SEVERITY_ROLES[finding.severity]), Cell(name, ACCENT),
+        Cell(f"  {finding.kind.value}"), Cell(SafeText(since), MUTED),
     )  # fmt: skip
-    command = (Cell("      ", MUTED), Cell(fitted(join(finding.command), width - 6), MUTED))
+    command = (Cell("      ", MUTED), Cell(fit_text(join(finding.command), width - 6), MUTED))
     room = most - 1 - bool(finding.command)
-    what = wrap([Cell(f"{_start(finding.what)}.")], width)
-    advice = wrap([Cell("next: ", MUTED), Cell(finding.advice)], width)
+    what = wrap_cells([Cell(f"{_start(finding.what)}.")], width)
+    advice = wrap_cells([Cell("next: ", MUTED), Cell(finding.advice)], width)
     what = _cut(what, room - min(len(advice), room // 2), width)
     advice = _cut(advice, room - len(what), width)
     return [head, *what, *advice, *([command] if finding.command else [])]
@@ -123,12 +125,12 @@ def _cut(lines: list[Line], most: int, width: int) -> list[Line]:
     if len(lines) <= most:
         return lines
     *before, last = lines[:most]
-    words = Shown("".join(cell.text for cell in last))
+    words = SafeText("".join(cell.text for cell in last))
     more = f" {text.marks().ellipsis}"
-    return [*before, (Cell(fitted(Shown(f"{words}{more}"), width), last[-1].role),)]
+    return [*before, (Cell(fit_text(SafeText(f"{words}{more}"), width), last[-1].role),)]
 
 
-def _since(row: Row, *, short: bool) -> str:
+def _since(row: FindingRow, *, short: bool) -> str:
     """Since when, and how long that is; in short only the latter."""
     finding = row.finding
     if finding.since is None:
@@ -149,7 +151,7 @@ def minute(at: float) -> str:
     return text.date(at)[:16]
 
 
-def hand_over(row: Row, main: MainScreen, recorded: str | None) -> tuple[bool, str]:
+def toggle_marks(row: FindingRow, main: MainScreen, recorded: str | None) -> tuple[bool, str]:
     """Mark the groups of a finding that are there, or unmark them; whether that was done, and what to tell.
 
     Args:
@@ -162,13 +164,13 @@ def hand_over(row: Row, main: MainScreen, recorded: str | None) -> tuple[bool, s
     main.groups.set_marks(there, marked=not row.marked)
     missing = len(row.finding.groups) - len(there)
     gone = f", {missing:,} gone" if missing else ""
-    many = some(len(there), "group")
+    many = plural(len(there), "group")
     if row.marked:
         return True, f"{many} unmarked{gone}"
     return True, f"{many} marked{gone}; in the tree d deletes what is marked and Empty, and asks first"
 
 
-def of_another_cluster(recorded: str | None, main: MainScreen) -> str:
+def cluster_mismatch(recorded: str | None, main: MainScreen) -> str:
     """That findings are of another cluster than that on the screen; ``""`` when they are not, or nobody knows."""
     live = main.snapshot.cluster.cluster_id
     if recorded is None or live is None or recorded == live:
@@ -176,14 +178,14 @@ def of_another_cluster(recorded: str | None, main: MainScreen) -> str:
     return f"findings of another cluster: {recorded}; on the screen is {live}"
 
 
-def _why_not(row: Row, main: MainScreen, recorded: str | None) -> str:
+def _why_not(row: FindingRow, main: MainScreen, recorded: str | None) -> str:
     if row.finding.kind is not Kind.UNUSED:
         return "only what is unused is marked from here; enter goes to the group"
     if main.session.replay_position is not None:
         return "this is a recording: nothing can be deleted"
     if main.session.read_only:
         return READ_ONLY
-    if of_another_cluster(recorded, main):
+    if cluster_mismatch(recorded, main):
         return "these findings are of another cluster: nothing is marked by them here"
     if not any(group in main.snapshot.groups for group in row.finding.groups):
         return "none of its groups is there any more"
@@ -197,10 +199,12 @@ BEHIND = 2 * 86_400.0
 """Seconds that a table knows less than the others before that is said; some tables rest on whole days."""
 
 
-def summary(found: Insights, now: float) -> list[Line]:
+def findings_summary(found: Insights, now: float) -> list[Line]:
     """How many findings, as of when, and when the tables were made."""
     counts = [(severity, sum(1 for one in found.findings if one.severity is severity)) for severity in Severity]
-    parts: list[Line] = [(Cell(f"{text.exact(count)} {one.value}", ROLES[one]),) for one, count in counts if count]
+    parts: list[Line] = [
+        (Cell(f"{text.exact(count)} {one.value}", SEVERITY_ROLES[one]),) for one, count in counts if count
+    ]
     if not parts:
         parts.append((Cell("nothing to tell"),))
     if found.as_of is None:
@@ -208,15 +212,19 @@ def summary(found: Insights, now: float) -> list[Line]:
     age = now - found.as_of
     role = WARN if age > OLD else ""
     parts.append(
-        (Cell("as of ", MUTED), Cell(Shown(f"{minute(found.as_of)}, ")), Cell(Shown(f"{text.age(age)} ago"), role))
+        (
+            Cell("as of ", MUTED),
+            Cell(SafeText(f"{minute(found.as_of)}, ")),
+            Cell(SafeText(f"{text.age(age)} ago"), role),
+        )
     )
     made = [table.written for table in found.tables if table.written is not None]
     if made:
-        parts.append((Cell(Shown(f"made {text.age(now - min(made))} ago"), MUTED),))
+        parts.append((Cell(SafeText(f"made {text.age(now - min(made))} ago"), MUTED),))
     return parts
 
 
-def warnings(found: Insights, path: Path, now: float) -> list[Line]:
+def table_warnings(found: Insights, path: Path, now: float) -> list[Line]:
     """What the findings do not tell: of tables that are not there, cannot be read or are behind; and old ones."""
     never = [table.table for table in found.missing if not _broken(table.trouble)]
     lines: list[Line] = []
@@ -237,7 +245,7 @@ def warnings(found: Insights, path: Path, now: float) -> list[Line]:
         lines.append(_warning(f"behind the others: {', '.join(behind)}"))
     if lines or now - found.as_of > OLD:
         verb = "makes them" if never else "brings them up to date"
-        lines.append((Cell(f"{command(path)} ", ACCENT), Cell(verb, MUTED)))
+        lines.append((Cell(f"{pipeline_command(path)} ", ACCENT), Cell(verb, MUTED)))
     return lines
 
 
@@ -251,18 +259,18 @@ def _broken(trouble: str) -> bool:
     return bool(trouble) and trouble != NEVER_MADE
 
 
-def command(path: Path) -> str:
+def pipeline_command(path: Path) -> str:
     """What makes the tables of a lake."""
     return join(("kgtui", "pipeline", "run", f"--lake={path}"))
 
 
-def unmade(which: Which, trouble: str, *, recorded: bool, seeds: Sequence[str], width: int) -> list[Line]:
+def no_findings_lines(which: Which, trouble: str, *, recorded: bool, seeds: Sequence[str], width: int) -> list[Line]:
     """What to do where there are no findings of the cluster with these addresses, in lines of so many cells."""
     path, blank = which.path, Cell("   ")
     servers = ("--bootstrap-server", ",".join(seeds)) if seeds else ()
     makes: list[Line] = [
         (Cell("Spark makes the tables of it, on this machine or elsewhere:"),),
-        (blank, Cell(command(path), ACCENT)),
+        (blank, Cell(pipeline_command(path), ACCENT)),
     ]
     if recorded or which.named:
         said = trouble.split(": make them with")[0]
@@ -280,4 +288,4 @@ def unmade(which: Which, trouble: str, *, recorded: bool, seeds: Sequence[str], 
             (Cell("KGTUI_LAKE", ACCENT), Cell(" names another lake, in the environment of kgtui.", MUTED)),
             (Cell("kgtui pipeline demo", ACCENT), Cell(" makes an example with everything in it.", MUTED)),
         ]
-    return [line for paragraph in paragraphs for line in (wrap(paragraph, width) or [()])]
+    return [line for paragraph in paragraphs for line in (wrap_cells(paragraph, width) or [()])]

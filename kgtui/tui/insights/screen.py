@@ -14,21 +14,21 @@ from textual.screen import ModalScreen
 from kgtui.insights.finding import Kind
 from kgtui.model.command_line import join
 from kgtui.tui import text
-from kgtui.tui.insights.evidence import Fact, evidence_title, fact_columns, facts
-from kgtui.tui.insights.finding_plot import InsightPlot
+from kgtui.tui.insights.evidence import EvidenceRow, evidence_columns, evidence_rows, evidence_title
+from kgtui.tui.insights.finding_plot import FindingPlot
 from kgtui.tui.insights.findings import (
-    COLUMNS,
-    Row,
-    hand_over,
-    of_another_cluster,
-    rows_of,
-    summary,
-    told,
-    unmade,
-    warnings,
+    FINDING_COLUMNS,
+    FindingRow,
+    cluster_mismatch,
+    describe_finding,
+    finding_rows,
+    findings_summary,
+    no_findings_lines,
+    table_warnings,
+    toggle_marks,
 )
 from kgtui.tui.lakes import Read, lake_of, read_findings
-from kgtui.tui.panes.base import Notice, SummaryLine, joined
+from kgtui.tui.panes.base import Notice, SummaryLine, join_with_dots
 from kgtui.tui.panes.cells import WARN, Cell
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kgtui.insights.finding import Finding
     from kgtui.tui.screens.main import MainScreen
 
-REST = 0.1
+CURSOR_REST = 0.1
 """Seconds that the cursor rests before a finding is told: a key held down never waits."""
 
 LOW, LOWEST = 32, 22
@@ -50,14 +50,14 @@ LOW, LOWEST = 32, 22
 KEYS = "enter to the group  space marks  v kind  l evidence  Y copies  esc closes"
 
 
-class Told(TextLines):
+class FindingText(TextLines):
     """What is known of a finding, in as many words as there is room for."""
 
     def __init__(self) -> None:
         super().__init__(id="told", focus=False)
-        self._row: Row | None = None
+        self._row: FindingRow | None = None
 
-    def tell(self, row: Row | None) -> None:
+    def tell(self, row: FindingRow | None) -> None:
         """Of this one from now on."""
         self._row = row
         self._write()
@@ -68,7 +68,7 @@ class Told(TextLines):
 
     def _write(self) -> None:
         row = self._row
-        self.set_lines([] if row is None else told(row, max(self.columns, 20), max(self.size.height, 4)))
+        self.set_lines([] if row is None else describe_finding(row, max(self.columns, 20), max(self.size.height, 4)))
 
 
 class InsightsScreen(ModalScreen["str | None"]):
@@ -136,14 +136,14 @@ class InsightsScreen(ModalScreen["str | None"]):
             box.border_subtitle = KEYS
             yield SummaryLine()
             yield Notice()
-            yield FindingTable(COLUMNS, lambda row: row.number, id="findings")
+            yield FindingTable(FINDING_COLUMNS, lambda row: row.number, id="findings")
             yield TextLines(id="unmade")
             with Vertical(id="sentences", classes="part"):
-                yield Told()
+                yield FindingText()
             with Vertical(id="course", classes="part"):
-                yield InsightPlot()
+                yield FindingPlot()
             with Vertical(id="evidence", classes="part"):
-                yield DetailedTable(FactTable((), lambda fact: fact.number, id="facts"))
+                yield DetailedTable(EvidenceTable((), lambda fact: fact.number, id="facts"))
 
     # The parts
 
@@ -153,14 +153,14 @@ class InsightsScreen(ModalScreen["str | None"]):
         return self.query_one("#findings", FindingTable)
 
     @property
-    def facts(self) -> FactTable:
+    def facts(self) -> EvidenceTable:
         """The evidence of the finding under the cursor."""
-        return self.query_one("#facts", FactTable)
+        return self.query_one("#facts", EvidenceTable)
 
     @property
-    def plot(self) -> InsightPlot:
+    def plot(self) -> FindingPlot:
         """The plot of the group that is looked at."""
-        return self.query_one(InsightPlot)
+        return self.query_one(FindingPlot)
 
     @property
     def group(self) -> str | None:
@@ -202,21 +202,21 @@ class InsightsScreen(ModalScreen["str | None"]):
         if found is None:
             self._say_unmade(read)
             return
-        self.query_one(SummaryLine).say(joined(summary(found, now)))
-        self.query_one(Notice).say([*self._of_another(), *warnings(found, self._which.path, now)])
+        self.query_one(SummaryLine).say(join_with_dots(findings_summary(found, now)))
+        self.query_one(Notice).say([*self._of_another(), *table_warnings(found, self._which.path, now)])
         self._list()
 
     def _say_unmade(self, read: Read) -> None:
         self.query_one(SummaryLine).say(())
         self.query_one(Notice).say([])
         width, seeds = max(self.size.width - 8, 30), self._main.snapshot.cluster.seeds
-        lines = unmade(self._which, read.trouble, recorded=read.recorded, seeds=seeds, width=width)
+        lines = no_findings_lines(self._which, read.trouble, recorded=read.recorded, seeds=seeds, width=width)
         where = self.query_one("#unmade", TextLines)
         where.set_lines(lines, fresh=True)
         where.focus()
 
     def _of_another(self) -> list[Line]:
-        words = of_another_cluster(self._read.cluster, self._main)
+        words = cluster_mismatch(self._read.cluster, self._main)
         return [(Cell(f"{text.marks().fault} ", WARN), Cell(words))] if words else []
 
     def _list(self) -> None:
@@ -224,7 +224,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         if found is None:
             return
         main = self._main
-        rows = rows_of(found, main.snapshot.groups, main.marked, self._kind)
+        rows = finding_rows(found, main.snapshot.groups, main.marked, self._kind)
         self.findings.set_placeholder("nothing to tell" + (" of what is known" if found.missing else ""))
         self.findings.set_rows(rows)
         only = f"only: {self._kind.value}  " if self._kind is not None else ""
@@ -237,11 +237,11 @@ class InsightsScreen(ModalScreen["str | None"]):
     def _cursor_moved(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(REST, self._look)
+        self._timer = self.set_timer(CURSOR_REST, self._look)
 
     def _look(self) -> None:
         row = self.findings.row
-        self.query_one(Told).tell(row)
+        self.query_one(FindingText).tell(row)
         finding = None if row is None else row.finding
         if finding is not self._finding:
             self._finding = finding
@@ -261,7 +261,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         evidence = finding.evidence
         box.border_title = Content(text.plain(evidence_title(evidence)))
         box.set_class(len(evidence.rows) == 1, "-one")
-        self.facts.set_rows(facts(evidence), columns=fact_columns(evidence), fresh=True)
+        self.facts.set_rows(evidence_rows(evidence), columns=evidence_columns(evidence), fresh=True)
 
     def on_resize(self) -> None:
         # A layout asked for while this one is under way would be lost.
@@ -336,7 +336,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         """Mark the groups of a finding in the tree, for the delete that asks first; or unmark them."""
         row = self.findings.row
         if row is not None:
-            done, words = hand_over(row, self._main, self._read.cluster)
+            done, words = toggle_marks(row, self._main, self._read.cluster)
             self._say(words)
             if done:
                 self._list()
@@ -346,7 +346,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.notify(words, timeout=6, markup=False)
 
 
-class FindingTable(LineTable[Row]):
+class FindingTable(LineTable[FindingRow]):
     """The findings by urgency."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -361,7 +361,7 @@ class FindingTable(LineTable[Row]):
     """
 
 
-class FactTable(LineTable[Fact]):
+class EvidenceTable(LineTable[EvidenceRow]):
     """The rows that a finding rests on."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]

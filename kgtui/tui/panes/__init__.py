@@ -70,7 +70,7 @@ _GIVE_WAY = ("assignments", "config", "offsets", "history", "members", "overview
 """The order in which titles are shortened."""
 
 
-def titles(width: int, gap: int = 1) -> dict[str, str]:
+def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
     """Pane id → key and title, as many of them in full as fit into so many cells with a `gap` after each."""
     shown = {entry.id: f"{entry.key} {entry.title}" for entry in PANES}
     by_id = {entry.id: entry for entry in PANES}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.assignment import Assignment, Placement, Status
 from kgtui.tui import text
-from kgtui.tui.panes.cells import MUTED, OK, WARN, Cell, none
+from kgtui.tui.panes.cells import MUTED, OK, WARN, Cell, none_cell
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class LoadRow:
         return self.load.name or ""
 
 
-def names_of(description: GroupDescription) -> dict[str, str]:
+def member_names(description: GroupDescription) -> dict[str, str]:
     """Member id → its client id, or where several members share one the client id and the end of the member id."""
     counted: dict[str, int] = {}
     for member in description.members or ():
@@ -131,7 +131,7 @@ def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
 
 
 def _number(row: PlacementRow) -> Cell:
-    return none() if row.placement.item.number < 0 else Cell(str(row.placement.item.number))
+    return none_cell() if row.placement.item.number < 0 else Cell(str(row.placement.item.number))
 
 
 def _role(row: PlacementRow) -> Cell:
@@ -152,7 +152,7 @@ def _owner_ids(row: PlacementRow) -> Cell:
 
 def _target(row: PlacementRow) -> Cell:
     if not row.targets:
-        return none()
+        return none_cell()
     return Cell(row.targets, MUTED if row.placement.status is Status.SETTLED else "")
 
 
@@ -202,7 +202,7 @@ def _holds(row: LoadRow) -> Cell:
     return Cell(_holds_text(row) or "", WARN)
 
 
-def summary(assignment: Assignment, names: Mapping[str, str]) -> list[tuple[Cell, ...]]:
+def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[tuple[Cell, ...]]:
     """What must still move, who holds it up, what nobody has, who has nothing, and how even it is."""
     parts: list[tuple[Cell, ...]] = []
     moving = assignment.count(Status.LEAVING, Status.ARRIVING)

@@ -15,17 +15,17 @@ from kgtui.model.assignment import Assignment, Status, assignment_of
 from kgtui.tui import text
 from kgtui.tui.panes.assignment_rows import (
     PlacementRow,
+    assignment_summary,
     load_columns,
     load_rows,
-    names_of,
+    member_names,
     placement_columns,
     placement_rows,
     status_word,
-    summary,
 )
-from kgtui.tui.panes.base import Notice, Pane, SummaryLine, joined
-from kgtui.tui.panes.cells import ACCENT, MUTED, OK, WARN, Cell, Shown
-from kgtui.tui.panes.columns import GAP, Column, measure
+from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
+from kgtui.tui.panes.cells import ACCENT, MUTED, OK, WARN, Cell, SafeText
+from kgtui.tui.panes.columns import GAP, Column, preferred_width
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 
@@ -98,7 +98,7 @@ class AssignmentsPane(Pane):
         if details is None:
             return None
         found = assignment_of(details.value, offsets.value if offsets is not None else None)
-        return found, names_of(details.value)
+        return found, member_names(details.value)
 
     def draw(self, prepared: tuple[Assignment | None, dict[str, str]] | None, *, fresh: bool) -> None:
         if prepared is None:
@@ -132,7 +132,7 @@ class AssignmentsPane(Pane):
             return
         if self._view not in self.views:
             self._view = "partition"
-        parts = summary(assignment, self._names)
+        parts = assignment_summary(assignment, self._names)
         said: tuple[Cell, ...] = ()
         if self._view == "grid":
             said = self._draw_grid(assignment, fresh=fresh)
@@ -147,7 +147,7 @@ class AssignmentsPane(Pane):
             skew = next(skew for skew in assignment.skews if skew.by == self._view)
             self.table.set_rows(load_rows(assignment, skew, self._names), columns=load_columns(skew), fresh=fresh)
             parts.insert(0, (Cell(f"by {self._view}", ACCENT),))
-        words = joined(parts or [(Cell("nothing is assigned", MUTED),)])
+        words = join_with_dots(parts or [(Cell("nothing is assigned", MUTED),)])
         self.query_one(SummaryLine).say(words, hint="v view  l unsettled" if assignment.placements else "")
         self.query_one("#legend", SummaryLine).say(said)
 
@@ -247,7 +247,7 @@ def grid_columns(
     """The item, whether it is nobody's, and the members from `first` on; and how many of them there is room for."""
     item: Column[PlacementRow] = Column(_NAME, "ITEM", item_name, least=14, most=44, cut="middle")
     width = max((cell_len(member.title) for member in members), default=1)
-    wanted = min(measure(item, rows), max(14, room - 2 - (width + GAP) * len(members)))
+    wanted = min(preferred_width(item, rows), max(14, room - 2 - (width + GAP) * len(members)))
     left = room - max(14, min(wanted, room // 2 if room < 60 else room - 20)) - GAP - 2
     count = max(1, min(len(members) - first, left // (width + GAP)))
     columns: list[Column[PlacementRow]] = [
@@ -280,7 +280,7 @@ def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
     goal = placement.targets
     if has:
         leaves = goal is not None and member.member_id not in goal
-        return Cell(TO_GO, WARN) if leaves else Cell(Shown(text.marks().bar), OK)
+        return Cell(TO_GO, WARN) if leaves else Cell(SafeText(text.marks().bar), OK)
     if goal is not None and member.member_id in goal:
         return Cell(TO_COME, ACCENT)
     if not member.told:
@@ -312,7 +312,7 @@ def legend(assignment: Assignment, members: Sequence[GridMember], at: int, first
         marks.append((NOBODY, "nobody's", WARN))
     cells: list[Cell] = []
     for mark, meaning, role in marks:
-        cells += [Cell(Shown(f"{mark} "), role), Cell(f"{meaning}  ", MUTED)]
+        cells += [Cell(SafeText(f"{mark} "), role), Cell(f"{meaning}  ", MUTED)]
     if members:
         window = f", {first + 1}-{first + count} shown" if count < len(members) else ""
         chosen = members[at]

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from kgtui.model.explanation import faults_of
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ERROR, MUTED, STALE, WARN, Cell, Shown, shown, unknown, wrap
+from kgtui.tui.panes.cells import ERROR, MUTED, STALE, WARN, Cell, SafeText, safe_text, unknown_cell, wrap_cells
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.textual_compat.rendering import NoRelayout
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Reading, Snapshot
     from kgtui.tui.session import ReplayPosition
 
-NOTHING = "Put the cursor on a group: right opens a node, n goes to the next."
+NO_GROUP_HINT = "Put the cursor on a group: right opens a node, n goes to the next."
 
-AT_ONCE = 400
+MOST_ITEMS_INLINE = 400
 """Items that are prepared at once; more would hold up the loop for longer than a frame, and go to a thread."""
 
 
-class Said(Static, NoRelayout):
+class AutoHeightText(Static, NoRelayout):
     """Lines that take room only while there is something to say.
 
     A layout draws the whole screen again, and ages grow with every snapshot: it is asked for only for more lines or
@@ -60,7 +60,7 @@ class Said(Static, NoRelayout):
         width = max(16, self.size.width or around or 80)
         lines = self.lines(width)
         self.set_class(bool(lines), "-said")
-        self.update(ink(lines), layout=(width, len(lines)) != self._shape)
+        self.update(to_content(lines), layout=(width, len(lines)) != self._shape)
         self._shape = (width, len(lines))
 
     def on_resize(self) -> None:
@@ -68,7 +68,7 @@ class Said(Static, NoRelayout):
         self.call_after_refresh(self.write)
 
 
-class Notice(Said):
+class Notice(AutoHeightText):
     """Lines above a pane about the state of its reading."""
 
     DEFAULT_CSS = "Notice { max-height: 4; }"
@@ -84,7 +84,7 @@ class Notice(Said):
             self.write()
 
     def lines(self, width: int) -> list[tuple[Cell, ...]]:
-        return [piece for line in self._said for piece in wrap(line, width)]
+        return [piece for line in self._said for piece in wrap_cells(line, width)]
 
 
 class Pane(Vertical):
@@ -178,17 +178,17 @@ class Pane(Vertical):
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
             self._say([])
-            self._await(NOTHING if self.snapshot is not None and self.snapshot.groups else "")
+            self._await(NO_GROUP_HINT if self.snapshot is not None and self.snapshot.groups else "")
             self.clear()
             return
-        self._say(notices(self.snapshot, self.group, self.readings, faults_below=self.tells_faults))
-        self._await(awaited(self.snapshot, self.group, self.readings, self.what))
+        self._say(reading_notices(self.snapshot, self.group, self.readings, faults_below=self.tells_faults))
+        self._await(awaited_text(self.snapshot, self.group, self.readings, self.what))
         basis = self.basis(self.snapshot, self.group)
         self._fresh = self._fresh or fresh
         if not self._fresh and self._drawn is not None and _same(self._drawn, basis):
             return
         self._drawn = basis
-        if self.weight(self.snapshot, self.group) <= AT_ONCE:
+        if self.weight(self.snapshot, self.group) <= MOST_ITEMS_INLINE:
             self.workers.cancel_group(self, "prepare")
             self._put(self.prepare(self.snapshot, self.group))
         else:
@@ -216,13 +216,13 @@ class Pane(Vertical):
         self.query_one(Notice).say(lines)
 
 
-def ink(lines: Iterable[Iterable[Cell]]) -> Content:
+def to_content(lines: Iterable[Iterable[Cell]]) -> Content:
     """Lines of cells as one text in the roles' colours, whatever the theme; nothing in it is markup."""
     parts: list[tuple[str, str] | str] = []
     for index, line in enumerate(lines):
         if index:
             parts.append("\n")
-        parts += [(shown(cell.text), f"${cell.role}" if cell.role else "") for cell in line]
+        parts += [(safe_text(cell.text), f"${cell.role}" if cell.role else "") for cell in line]
     return Content.assemble(*parts)
 
 
@@ -230,7 +230,7 @@ def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
-def joined(parts: Iterable[Cell | Sequence[Cell]]) -> tuple[Cell, ...]:
+def join_with_dots(parts: Iterable[Cell | Sequence[Cell]]) -> tuple[Cell, ...]:
     """Parts with a dot between them."""
     cells: list[Cell] = []
     for part in parts:
@@ -240,7 +240,7 @@ def joined(parts: Iterable[Cell | Sequence[Cell]]) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-class SummaryLine(Said):
+class SummaryLine(AutoHeightText):
     """Says its cells, wrapped, with a hint at the end where there is room; repaints only when they differ."""
 
     DEFAULT_CSS = "SummaryLine { max-height: 3; color: $foreground; }"
@@ -257,23 +257,23 @@ class SummaryLine(Said):
             self.write()
 
     def lines(self, width: int) -> list[tuple[Cell, ...]]:
-        return hinted(wrap(self._cells, width), self._hint, width) if self._cells else []
+        return with_hint(wrap_cells(self._cells, width), self._hint, width) if self._cells else []
 
 
-def hinted(lines: list[tuple[Cell, ...]], hint: str, width: int) -> list[tuple[Cell, ...]]:
+def with_hint(lines: list[tuple[Cell, ...]], hint: str, width: int) -> list[tuple[Cell, ...]]:
     """Lines with a hint flush right on the last, if three cells stay free before it."""
     if not hint or not lines:
         return lines
     free = width - sum(cell_len(cell.text) for cell in lines[-1]) - cell_len(hint)
     if free < 3:
         return lines
-    return [*lines[:-1], (*lines[-1], Cell(Shown(" " * free + hint), MUTED))]
+    return [*lines[:-1], (*lines[-1], Cell(SafeText(" " * free + hint), MUTED))]
 
 
 Line = tuple[Cell, ...]
 
 
-def notices(
+def reading_notices(
     snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], *, faults_below: bool = False
 ) -> list[Line]:
     """Lines to show above a reading of `group`; none when it is there and fresh.
@@ -293,7 +293,7 @@ def notices(
     return lines
 
 
-def awaited(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], what: str) -> str:
+def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], what: str) -> str:
     """What is said in the place of a reading that has not come yet; empty when it is there, or cannot come."""
     if group in readings or group not in snapshot.groups or _fault_of(snapshot, group) is not None:
         return ""
@@ -319,13 +319,13 @@ def _aged(reading: Reading[Any] | None) -> list[Line]:
 def _explained(fault: Fault, reading: Reading[Any] | None) -> list[Line]:
     age: Line = ()
     if fault.name == "NOT_SUPPORTED":
-        said = one_line(fault.message)
-        return [(Cell(f"{said[:1].upper()}{said[1:]}.", MUTED), Cell(f" {one_line(fault.advice)}", MUTED))]
+        said = single_line(fault.message)
+        return [(Cell(f"{said[:1].upper()}{said[1:]}.", MUTED), Cell(f" {single_line(fault.advice)}", MUTED))]
     if reading is not None and not _empty(reading):
         age = (Cell(f"as of {text.clock(reading.at)} ({text.ago(reading.at)} ago)", STALE), Cell(": ", STALE))
-    lines: list[Line] = [(Cell(f"{text.marks().fault} ", ERROR), *age, Cell(one_line(fault.message or fault.name)))]
+    lines: list[Line] = [(Cell(f"{text.marks().fault} ", ERROR), *age, Cell(single_line(fault.message or fault.name)))]
     if fault.advice:
-        lines.append((Cell("  "), Cell(one_line(fault.advice), MUTED)))
+        lines.append((Cell("  "), Cell(single_line(fault.advice), MUTED)))
     return lines
 
 
@@ -345,9 +345,9 @@ def missing_cells(snapshot: Snapshot, group: str) -> tuple[Cell, ...]:
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
         return Cell(text.marks().forbidden, ERROR), Cell("  forbidden", ERROR)
-    return unknown(), Cell("  could not be read" if found else "  not read yet", MUTED)
+    return unknown_cell(), Cell("  could not be read" if found else "  not read yet", MUTED)
 
 
-def one_line(message: str) -> str:
+def single_line(message: str) -> str:
     """A message, perhaps a broker's, without line breaks."""
     return " ".join(message.split())

@@ -28,22 +28,22 @@ STALE = "kg-stale"
 ROLES = (OK, WARN, ERROR, MUTED, ACCENT, STALE)
 
 
-class Shown(str):
+class SafeText(str):
     """Text that went through the door already: harmless as it is, and not to be escaped once more."""
 
     __slots__ = ()
 
 
-def shown(value: str) -> Shown:
+def safe_text(value: str) -> SafeText:
     """A cluster's text, or one that was shown before, ready to be drawn."""
-    return value if isinstance(value, Shown) else Shown(text.plain(value))
+    return value if isinstance(value, SafeText) else SafeText(text.plain(value))
 
 
-def fitted(value: str, width: int, *, cut: Cut = "end") -> Shown:
+def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
     """The same in at most `width` cells; a text of 32,000 characters costs no more than a short one."""
-    if isinstance(value, Shown):
-        return Shown(text.fit(value, width, cut=cut))
-    return Shown(text.plain(value, width, cut=cut))
+    if isinstance(value, SafeText):
+        return SafeText(text.fit(value, width, cut=cut))
+    return SafeText(text.plain(value, width, cut=cut))
 
 
 class Cell(NamedTuple):
@@ -67,51 +67,51 @@ class Section(NamedTuple):
     fields: tuple[Field, ...]
 
 
-def field(label: str, *cells: Cell | str) -> Field:
+def one_line_field(label: str, *cells: Cell | str) -> Field:
     """A field of one line."""
     return Field(label, (tuple(Cell(one) if isinstance(one, str) else one for one in cells),))
 
 
-def unknown() -> Cell:
+def unknown_cell() -> Cell:
     """What nobody told."""
     return Cell(text.marks().unknown, MUTED)
 
 
-def none() -> Cell:
+def none_cell() -> Cell:
     """What is known not to be there."""
     return Cell(text.marks().none, MUTED)
 
 
-def number(value: int | None) -> Cell:
+def number_cell(value: int | None) -> Cell:
     """A number in full, `0` as 0 and `?` when unknown."""
-    return unknown() if value is None else Cell(text.exact(value))
+    return unknown_cell() if value is None else Cell(text.exact(value))
 
 
-def some(count: int, one: str, many: str = "") -> str:
+def plural(count: int, one: str, many: str = "") -> str:
     """`1 member`, `3 members`, `2 processes`."""
     return f"{text.exact(count)} {one if count == 1 else many or one + 's'}"
 
 
-def optional(value: str | None) -> Cell:
+def optional_cell(value: str | None) -> Cell:
     """A text that may be missing: `–` then."""
-    return none() if not value else Cell(value)
+    return none_cell() if not value else Cell(value)
 
 
-def absent(reason: str) -> Cell:
+def no_value_cell(reason: str) -> Cell:
     """The mark of a missing offset or lag, from `PartitionLag.reason`: `–` no commit, `x` forbidden or deleted, `?`."""
     if reason == "no commit":
-        return none()
+        return none_cell()
     if reason in ("forbidden", "topic deleted"):
         return Cell(text.marks().forbidden, ERROR if reason == "forbidden" else WARN)
-    return unknown()
+    return unknown_cell()
 
 
-def lag(row: PartitionLag) -> Cell:
+def lag_cell(row: PartitionLag) -> Cell:
     """The lag of a partition, or the mark that says why there is none."""
-    return absent(row.reason) if row.lag is None else Cell(text.exact(row.lag), MUTED if row.lag == 0 else "")
+    return no_value_cell(row.reason) if row.lag is None else Cell(text.exact(row.lag), MUTED if row.lag == 0 else "")
 
 
-def wrap(cells: Iterable[Cell], width: int) -> list[tuple[Cell, ...]]:
+def wrap_cells(cells: Iterable[Cell], width: int) -> list[tuple[Cell, ...]]:
     """Cells as lines of at most `width` cells.
 
     A cell that fits on a line of its own is kept together, and with the label before it: one that ends, but does not
@@ -140,7 +140,7 @@ def _units(cells: Iterable[Cell]) -> list[list[Cell]]:
     units: list[list[Cell]] = []
     glued = False
     for cell in cells:
-        said = Cell(shown(cell.text), cell.role)
+        said = Cell(safe_text(cell.text), cell.role)
         if glued:
             units[-1].append(said)
         else:
@@ -163,6 +163,6 @@ def _pieces(said: str, width: int) -> Iterable[str]:
 
 def _add(line: list[Cell], said: str, role: str) -> None:
     if line and line[-1].role == role:
-        line[-1] = Cell(Shown(line[-1].text + said), role)
+        line[-1] = Cell(SafeText(line[-1].text + said), role)
     elif said:
-        line.append(Cell(Shown(said), role))
+        line.append(Cell(SafeText(said), role))

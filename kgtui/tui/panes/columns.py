@@ -57,7 +57,7 @@ class Column(Generic[RowT]):
         return self.whole(row) if self.whole is not None else self.cell(row)
 
 
-def measure(column: Column[RowT], rows: Sequence[RowT]) -> int:
+def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
     """Cells that the column would like: its title, its widest value, never more than `most`.
 
     Only distinct texts and the largest number are written out, so that 10,000 rows cost a few milliseconds.
@@ -75,7 +75,9 @@ def measure(column: Column[RowT], rows: Sequence[RowT]) -> int:
     return min(widest, column.most)
 
 
-def arrange(columns: Sequence[Column[RowT]], wanted: Mapping[str, int], room: int) -> list[tuple[Column[RowT], int]]:
+def fit_columns(
+    columns: Sequence[Column[RowT]], wanted: Mapping[str, int], room: int
+) -> list[tuple[Column[RowT], int]]:
     """The columns that fit into `room` cells with their widths, in their order."""
     shown = list(columns)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kgtui.model.group_types import CLASSIC, GROUP_TYPES
 from kgtui.tui import text
-from kgtui.tui.panes.base import Notice, Pane, SummaryLine, joined
+from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
 from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
@@ -70,18 +70,18 @@ def _value(row: ConfigRow) -> Cell:
     return Cell(value, ACCENT if row.config.source in _OF_GROUP else "" if row.applies else MUTED)
 
 
-def source_word(source: str) -> str:
+def source_text(source: str) -> str:
     """Where a value comes from, in a word or two; a source never heard of as the broker wrote it."""
     return _SOURCES.get(source, source.lower().replace("_", " "))
 
 
 def _source(row: ConfigRow) -> Cell:
-    return Cell(source_word(row.config.source), ACCENT if row.config.source in _OF_GROUP else MUTED)
+    return Cell(source_text(row.config.source), ACCENT if row.config.source in _OF_GROUP else MUTED)
 
 
 def _synonyms(row: ConfigRow) -> str | None:
     shown = [
-        f"{name}={'(hidden)' if row.config.sensitive else value} ({source_word(source)})"
+        f"{name}={'(hidden)' if row.config.sensitive else value} ({source_text(source)})"
         for name, value, source in row.config.synonyms
         if (name, source) != (row.config.name, row.config.source)
     ]
@@ -91,7 +91,7 @@ def _synonyms(row: ConfigRow) -> str | None:
 COLUMNS: list[Column[ConfigRow]] = [
     Column("name", "CONFIG", lambda row: row.config.name, _name, least=24, most=44, cut="middle"),
     Column("value", "VALUE", lambda row: value_of(row.config) or "(not told)", _value, least=8, most=32),
-    Column("source", "FROM", lambda row: source_word(row.config.source), _source, rank=1, least=10, most=20),
+    Column("source", "FROM", lambda row: source_text(row.config.source), _source, rank=1, least=10, most=20),
     Column("type", "TYPE", lambda row: row.config.type, lambda row: Cell((row.config.type or "?").lower(), MUTED),
            rank=3, least=6),
     Column("falls", "FALLS BACK TO", _synonyms, lambda row: Cell(_synonyms(row) or "", MUTED), rank=4, least=16,
@@ -142,7 +142,7 @@ class ConfigPane(Pane):
         parts.append((Cell(f"{len(rows) - own} from brokers and defaults", MUTED),))
         if group_type == CLASSIC:
             parts.append((Cell("classic groups are configured in their clients", WARN),))
-        self.query_one(SummaryLine).say(joined(parts))
+        self.query_one(SummaryLine).say(join_with_dots(parts))
 
     def clear(self) -> None:
         self.table.set_rows((), fresh=True)

@@ -13,14 +13,14 @@ from kgtui.model.group_types import REBALANCING
 from kgtui.model.past import Change, Past, past_of
 from kgtui.tui import text
 from kgtui.tui.messages import MomentRequested
-from kgtui.tui.panes.base import Notice, Pane, SummaryLine, joined, one_line
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, Shown, some
+from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots, single_line
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, SafeText, plural
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.panes.text_lines import Line, TextLines
 from kgtui.tui.plots import curves
-from kgtui.tui.plots.stacked_plots import LEAST, plot_lines
+from kgtui.tui.plots.stacked_plots import MIN_LINES, plot_lines
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -40,7 +40,7 @@ MOST = 20
 WITHOUT_CURVES = "pip install 'kgtui[plots]' draws curves"
 
 
-class Wish(NamedTuple):
+class HistoryPlotRequest(NamedTuple):
     """What is to be seen: drawn again when it is another.
 
     Attributes:
@@ -58,7 +58,7 @@ class Wish(NamedTuple):
     utc: bool
 
 
-class LogTable(LineTable[Change]):
+class ChangeTable(LineTable[Change]):
     """What changed; enter goes to the moment of a line, in a recording."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "Go there", id="open", show=False)]
@@ -89,7 +89,7 @@ class HistoryPane(Pane):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._span = 0
-        self._shown: Wish | None = None
+        self._shown: HistoryPlotRequest | None = None
         self._known: tuple[tuple[object, ...], Past] | None = None
         self.busy = False
         """Whether what is shown is being looked up or drawn."""
@@ -99,7 +99,7 @@ class HistoryPane(Pane):
         yield Notice()
         yield SummaryLine()
         yield TextLines(id="history-plots", focus=False)
-        yield DetailedTable(LogTable(COLUMNS, lambda change: change.at, id="history-table"))
+        yield DetailedTable(ChangeTable(COLUMNS, lambda change: change.at, id="history-table"))
 
     @property
     def plots(self) -> TextLines:
@@ -107,9 +107,9 @@ class HistoryPane(Pane):
         return self.query_one("#history-plots", TextLines)
 
     @property
-    def table(self) -> LogTable:
+    def table(self) -> ChangeTable:
         """The log."""
-        return self.query_one("#history-table", LogTable)
+        return self.query_one("#history-table", ChangeTable)
 
     def focus_target(self) -> Widget:
         return self.table
@@ -160,23 +160,23 @@ class HistoryPane(Pane):
 
     # What to show
 
-    def _wish(self) -> Wish | None:
+    def _wish(self) -> HistoryPlotRequest | None:
         group = self.group
         if group is None or not self.is_mounted or not self.size.width:
             return None
         span = SPANS[self._span]
-        height = max(LEAST, min(MOST, self.size.height - 8))
+        height = max(MIN_LINES, min(MOST, self.size.height - 8))
         size = (max(self.size.width - 3, 20), height, text.display_settings().utc)
         if self.replay_position is not None:
             at, (first, last) = self.replay_position.at, self.replay_position.span
             since, until = _around(at, span, first, last)
-            return Wish(group, since, until, None, at, *size)
+            return HistoryPlotRequest(group, since, until, None, at, *size)
         series = self.series.get(group) if self.series is not None else None
         if series is None or not series.times:
             return None
         newest = series.times[-1]
         since = max(newest - span, min(series.times[0], newest - SHORTEST))
-        return Wish(group, since, newest, newest, None, *size)
+        return HistoryPlotRequest(group, since, newest, newest, None, *size)
 
     def _see(self) -> None:
         if not self.busy and self._wish() not in (None, self._shown):
@@ -194,15 +194,15 @@ class HistoryPane(Pane):
                 except KgtuiError as error:
                     self._blank("")
                     self._shown = wish
-                    self._put_lines([(Cell(f"{text.marks().fault} ", ERROR), Cell(one_line(str(error))))])
+                    self._put_lines([(Cell(f"{text.marks().fault} ", ERROR), Cell(single_line(str(error))))])
                 else:
-                    lines = await asyncio.to_thread(drawn_past, past, wish)
+                    lines = await asyncio.to_thread(history_plot_lines, past, wish)
                     if wish.group == self.group and self.is_attached:
                         self._put_past(past, lines)
         finally:
             self.busy = False
 
-    async def _past(self, wish: Wish) -> Past:
+    async def _past(self, wish: HistoryPlotRequest) -> Past:
         """What is plotted; a recording is read anew only for another interval."""
         if self.replay_position is None:
             return past_of(self.series.get(wish.group) if self.series is not None else None, wish.since, wish.until)
@@ -212,7 +212,7 @@ class HistoryPane(Pane):
         return self._known[1]
 
     def _put_past(self, past: Past, lines: list[Line]) -> None:
-        self.query_one(SummaryLine).say(joined(history_summary(past)), hint="v other span")
+        self.query_one(SummaryLine).say(join_with_dots(history_summary(past)), hint="v other span")
         self._put_lines(lines)
         self._placeholder = "nothing of it changed in this time"
         self.table.set_placeholder(self._placeholder)
@@ -224,7 +224,7 @@ class HistoryPane(Pane):
         self.plots.set_lines(lines)
 
 
-def drawn_past(past: Past, wish: Wish) -> list[Line]:
+def history_plot_lines(past: Past, wish: HistoryPlotRequest) -> list[Line]:
     """The plots as lines; takes tens of milliseconds, and loads what draws curves."""
     drawn = curves.available()
     lines = plot_lines(past, wish.width, wish.height - (not drawn), drawn=drawn, at=wish.at)
@@ -256,19 +256,19 @@ def _state(state: str | None) -> str:
     return text.plain(state, 24) if state is not None else text.marks().unknown
 
 
-def _happened(change: Change) -> Shown:
+def _happened(change: Change) -> SafeText:
     """The state, and the one before where it was another."""
     before, now = change.before, change.now
     if not now.listed:
-        return Shown("no such group" if before is None else "deleted")
+        return SafeText("no such group" if before is None else "deleted")
     if before is None:
         why = f"  {text.plain(now.gap, 40)}" if now.gap else "  first seen"
-        return Shown(_state(now.state) + why)
+        return SafeText(_state(now.state) + why)
     if not before.listed:
-        return Shown(f"created, {_state(now.state)}")
+        return SafeText(f"created, {_state(now.state)}")
     if before.state == now.state:
-        return Shown(_state(now.state))
-    return Shown(f"{_state(before.state)} {text.marks().arrow} {_state(now.state)}")
+        return SafeText(_state(now.state))
+    return SafeText(f"{_state(before.state)} {text.marks().arrow} {_state(now.state)}")
 
 
 def _took(change: Change) -> str | None:
@@ -289,15 +289,15 @@ def _paired(change: Change, name: str) -> Cell:
     before, now = getattr(change.before, name, None), getattr(change.now, name)
     words = _pair(before, now)
     if words is None:
-        return Cell(Shown(text.marks().none), MUTED)
-    return Cell(Shown(words), "" if before is not None and before != now else MUTED)
+        return Cell(SafeText(text.marks().none), MUTED)
+    return Cell(SafeText(words), "" if before is not None and before != now else MUTED)
 
 
 def _width(change: Change, name: str) -> str:
     return _pair(getattr(change.before, name, None), getattr(change.now, name)) or ""
 
 
-def _who(change: Change, most: int = 3) -> Shown:
+def _who(change: Change, most: int = 3) -> SafeText:
     """Who joined and who left, and what else there is to say."""
     now = change.now
     words = [f"+{text.plain(name, 60, cut='middle')}" for name in now.joined[:most]]
@@ -306,7 +306,7 @@ def _who(change: Change, most: int = 3) -> Shown:
     words += _more(len(now.left) - most)
     if now.rewound:
         words.append(f"went back by {text.exact(now.rewound)}")
-    return Shown(" ".join(words))
+    return SafeText(" ".join(words))
 
 
 def _more(count: int) -> list[str]:
@@ -318,12 +318,12 @@ def _moved(change: Change) -> Cell:
 
 
 COLUMNS: tuple[Column[Change], ...] = (
-    Column("at", "TIME", lambda change: "00:00:00", lambda change: Cell(Shown(text.clock(change.at)), MUTED)),
+    Column("at", "TIME", lambda change: "00:00:00", lambda change: Cell(SafeText(text.clock(change.at)), MUTED)),
     Column(
         "state", "STATE", _happened, lambda change: Cell(_happened(change), _role(change)),
         least=20, most=44,
     ),
-    Column("took", "TOOK", _took, lambda change: Cell(Shown(_took(change) or "")), rank=1, right=True),
+    Column("took", "TOOK", _took, lambda change: Cell(SafeText(_took(change) or "")), rank=1, right=True),
     Column("epoch", "EPOCH", lambda change: _width(change, "epoch"), lambda change: _paired(change, "epoch"), rank=2,
            least=11),
     Column(
@@ -346,13 +346,13 @@ def history_summary(past: Past) -> list[tuple[Cell, ...]]:
     joined, left = (sum(len(getattr(change.now, name)) for change in changes) for name in ("joined", "left"))
     parts: list[tuple[Cell, ...]] = [
         (Cell(f"{text.age(past.until - past.since)}", ACCENT),),
-        (Cell(some(rebalances, "rebalance"), WARN if rebalances else ""),),
+        (Cell(plural(rebalances, "rebalance"), WARN if rebalances else ""),),
     ]
     if joined or left:
         parts.append((Cell(f"{text.exact(joined)} joined, {text.exact(left)} left"),))
     moved = sum(change.now.moved for change in changes)
     if moved:
-        parts.append((Cell(f"{some(moved, 'partition')} moved"),))
+        parts.append((Cell(f"{plural(moved, 'partition')} moved"),))
     unseen = sum(min(end, past.until) - max(start, past.since) for start, end, _ in past.gaps)
     if unseen > 0:
         parts.append((Cell(f"nothing known of {text.age(unseen)}", WARN),))

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 from kgtui.model.group_types import CLASSIC, SHARE
 from kgtui.model.members import ConnectWorker, RegistryNode
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, none, number, optional, unknown
+from kgtui.tui.panes.cells import (
+    ACCENT,
+    ERROR,
+    MUTED,
+    OK,
+    WARN,
+    Cell,
+    none_cell,
+    number_cell,
+    optional_cell,
+    unknown_cell,
+)
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
@@ -57,12 +68,12 @@ def member_rows(description: GroupDescription) -> list[MemberRow]:
     return rows
 
 
-def placed(tasks: Tasks | TopicPartitions) -> str:
+def format_partitions(tasks: Tasks | TopicPartitions) -> str:
     """`orders:0-3,7 refunds:1`."""
-    return " ".join(f"{name}:{ranges(parts)}" for name, parts in tasks)
+    return " ".join(f"{name}:{format_ranges(parts)}" for name, parts in tasks)
 
 
-def ranges(parts: tuple[int, ...]) -> str:
+def format_ranges(parts: tuple[int, ...]) -> str:
     """`0-3,7` for 0, 1, 2, 3, 7."""
     runs: list[list[int]] = []
     for part in sorted(parts):
@@ -76,15 +87,15 @@ def ranges(parts: tuple[int, ...]) -> str:
 Columns = list[Column[MemberRow]]
 
 
-def columns_for(description: GroupDescription) -> Columns:
+def member_columns(description: GroupDescription) -> Columns:
     """The columns that say something of this kind of group, essential ones at rank 0."""
     members = description.members or ()
     if description.kind == "connect":
-        return [*worker_columns(), _host(4), _id(5)]
+        return [*connect_columns(), _host(4), _id(5)]
     if description.kind == "sr":
-        return [*node_columns(), _host(2), _id(3)]
+        return [*registry_columns(), _host(2), _id(3)]
     if any(member.streams for member in members):
-        return [*thread_columns(), _epoch(), _host(3), *_unusual(members), *_optional(members), _id(6)]
+        return [*streams_columns(), _epoch(), _host(3), *_unusual(members), *_optional(members), _id(6)]
     columns = [_client(), _host(2), _assigned("PARTITIONS")]
     if description.type != CLASSIC:
         columns.append(_epoch())
@@ -117,7 +128,7 @@ def _assigned(title: str) -> Column[MemberRow]:
 
 def _count(row: MemberRow) -> Cell:
     count = row.member.assigned_count
-    return Cell("0", WARN) if count == 0 else number(count)
+    return Cell("0", WARN) if count == 0 else number_cell(count)
 
 
 def _epoch() -> Column[MemberRow]:
@@ -129,7 +140,7 @@ def _epoch() -> Column[MemberRow]:
 def _draw_epoch(row: MemberRow) -> Cell:
     epoch = row.member.epoch
     if epoch is None:
-        return unknown()
+        return unknown_cell()
     if row.goal is not None and epoch < row.goal:
         return Cell(f"{epoch} < {row.goal}" if epoch >= 0 else "left", WARN)
     return Cell(str(epoch), OK)
@@ -138,7 +149,7 @@ def _draw_epoch(row: MemberRow) -> Cell:
 def _whole_epoch(row: MemberRow) -> Cell:
     epoch, goal = row.member.epoch, row.goal
     if epoch is None or goal is None:
-        return number(epoch)
+        return number_cell(epoch)
     if epoch < 0:
         return Cell(f"{epoch}: static member that left; its place is kept until the session times out", WARN)
     return Cell(f"{epoch} of {goal}, {'behind' if epoch < goal else 'up to date'}", WARN if epoch < goal else "")
@@ -158,7 +169,7 @@ def _unusual(members: tuple[Member, ...]) -> Columns:
 def _draw_protocol(row: MemberRow) -> Cell:
     protocol = row.member.protocol
     if protocol is None:
-        return unknown()
+        return unknown_cell()
     return Cell(f"{text.marks().fault} {protocol}", WARN) if protocol != row.group_type else Cell(protocol)
 
 
@@ -194,7 +205,7 @@ def subscribed(row: MemberRow) -> str | None:
 
 def _draw_subscribed(row: MemberRow) -> Cell:
     value = subscribed(row)
-    return unknown() if value is None else optional(value)
+    return unknown_cell() if value is None else optional_cell(value)
 
 
 def _bytes(members: tuple[Member, ...]) -> Columns:
@@ -211,14 +222,14 @@ def _hex(row: MemberRow) -> str | None:
     return data[:HEX_BYTES].hex(" ") + more
 
 
-def thread_columns() -> Columns:
+def streams_columns() -> Columns:
     """Process or thread, tasks by role, and records left to restore."""
     return [
         Column("process", "PROCESS / THREAD", _thread_name, _thread, least=16, most=44, cut="middle"),
         _role("active", "ACTIVE", 0),
         _role("standby", "STANDBY", 1),
         _role("warmup", "WARM-UP", 1),
-        Column("behind", "RESTORING", task_lag, _restoring, rank=2, right=True),
+        Column("behind", "RESTORING", row_restore_lag, _restoring, rank=2, right=True),
     ]
 
 
@@ -227,7 +238,7 @@ def _role(role: str, title: str, rank: int) -> Column[MemberRow]:
         return _role_count(row, role)
 
     def draw(row: MemberRow) -> Cell:
-        return number(count(row))
+        return number_cell(count(row))
 
     def whole(row: MemberRow) -> Cell:
         return _role_tasks(row, role)
@@ -255,20 +266,20 @@ def _role_count(row: MemberRow, role: str) -> int:
 
 
 def _role_tasks(row: MemberRow, role: str) -> Cell:
-    return optional(" ".join(placed(_of_role(streams, role)) for streams in _streams(row)).strip())
+    return optional_cell(" ".join(format_partitions(_of_role(streams, role)) for streams in _streams(row)).strip())
 
 
 def _of_role(streams: StreamsMember, role: str) -> Tasks:
     return getattr(streams.assignment, role)  # type: ignore[no-any-return]
 
 
-def task_lag(row: MemberRow) -> int | None:
+def row_restore_lag(row: MemberRow) -> int | None:
     """Records that a thread or process has still to restore; None if none of them reported."""
-    known = [lag for lag in map(restoring, _streams(row)) if lag is not None]
+    known = [lag for lag in map(member_restore_lag, _streams(row)) if lag is not None]
     return sum(known) if known else None
 
 
-def restoring(streams: StreamsMember) -> int | None:
+def member_restore_lag(streams: StreamsMember) -> int | None:
     """Records between the offsets and the ends of a member's tasks; None if it did not report both.
 
     0 for a member without standby and warm-up tasks, which has nothing to restore.
@@ -282,27 +293,28 @@ def restoring(streams: StreamsMember) -> int | None:
 
 
 def _restoring(row: MemberRow) -> Cell:
-    return number(task_lag(row))
+    return number_cell(row_restore_lag(row))
 
 
-def worker_columns() -> Columns:
+def connect_columns() -> Columns:
     """URL, leader, connectors and tasks of a Connect worker."""
     return [
         Column("url", "WORKER", lambda row: _worker(row).url, least=26, most=44),
         Column("leads", "LEADS", lambda row: _leads(_worker(row).leader).text, lambda row: _leads(_worker(row).leader),
                rank=1, least=6),
         Column("connectors", "CONNECTORS", lambda row: len(_worker(row).connectors), right=True, whole=_connectors),
-        Column("tasks", "TASKS", _tasks, right=True, whole=lambda row: optional(placed(_worker(row).tasks))),
-        Column("work", "RUNS", _runs, lambda row: optional(_runs(row)), rank=3, least=16, most=48, whole=_nothing),
+        Column("tasks", "TASKS", _tasks, right=True,
+               whole=lambda row: optional_cell(format_partitions(_worker(row).tasks))),
+        Column("work", "RUNS", _runs, lambda row: optional_cell(_runs(row)), rank=3, least=16, most=48, whole=_nothing),
         Column("revoked", "REVOKED", _revoked, lambda row: Cell(_revoked(row) or "", WARN), rank=2, most=20),
-        Column("delay", "DELAY MS", lambda row: _worker(row).delay_ms, lambda row: number(_worker(row).delay_ms),
+        Column("delay", "DELAY MS", lambda row: _worker(row).delay_ms, lambda row: number_cell(_worker(row).delay_ms),
                rank=6, right=True),
         Column("error", "ERROR", lambda row: _worker(row).error, lambda row: _error(_worker(row).error), rank=6,
                right=True),
     ]  # fmt: skip
 
 
-def node_columns() -> Columns:
+def registry_columns() -> Columns:
     """URL, leader and eligibility of a registry node."""
     return [
         Column("url", "NODE", lambda row: _node(row).url, least=16, most=44),
@@ -324,12 +336,12 @@ def _node(row: MemberRow) -> RegistryNode:
 
 def _leads(told: bool | None) -> Cell:
     if told is None:
-        return unknown()
-    return Cell("leader", ACCENT) if told else none()
+        return unknown_cell()
+    return Cell("leader", ACCENT) if told else none_cell()
 
 
 def _error(code: int) -> Cell:
-    return Cell(str(code), ERROR) if code else none()
+    return Cell(str(code), ERROR) if code else none_cell()
 
 
 def _nothing(_row: MemberRow) -> Cell:
@@ -337,7 +349,7 @@ def _nothing(_row: MemberRow) -> Cell:
 
 
 def _connectors(row: MemberRow) -> Cell:
-    return optional(", ".join(_worker(row).connectors))
+    return optional_cell(", ".join(_worker(row).connectors))
 
 
 def _tasks(row: MemberRow) -> int:
@@ -345,7 +357,7 @@ def _tasks(row: MemberRow) -> int:
 
 
 def _runs(row: MemberRow) -> str:
-    return " ".join((*_worker(row).connectors, placed(_worker(row).tasks))).strip()
+    return " ".join((*_worker(row).connectors, format_partitions(_worker(row).tasks))).strip()
 
 
 def _revoked(row: MemberRow) -> str | None:
@@ -354,4 +366,4 @@ def _revoked(row: MemberRow) -> str | None:
 
 def _eligible(row: MemberRow) -> Cell:
     eligible = _node(row).eligible
-    return unknown() if eligible is None else Cell("yes" if eligible else "no", "" if eligible else MUTED)
+    return unknown_cell() if eligible is None else Cell("yes" if eligible else "no", "" if eligible else MUTED)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from kgtui.model.group_types import CLASSIC
-from kgtui.tui.panes.base import Notice, Pane, SummaryLine, joined
-from kgtui.tui.panes.cells import MUTED, WARN, Cell, some
-from kgtui.tui.panes.member_rows import MemberRow, columns_for, member_rows
+from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
+from kgtui.tui.panes.cells import MUTED, WARN, Cell, plural
+from kgtui.tui.panes.member_rows import MemberRow, member_columns, member_rows
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 
@@ -53,8 +53,8 @@ class MembersPane(Pane):
             self.clear()
             return
         description, rows = prepared
-        self.table.set_rows(rows, columns=columns_for(description), fresh=fresh)
-        self.query_one(SummaryLine).say(joined(members_summary(description)))
+        self.table.set_rows(rows, columns=member_columns(description), fresh=fresh)
+        self.query_one(SummaryLine).say(join_with_dots(members_summary(description)))
 
     def clear(self) -> None:
         self.table.set_rows((), fresh=True)
@@ -68,11 +68,11 @@ def members_summary(description: GroupDescription) -> list[tuple[Cell, ...]]:
         return [(Cell("the broker withheld the members", WARN),)]
     if not members:
         return [(Cell("no members", MUTED),)]
-    parts: list[tuple[Cell, ...]] = [(Cell(some(len(members), "member")),)]
+    parts: list[tuple[Cell, ...]] = [(Cell(plural(len(members), "member")),)]
     processes = {member.streams.process for member in members if member.streams}
     if processes:
-        parts.append((Cell(some(len(processes), "process", "processes"), MUTED),))
-    parts.append((Cell(some(len({member.host for member in members}), "host"), MUTED),))
+        parts.append((Cell(plural(len(processes), "process", "processes"), MUTED),))
+    parts.append((Cell(plural(len({member.host for member in members}), "host"), MUTED),))
     goal = description.assignment_epoch
     behind = sum(1 for member in members if goal is not None and member.epoch is not None and member.epoch < goal)
     if behind:

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgtui.model.members import partitions_of
 from kgtui.model.offsets import lags, total
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, absent, lag, none, number, optional, some
+from kgtui.tui.panes.cells import (
+    ACCENT,
+    ERROR,
+    MUTED,
+    WARN,
+    Cell,
+    lag_cell,
+    no_value_cell,
+    none_cell,
+    number_cell,
+    optional_cell,
+    plural,
+)
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
@@ -40,7 +52,7 @@ class OffsetRow(NamedTuple):
         return self.topic, self.partition
 
 
-class Order(Enum):
+class OffsetOrder(Enum):
     """How the rows are sorted, in the order in which the key goes through them."""
 
     TOPIC = "topic"
@@ -82,7 +94,7 @@ def owners_by_partition(description: GroupDescription | None) -> dict[TopicParti
     return owners
 
 
-def arranged(
+def filter_and_sort(
     rows: Sequence[OffsetRow], order: str, *, descending: bool, lagging: bool, wanted: str = ""
 ) -> list[OffsetRow]:
     """Rows filtered and sorted; by topic with a row for each topic's total, taken over all its partitions."""
@@ -137,7 +149,7 @@ _KEYS: dict[str, Callable[[OffsetRow], Any]] = {
 }
 
 
-def columns_for(*, share: bool) -> list[Column[OffsetRow]]:
+def offset_columns(*, share: bool) -> list[Column[OffsetRow]]:
     """The columns; of share groups the position is the share-partition start offset, and nothing has metadata."""
     key = _KEYS
     columns: list[Column[OffsetRow]] = [
@@ -183,19 +195,19 @@ def _lag(row: OffsetRow) -> Cell:
         if summed.lag is None:
             return Cell(text.lag(None, summed.unknown), ACCENT)
         return Cell((text.marks().at_least.strip() if summed.unknown else "") + text.exact(summed.lag), ACCENT)
-    return lag(row.lag) if row.lag else none()
+    return lag_cell(row.lag) if row.lag else none_cell()
 
 
 def _of(row: OffsetRow, value: int | None) -> Cell:
     if row.topic_total is not None:
         return Cell("")
-    return none() if value is None else Cell(text.exact(value), MUTED)
+    return none_cell() if value is None else Cell(text.exact(value), MUTED)
 
 
 def _position(row: OffsetRow) -> Cell:
     if row.lag is None:
         return Cell("")
-    return absent(row.lag.reason) if row.lag.position is None else number(row.lag.position)
+    return no_value_cell(row.lag.reason) if row.lag.position is None else number_cell(row.lag.position)
 
 
 def _bound(row: OffsetRow, value: int | None) -> Cell:
@@ -203,7 +215,7 @@ def _bound(row: OffsetRow, value: int | None) -> Cell:
         return Cell("")
     if value is not None:
         return Cell(text.exact(value), MUTED)
-    return absent("" if row.lag.reason == "no commit" else row.lag.reason)
+    return no_value_cell("" if row.lag.reason == "no commit" else row.lag.reason)
 
 
 def _lead(row: OffsetRow) -> Cell:
@@ -211,11 +223,11 @@ def _lead(row: OffsetRow) -> Cell:
         return Cell("")
     if row.lag.lost:
         return Cell("0", ERROR)
-    return number(row.lag.lead) if row.lag.lead is not None else absent(row.lag.reason)
+    return number_cell(row.lag.lead) if row.lag.lead is not None else no_value_cell(row.lag.reason)
 
 
 def _owner(row: OffsetRow) -> Cell:
-    return Cell("") if row.lag is None else optional(row.owner)
+    return Cell("") if row.lag is None else optional_cell(row.owner)
 
 
 def _whole_owner(row: OffsetRow) -> Cell:
@@ -238,7 +250,7 @@ def _note(row: OffsetRow) -> Cell:
     return Cell(said, role)
 
 
-def summary(rows: Sequence[OffsetRow]) -> list[tuple[Cell, ...]]:
+def offsets_summary(rows: Sequence[OffsetRow]) -> list[tuple[Cell, ...]]:
     """What the rows amount to: lag, partitions, and how many could not be counted for which reason."""
     summed = total(row.lag for row in rows if row.lag is not None)
     parts: list[tuple[Cell, ...]] = [(Cell("lag ", MUTED), Cell(text.lag(summed.lag, summed.unknown), ACCENT))]
@@ -251,7 +263,7 @@ def summary(rows: Sequence[OffsetRow]) -> list[tuple[Cell, ...]]:
             counted[row.lag.reason] = counted.get(row.lag.reason, 0) + 1
     quiet = counted.pop("no commit", 0)
     parts += [(Cell(f"{text.exact(count)} {reason}", WARN),) for reason, count in counted.items()]
-    whole = f"{some(len(rows), 'partition')} of {some(len({row.topic for row in rows}), 'topic')}"
+    whole = f"{plural(len(rows), 'partition')} of {plural(len({row.topic for row in rows}), 'topic')}"
     parts.append((Cell(whole, MUTED),))
     if quiet:
         parts.append((Cell(f"{text.exact(quiet)} no commit", MUTED),))

@@ -8,9 +8,16 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from kgtui.tui.panes.base import Notice, Pane, SummaryLine, joined
+from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
 from kgtui.tui.panes.cells import MUTED, WARN, Cell
-from kgtui.tui.panes.offset_rows import OffsetRow, Order, arranged, columns_for, partition_rows, summary
+from kgtui.tui.panes.offset_rows import (
+    OffsetOrder,
+    OffsetRow,
+    filter_and_sort,
+    offset_columns,
+    offsets_summary,
+    partition_rows,
+)
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 
@@ -55,8 +62,8 @@ class OffsetsPane(Pane):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._rows: list[OffsetRow] = []
-        self._columns = columns_for(share=False)
-        self._order = Order.TOPIC.value
+        self._columns = offset_columns(share=False)
+        self._order = OffsetOrder.TOPIC.value
         self._descending = False
         self._lagging = False
 
@@ -93,7 +100,7 @@ class OffsetsPane(Pane):
             self.clear()
             return
         share, self._rows = prepared
-        self._columns = columns_for(share=share)
+        self._columns = offset_columns(share=share)
         self._arrange(fresh=fresh)
 
     def clear(self) -> None:
@@ -103,22 +110,24 @@ class OffsetsPane(Pane):
 
     def _arrange(self, *, fresh: bool = False) -> None:
         wanted = self.query_one(Input).value.strip()
-        shown = arranged(self._rows, self._order, descending=self._descending, lagging=self._lagging, wanted=wanted)
+        shown = filter_and_sort(
+            self._rows, self._order, descending=self._descending, lagging=self._lagging, wanted=wanted
+        )
         self.table.set_sorted(self._order, descending=self._descending)
         self.table.set_rows(shown, columns=self._columns, fresh=fresh)
-        parts = summary(self._rows) if self._rows else [(Cell("nothing is committed", MUTED),)]
+        parts = offsets_summary(self._rows) if self._rows else [(Cell("nothing is committed", MUTED),)]
         if self._lagging or wanted:
             count = sum(1 for row in shown if row.lag is not None)
             what = " only lagging" if self._lagging else " matching"
             parts.insert(0, (Cell(f"{count}{what}", WARN),))
-        if self._order != Order.TOPIC.value and self._rows:
+        if self._order != OffsetOrder.TOPIC.value and self._rows:
             parts.append((Cell(f"by {self._order}, {'largest' if self._descending else 'smallest'} first", MUTED),))
         hint = "s sort  l lagging  / filter" if self._rows else ""
-        self.query_one(SummaryLine).say(joined(parts), hint=hint)
+        self.query_one(SummaryLine).say(join_with_dots(parts), hint=hint)
 
     def action_sort(self) -> None:
         """Sort by the next of topic, lag, lead and owner."""
-        names = [order.value for order in Order]
+        names = [order.value for order in OffsetOrder]
         at = names.index(self._order) if self._order in names else -1
         self._sort_by(names[(at + 1) % len(names)])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from kgtui.model import command_line, facts
 from kgtui.model.explanation import faults_of
 from kgtui.tui import text
-from kgtui.tui.panes.base import Pane, missing_cells, one_line
+from kgtui.tui.panes.base import Pane, missing_cells, single_line
 from kgtui.tui.panes.cells import (
     ACCENT,
     ERROR,
@@ -16,15 +16,15 @@ from kgtui.tui.panes.cells import (
     WARN,
     Cell,
     Field,
+    SafeText,
     Section,
-    Shown,
-    field,
-    fitted,
-    number,
-    optional,
-    some,
-    unknown,
-    wrap,
+    fit_text,
+    number_cell,
+    one_line_field,
+    optional_cell,
+    plural,
+    unknown_cell,
+    wrap_cells,
 )
 from kgtui.tui.panes.text_lines import TextLines
 
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.panes.overview_health import Standing
+    from kgtui.tui.panes.overview_health import OffsetSummary
 
 LABEL = 13
 
 
-def lay_out(parts: list[Section], width: int) -> list[tuple[Cell, ...]]:
+def layout_sections(parts: list[Section], width: int) -> list[tuple[Cell, ...]]:
     """Sections as lines of at most `width` cells: labels on the left, what is long wrapped beside them."""
     lines: list[tuple[Cell, ...]] = []
     for part in parts:
@@ -56,7 +56,7 @@ def lay_out(parts: list[Section], width: int) -> list[tuple[Cell, ...]]:
             indent = LABEL if one.label else 0
             label = Cell(one.label.ljust(indent), MUTED)
             for cells in one.lines:
-                for piece in wrap(cells, max(8, width - indent)):
+                for piece in wrap_cells(cells, max(8, width - indent)):
                     lines.append((label, *piece) if indent else piece)
                     label = Cell(" " * indent)
     return lines
@@ -72,7 +72,7 @@ class OverviewPane(Pane):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
-        self._summed: tuple[GroupOffsets | None, Standing | None] = (None, None)
+        self._summed: tuple[GroupOffsets | None, OffsetSummary | None] = (None, None)
         self._noticed: list[tuple[Cell, ...]] = []
 
     def compose(self) -> ComposeResult:
@@ -96,19 +96,19 @@ class OverviewPane(Pane):
             return 0
         return len(reading.value.committed) + len(reading.value.share)
 
-    def prepare(self, snapshot: Snapshot, group: str) -> tuple[GroupOffsets | None, Standing | None]:
+    def prepare(self, snapshot: Snapshot, group: str) -> tuple[GroupOffsets | None, OffsetSummary | None]:
         reading = snapshot.offsets.get(group)
         if reading is None:
             return None, None
-        from kgtui.tui.panes.overview_health import standing_of
+        from kgtui.tui.panes.overview_health import summarize_offsets
 
-        return self._summed if reading.value is self._summed[0] else (reading.value, standing_of(reading.value))
+        return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
     def _say(self, lines: list[tuple[Cell, ...]]) -> None:
         # Drawn with the rest: a notice of its own would lay the screen out whenever the cursor comes to a fault.
         self._noticed = lines
 
-    def draw(self, prepared: tuple[GroupOffsets | None, Standing | None], *, fresh: bool) -> None:
+    def draw(self, prepared: tuple[GroupOffsets | None, OffsetSummary | None], *, fresh: bool) -> None:
         self._summed = prepared
         self._write(fresh=fresh)
 
@@ -116,12 +116,12 @@ class OverviewPane(Pane):
         if self.snapshot is None or self.group is None:
             return
         width = max(20, self.text.columns - 1)
-        parts = sections(
+        parts = overview_sections(
             self.snapshot, self.group, self._summed[1], command_config=self.command_config, series=self.series,
             awaited=self.awaited,
         )  # fmt: skip
-        noticed = [piece for line in self._noticed for piece in wrap(line, width)]
-        self.text.set_lines([*noticed, *lay_out(parts, width)], fresh=fresh)
+        noticed = [piece for line in self._noticed for piece in wrap_cells(line, width)]
+        self.text.set_lines([*noticed, *layout_sections(parts, width)], fresh=fresh)
 
     def clear(self) -> None:
         self._summed = (None, None)
@@ -136,10 +136,10 @@ LONGEST_ID = 400
 """Characters of a group id that the Overview writes out; the rest is cut in the middle."""
 
 
-def sections(
+def overview_sections(
     snapshot: Snapshot,
     group: str,
-    standing: Standing | None,
+    standing: OffsetSummary | None,
     *,
     command_config: str | None = None,
     series: SeriesStore | None = None,
@@ -182,18 +182,20 @@ def _identity(snapshot: Snapshot, group: str, awaited: str) -> Iterator[Field]:
     described = _description(snapshot, group)
     listing = snapshot.groups.get(group)
     kind = described.kind if described else listing.kind if listing else None
-    yield field("group", Cell(fitted(group, LONGEST_ID, cut="middle"), ACCENT))
+    yield one_line_field("group", Cell(fit_text(group, LONGEST_ID, cut="middle"), ACCENT))
     group_type = described.type if described else facts.type_of(snapshot, group)
     protocol = described.protocol if described else listing.protocol if listing else None
-    yield field("type", Cell(group_type) if group_type else unknown(), *_protocol(group_type, protocol, kind))
+    yield one_line_field(
+        "type", Cell(group_type) if group_type else unknown_cell(), *_protocol(group_type, protocol, kind)
+    )
     yield Field("state", (tuple(_state(snapshot, group)),))
     yield _coordinator(snapshot, described.coordinator if described else listing.coordinator if listing else None)
     if described is None:
         if awaited:
-            yield field("", Cell(awaited, MUTED))
+            yield one_line_field("", Cell(awaited, MUTED))
         return
-    yield field("described by", optional(described.source))
-    yield field("assignor", optional(described.assignor))
+    yield one_line_field("described by", optional_cell(described.source))
+    yield one_line_field("assignor", optional_cell(described.assignor))
     if described.group_epoch is not None:
         yield _epochs(described)
     yield _members(described.members)
@@ -211,7 +213,7 @@ def _state(snapshot: Snapshot, group: str) -> Iterator[Cell]:
     described = _description(snapshot, group)
     state = snapshot.state_of(group) or (described.state if described else None)
     if state is None:
-        yield unknown()
+        yield unknown_cell()
         return
     yield Cell(f"{text.state_mark(state)} {state}", text.state_role(state))
     since = snapshot.state_since.get(group)
@@ -225,7 +227,7 @@ def _state(snapshot: Snapshot, group: str) -> Iterator[Cell]:
 
 def _coordinator(snapshot: Snapshot, node: int | None) -> Field:
     if node is None:
-        return field("coordinator", unknown())
+        return one_line_field("coordinator", unknown_cell())
     broker = snapshot.cluster.brokers.get(node)
     cells = [Cell(f"broker {node}")]
     if broker is not None:
@@ -235,49 +237,54 @@ def _coordinator(snapshot: Snapshot, node: int | None) -> Field:
     status = snapshot.brokers.get(node)
     if status is not None and status.fault is not None:
         cells.append(Cell("  does not answer", ERROR))
-    return field("coordinator", *cells)
+    return one_line_field("coordinator", *cells)
 
 
 def _epochs(described: GroupDescription) -> Field:
-    cells = [Cell("group "), number(described.group_epoch), Cell("  assignment "), number(described.assignment_epoch)]
+    cells = [
+        Cell("group "),
+        number_cell(described.group_epoch),
+        Cell("  assignment "),
+        number_cell(described.assignment_epoch),
+    ]
     if described.assignment_epoch is not None and described.group_epoch != described.assignment_epoch:
         said = "the target assignment is being computed" if described.members else "nobody to assign to"
         cells.append(Cell(f"  {said}", WARN if described.members else MUTED))
     behind = [m for m in described.members or () if m.epoch is not None and m.epoch < (described.assignment_epoch or 0)]
     if behind:
-        cells.append(Cell(f"  {some(len(behind), 'member')} behind", WARN))
-    return field("epochs", *cells)
+        cells.append(Cell(f"  {plural(len(behind), 'member')} behind", WARN))
+    return one_line_field("epochs", *cells)
 
 
 def _members(members: tuple[Member, ...] | None) -> Field:
     if members is None:
-        return field("members", unknown(), Cell("  withheld by the broker", WARN))
-    cells = [number(len(members))]
+        return one_line_field("members", unknown_cell(), Cell("  withheld by the broker", WARN))
+    cells = [number_cell(len(members))]
     hosts = {member.host for member in members}
     if members:
-        cells.append(Cell(f"  on {some(len(hosts), 'host')}", MUTED))
+        cells.append(Cell(f"  on {plural(len(hosts), 'host')}", MUTED))
     static = sum(1 for member in members if member.instance_id)
     if static:
         cells.append(Cell(f"  {static} static", MUTED))
     classic = sum(1 for member in members if member.protocol == "classic")
     if classic and classic < len(members):
         cells.append(Cell(f"  {classic} still on the classic protocol", WARN))
-    return field("members", *cells)
+    return one_line_field("members", *cells)
 
 
 def _operations(snapshot: Snapshot, group: str) -> Field:
     described = _description(snapshot, group)
     if described is None:
-        return field("", *missing_cells(snapshot, group))
+        return one_line_field("", *missing_cells(snapshot, group))
     if described.operations is None:
-        return field("", unknown(), Cell("  not told by this broker", MUTED))
+        return one_line_field("", unknown_cell(), Cell("  not told by this broker", MUTED))
     if not described.operations:
-        return field("", Cell("none", WARN))
+        return one_line_field("", Cell("none", WARN))
     cells = [Cell(name.lower(), OK if name == "DELETE" else "") for name in sorted(described.operations)]
     spaced = [part for cell in cells for part in (cell, Cell("  "))]
     if not {"DELETE", "ALL"} & {name.upper() for name in described.operations}:
         spaced.append(Cell("no delete", WARN))
-    return field("", *spaced)
+    return one_line_field("", *spaced)
 
 
 def _command(snapshot: Snapshot, group: str, command_config: str | None) -> Iterator[Field]:
@@ -285,15 +292,15 @@ def _command(snapshot: Snapshot, group: str, command_config: str | None) -> Iter
     listing = snapshot.groups.get(group)
     kind = described.kind if described else listing.kind if listing else "consumer"
     line = command_line.describe(group, kind, snapshot.cluster.seeds, view="state", command_config=command_config)
-    yield Field("", ((Cell(fitted(Shown(line.text), 4 * LONGEST_ID, cut="middle")),),))
+    yield Field("", ((Cell(fit_text(SafeText(line.text), 4 * LONGEST_ID, cut="middle")),),))
     if line.note:
         yield Field("", ((Cell(f"({line.note})", MUTED),),))
 
 
 def _fault(fault: Fault) -> Field:
     lines: list[tuple[Cell, ...]] = [
-        (Cell(f"{text.marks().fault} {fault.name}", ERROR), Cell(f"  {one_line(fault.message)}"))
+        (Cell(f"{text.marks().fault} {fault.name}", ERROR), Cell(f"  {single_line(fault.message)}"))
     ]
     if fault.advice:
-        lines.append((Cell(one_line(fault.advice), MUTED),))
+        lines.append((Cell(single_line(fault.advice), MUTED),))
     return Field("", tuple(lines))

@@ -13,7 +13,19 @@ from kgtui.model.offsets import lags, total
 from kgtui.model.verdict import Status
 from kgtui.tui import text
 from kgtui.tui.panes.base import missing_cells
-from kgtui.tui.panes.cells import ERROR, MUTED, OK, WARN, Cell, Field, field, none, number, some, unknown
+from kgtui.tui.panes.cells import (
+    ERROR,
+    MUTED,
+    OK,
+    WARN,
+    Cell,
+    Field,
+    none_cell,
+    number_cell,
+    one_line_field,
+    plural,
+    unknown_cell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +43,9 @@ _STALE = 60.0  # seconds without a read after which a verdict says of when it is
 _NAMED = 3  # members that are named
 
 
-def health_fields(snapshot: Snapshot, group: str, standing: Standing | None, series: Series | None) -> Iterator[Field]:
+def health_fields(
+    snapshot: Snapshot, group: str, standing: OffsetSummary | None, series: Series | None
+) -> Iterator[Field]:
     """Each fact only where it is known; what the watch cannot decide yet comes last.
 
     Args:
@@ -52,12 +66,12 @@ def health_fields(snapshot: Snapshot, group: str, standing: Standing | None, ser
         yield from _held_up(health)
         yield from _empty(snapshot, group, health)
         if health.undecided:
-            yield field("not sure yet", Cell("; ".join(missing(one) for one in health.undecided), MUTED))
+            yield one_line_field("not sure yet", Cell("; ".join(missing(one) for one in health.undecided), MUTED))
 
 
 def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Field:
     if health is None:
-        return field("verdict", unknown(), Cell("  not watched for long enough yet", MUTED))
+        return one_line_field("verdict", unknown_cell(), Cell("  not watched for long enough yet", MUTED))
     marks = text.marks()
     mark, role = {Status.ERR: (marks.error, ERROR), Status.WARN: (marks.warn, WARN)}.get(
         health.status, (marks.stable, OK)
@@ -88,12 +102,12 @@ def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]
         return
     over = Cell(f"  over the last {duration(span)}", MUTED)
     if abs(rate) < STEADY:
-        yield field("trend", Cell("steady"), over)
+        yield one_line_field("trend", Cell("steady"), over)
         return
     cells = [Cell(f"{'grows' if rate > 0 else 'falls'} by {abs(rate):,.1f} a second", WARN if rate > 0 else OK), over]
     if gone:
         cells.append(Cell(f"  gone in about {duration(gone)}", MUTED))
-    yield field("trend", *cells)
+    yield one_line_field("trend", *cells)
 
 
 def _time_lag(health: GroupHealth) -> Iterator[Field]:
@@ -101,19 +115,21 @@ def _time_lag(health: GroupHealth) -> Iterator[Field]:
     if age is None:
         return
     if not age.seconds and not age.at_least:
-        yield field("time lag", Cell("0 s"), Cell("  nothing is unread", MUTED))
+        yield one_line_field("time lag", Cell("0 s"), Cell("  nothing is unread", MUTED))
         return
     least = text.marks().at_least if age.at_least else ""
-    yield field("time lag", Cell(f"{least}{duration(age.seconds)}"), Cell("  age of the oldest unread record", MUTED))
+    yield one_line_field(
+        "time lag", Cell(f"{least}{duration(age.seconds)}"), Cell("  age of the oldest unread record", MUTED)
+    )
 
 
-def _lost(health: GroupHealth | None, standing: Standing | None) -> Iterator[Field]:
+def _lost(health: GroupHealth | None, standing: OffsetSummary | None) -> Iterator[Field]:
     if standing is not None:
         if standing.lost:
-            where = Cell(f"  expired unread in {some(standing.lost_in, 'partition')}", MUTED)
-            yield field("lost", Cell(f"{text.exact(standing.lost)} records", ERROR), where)
+            where = Cell(f"  expired unread in {plural(standing.lost_in, 'partition')}", MUTED)
+            yield one_line_field("lost", Cell(f"{text.exact(standing.lost)} records", ERROR), where)
     elif health is not None and health.lost:
-        yield field("lost", Cell(f"{text.exact(health.lost)} records", ERROR), Cell("  expired unread", MUTED))
+        yield one_line_field("lost", Cell(f"{text.exact(health.lost)} records", ERROR), Cell("  expired unread", MUTED))
 
 
 def _loss(health: GroupHealth) -> Iterator[Field]:
@@ -123,8 +139,8 @@ def _loss(health: GroupHealth) -> Iterator[Field]:
     role = ERROR if loss.seconds <= loss.SOON else WARN
     cells = [Cell(f"in {loss_in(loss)}", role), Cell(f"  unread in {loss.topic}-{loss.partition}")]
     if loss.lead is not None:
-        cells.append(Cell(f"  {some(loss.lead, 'record')} ahead of the log start", MUTED))
-    yield field("data loss", *cells)
+        cells.append(Cell(f"  {plural(loss.lead, 'record')} ahead of the log start", MUTED))
+    yield one_line_field("data loss", *cells)
 
 
 def _rebalances(health: GroupHealth) -> Iterator[Field]:
@@ -134,7 +150,7 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
     cells = [Cell(f"{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")]
     if found.flapping and found.per_hour is not None:
         cells.append(Cell(f"  flapping: {found.per_hour:,.0f} an hour", WARN))
-    yield field("rebalances", *cells)
+    yield one_line_field("rebalances", *cells)
 
 
 def _held_up(health: GroupHealth) -> Iterator[Field]:
@@ -142,12 +158,12 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
         return
     cells: list[Cell] = []
     for member, behind in list(health.holding_up.items())[:_NAMED]:
-        said = "has left" if behind is None else f"{some(behind, 'epoch')} behind"
+        said = "has left" if behind is None else f"{plural(behind, 'epoch')} behind"
         cells += [Cell(member, WARN), Cell(f" {said}  ", MUTED)]
     more = len(health.holding_up) - _NAMED
     if more > 0:
         cells.append(Cell(f"and {text.exact(more)} more", MUTED))
-    yield field("held up by", *cells)
+    yield one_line_field("held up by", *cells)
 
 
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
@@ -160,11 +176,11 @@ def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Fiel
     if spell.expires_in is not None:
         soon = spell.expires_in <= spell.SOON
         cells.append(Cell(f"  {expiry(spell)}", WARN if soon else MUTED))
-    yield field("Empty for", *cells)
+    yield one_line_field("Empty for", *cells)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class OffsetSummary:
     """Where a group stands in all its partitions together.
 
     Attributes:
@@ -189,12 +205,12 @@ class Standing:
     share: bool
 
 
-def standing_of(offsets: GroupOffsets) -> Standing:
+def summarize_offsets(offsets: GroupOffsets) -> OffsetSummary:
     """Sum up a group's offsets."""
     rows = lags(offsets)
     committed = [row for row in rows if row.position is not None]
     lost = [row.lost for row in rows if row.lost]
-    return Standing(
+    return OffsetSummary(
         total=total(rows),
         partitions=len(rows),
         topics=len({row.topic for row in rows}),
@@ -208,38 +224,42 @@ def standing_of(offsets: GroupOffsets) -> Standing:
     )
 
 
-def lag_fields(snapshot: Snapshot, group: str, standing: Standing | None) -> Iterator[Field]:
+def lag_fields(snapshot: Snapshot, group: str, standing: OffsetSummary | None) -> Iterator[Field]:
     """Lag, partitions and the worst one."""
     summed = standing.total if standing is not None else facts.lag_total(snapshot, group)
     if summed is None:
-        yield field("total", *missing_cells(snapshot, group))
+        yield one_line_field("total", *missing_cells(snapshot, group))
         return
     cells = [Cell(text.lag(summed.lag, summed.unknown))]
     if summed.lag is not None and summed.lag >= 1000:
         cells.append(Cell(f"  {text.exact(summed.lag)} records", MUTED))
     if summed.unknown:
-        cells.append(Cell(f"  {some(summed.unknown, 'partition')} unknown", WARN))
-    yield field("total", *cells)
+        cells.append(Cell(f"  {plural(summed.unknown, 'partition')} unknown", WARN))
+    yield one_line_field("total", *cells)
     if standing is None:
-        yield field("partitions", number(summed.partitions))
+        yield one_line_field("partitions", number_cell(summed.partitions))
         return
-    yield field("partitions", number(standing.partitions), Cell(f"  of {some(standing.topics, 'topic')}", MUTED))
+    yield one_line_field(
+        "partitions", number_cell(standing.partitions), Cell(f"  of {plural(standing.topics, 'topic')}", MUTED)
+    )
     worst = standing.worst
     if worst is not None:
-        yield field("worst", Cell(f"{worst.topic}-{worst.partition}"), Cell(f"  {text.exact(worst.lag)}", MUTED))
+        yield one_line_field(
+            "worst", Cell(f"{worst.topic}-{worst.partition}"), Cell(f"  {text.exact(worst.lag)}", MUTED)
+        )
 
 
-def loss_fields(snapshot: Snapshot, group: str, standing: Standing | None) -> Iterator[Field]:
+def loss_fields(snapshot: Snapshot, group: str, standing: OffsetSummary | None) -> Iterator[Field]:
     """What the group would lose if it were deleted."""
     if standing is None:
-        yield field("offsets", *missing_cells(snapshot, group))
+        yield one_line_field("offsets", *missing_cells(snapshot, group))
     elif standing.committed:
         what = "start offsets" if standing.share else "committed offsets"
-        where = Cell(f"  {what} in {some(standing.committed_topics, 'topic')}", MUTED)
-        yield field("offsets", number(standing.committed), where)
-        yield field("positions", number(standing.positions), Cell("  summed", MUTED))
+        where = Cell(f"  {what} in {plural(standing.committed_topics, 'topic')}", MUTED)
+        yield one_line_field("offsets", number_cell(standing.committed), where)
+        yield one_line_field("positions", number_cell(standing.positions), Cell("  summed", MUTED))
     else:
-        yield field("offsets", none(), Cell("  nothing is committed", MUTED))
+        yield one_line_field("offsets", none_cell(), Cell("  nothing is committed", MUTED))
     reading = snapshot.details.get(group)
     if snapshot.state_of(group) in REBALANCING or (reading is not None and reading.value.members):
-        yield field("now", Cell("refused by the broker while it has members", MUTED))
+        yield one_line_field("now", Cell("refused by the broker while it has members", MUTED))

@@ -8,8 +8,8 @@ from textual import on
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
-from kgtui.tui.panes.base import ink
-from kgtui.tui.panes.cells import MUTED, Cell, wrap
+from kgtui.tui.panes.base import to_content
+from kgtui.tui.panes.cells import MUTED, Cell, wrap_cells
 from kgtui.tui.panes.table import LineTable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class RowDetail(VerticalScroll, can_focus=False):
         """Show this row in so many cells; None empties the detail."""
         self.set_class(row is not None, "-some")
         lines = detail_lines(columns, row, max(16, width - 2)) if row is not None else []
-        self.query_one(Static).update(ink(lines))
+        self.query_one(Static).update(to_content(lines))
 
 
 def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> list[tuple[Cell, ...]]:
@@ -50,7 +50,7 @@ def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> li
         value = column.detail(row)
         if value.text:
             cells += [Cell(f"{column.title.lower()} ", MUTED), value, Cell("   ")]
-    return wrap(cells, width)
+    return wrap_cells(cells, width)
 
 
 class DetailedTable(Vertical, Generic[RowT]):

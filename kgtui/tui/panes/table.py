@@ -16,8 +16,8 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from kgtui.tui import text
-from kgtui.tui.panes.cells import MUTED, ROLES, fitted
-from kgtui.tui.panes.columns import GAP, Column, arrange, column_at, measure
+from kgtui.tui.panes.cells import MUTED, ROLES, fit_text
+from kgtui.tui.panes.columns import GAP, Column, column_at, fit_columns, preferred_width
 from kgtui.tui.textual_compat.line_view import LineView
 
 if TYPE_CHECKING:
@@ -232,9 +232,9 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
     def _arrange(self) -> None:
         for column in self._columns:
-            wanted = measure(column, self._rows)
+            wanted = preferred_width(column, self._rows)
             self._wanted[column.id] = max(wanted, self._wanted.get(column.id, 0))
-        self._arranged = arrange(self._columns, self._wanted, self.scrollable_content_region.width - 1)
+        self._arranged = fit_columns(self._columns, self._wanted, self.scrollable_content_region.width - 1)
 
     def on_resize(self) -> None:
         self._arrange()
@@ -296,10 +296,10 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             return Strip.blank(width, self.base_style)
         if y == 0:
             styles = self.get_component_rich_style("table--heading"), self.get_component_rich_style("table--sorted")
-            return heading(self._arranged, self.sorted_by, *styles).adjust_cell_length(width, self.base_style)
+            return heading_strip(self._arranged, self.sorted_by, *styles).adjust_cell_length(width, self.base_style)
         base = self._row_base(index)
         ink = None if index == self.cursor and self.has_focus else self._ink
-        return line(self._arranged, self._rows[index], base, ink).adjust_cell_length(width, base)
+        return row_strip(self._arranged, self._rows[index], base, ink).adjust_cell_length(width, base)
 
     def _row_base(self, index: int) -> Style:
         if index != self.cursor:
@@ -311,10 +311,12 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         return self.component_style(f"table--{role}")
 
 
-Arranged = list[tuple[Column[RowT], int]]
+FittedColumns = list[tuple[Column[RowT], int]]
 
 
-def heading(arranged: Arranged[RowT], sorted_by: tuple[str, bool] | None, style: Style, chosen: Style) -> Strip:
+def heading_strip(
+    arranged: FittedColumns[RowT], sorted_by: tuple[str, bool] | None, style: Style, chosen: Style
+) -> Strip:
     """The titles; that of the sorted column in `chosen`."""
     segments: list[Segment] = []
     for column, width in arranged:
@@ -324,12 +326,12 @@ def heading(arranged: Arranged[RowT], sorted_by: tuple[str, bool] | None, style:
     return Strip(segments)
 
 
-def line(arranged: Arranged[RowT], row: RowT, base: Style, ink: Callable[[str], Style] | None) -> Strip:
+def row_strip(arranged: FittedColumns[RowT], row: RowT, base: Style, ink: Callable[[str], Style] | None) -> Strip:
     """One row; `ink` gives the colour of a role, None leaves all of it in `base`."""
     segments: list[Segment] = []
     for column, width in arranged:
         cell = column.cell(row)
         style = base + ink(cell.role) if ink is not None and cell.role else base
-        said = text.pad(fitted(cell.text, width, cut=column.cut), width, right=column.right)
+        said = text.pad(fit_text(cell.text, width, cut=column.cut), width, right=column.right)
         segments += [Segment(said, style), Segment(" " * GAP, base)]
     return Strip(segments)

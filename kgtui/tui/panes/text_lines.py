@@ -8,7 +8,7 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.strip import Strip
 
-from kgtui.tui.panes.cells import ROLES, Cell, shown
+from kgtui.tui.panes.cells import ROLES, Cell, safe_text
 from kgtui.tui.textual_compat.line_view import LineView
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     @property
     def plain(self) -> str:
         """What the lines say, without colours."""
-        return "\n".join("".join(shown(cell.text) for cell in line) for line in self._lines)
+        return "\n".join("".join(safe_text(cell.text) for cell in line) for line in self._lines)
 
     def set_lines(self, lines: Sequence[Line], *, fresh: bool = False) -> None:
         """Show these lines; `fresh` goes to the first, as they are about something else."""
@@ -92,7 +92,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if at >= len(self._lines):
             return Strip.blank(self.columns, base)
         segments = [
-            Segment(shown(cell.text), base + self.component_style(f"lines--{cell.role}") if cell.role else base)
+            Segment(safe_text(cell.text), base + self.component_style(f"lines--{cell.role}") if cell.role else base)
             for cell in self._lines[at]
         ]
         strip = Strip(segments).adjust_cell_length(self.columns, base)

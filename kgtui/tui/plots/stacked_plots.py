@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from kgtui.model.group_types import REBALANCING, STABLE
 from kgtui.model.past import largest
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ACCENT, MUTED, OK, Cell, Shown
+from kgtui.tui.panes.cells import ACCENT, MUTED, OK, Cell, SafeText
 from kgtui.tui.plots import curves
 from kgtui.tui.plots.curves import spark_rows
 
@@ -24,7 +24,7 @@ Line = tuple[Cell, ...]
 LABEL = 12
 """Cells on the left of every lane: its name, and the value at the end of the interval."""
 
-LEAST = 7
+MIN_LINES = 7
 """Lines that the plots take at least."""
 
 _SHORT = 900.0
@@ -38,7 +38,7 @@ _CALM = 10.0
 """Seconds over which rates are averaged at least."""
 
 
-class Lane(NamedTuple):
+class StackedPlot(NamedTuple):
     """One plot: the words on its left, a line each, and its rows as cells."""
 
     words: list[Line]
@@ -64,7 +64,7 @@ def plot_lines(
         states: with lanes of states and of changes.
     """
     room = max(width - LABEL - 1, 10)
-    free = max(height, LEAST) - (4 if states else 2)  # each of the lanes below and the clock take a line
+    free = max(height, MIN_LINES) - (4 if states else 2)  # each of the lanes below and the clock take a line
     lanes = _curves(past, room, free, at) if drawn else _sparks(past, room, free, at)
     lanes += [_members(past, room, at), *([_states(past, room), _changes(past, room, at)] if states else [])]
     lines = [line for lane in lanes for line in _beside(lane)]
@@ -75,17 +75,17 @@ def plot_lines(
     return [*lines, _clock(past, room, column)]
 
 
-def _beside(lane: Lane) -> list[Line]:
-    blank = (Cell(Shown(" " * LABEL)),)
+def _beside(lane: StackedPlot) -> list[Line]:
+    blank = (Cell(SafeText(" " * LABEL)),)
     words = [*lane.words, *[blank] * len(lane.rows)][: len(lane.rows)]
     if len(words) > len(lane.words):
-        words[-1] = (Cell(Shown("0".rjust(LABEL)), MUTED),)
-    return [(*left, Cell(Shown(" ")), *row) for left, row in zip(words, lane.rows, strict=False)]
+        words[-1] = (Cell(SafeText("0".rjust(LABEL)), MUTED),)
+    return [(*left, Cell(SafeText(" ")), *row) for left, row in zip(words, lane.rows, strict=False)]
 
 
 def _label(name: str, value: str, role: str = ACCENT) -> Line:
     room = LABEL - len(name) - 1
-    return Cell(Shown(f"{name} "), MUTED), Cell(Shown(text.pad(value, room, right=True)), role)
+    return Cell(SafeText(f"{name} "), MUTED), Cell(SafeText(text.pad(value, room, right=True)), role)
 
 
 def rate(value: float | None) -> str:
@@ -112,57 +112,57 @@ def _words(past: Past, at: float | None) -> tuple[list[Line], list[Line], list[L
 def _drawn_flows(past: Past, cells: int) -> list[list[float]]:
     """Rates to draw: clients commit every few seconds, and polls in between would draw a comb."""
     calm = math.ceil(_CALM * cells / max(past.until - past.since, 1e-9))
-    return [smooth(bucketed(past, values, cells, "mean"), calm) for _, values, _ in _flows(past)]
+    return [smooth(resample(past, values, cells, "mean"), calm) for _, values, _ in _flows(past)]
 
 
 def _flows(past: Past) -> tuple[tuple[str, Sequence[float], str], ...]:
     return ("in", past.written, ACCENT), ("out", past.read, OK)
 
 
-def _curves(past: Past, room: int, free: int, at: float | None) -> list[Lane]:
+def _curves(past: Past, room: int, free: int, at: float | None) -> list[StackedPlot]:
     high = max(free - free * 2 // 5, 1)
     lag, written, read = _words(past, at)
     fine = room * curves.FINE
-    rows = curves.curve_rows([bucketed(past, past.lag, fine, "largest")], room, high, largest(past.lag) or 0.0)
+    rows = curves.curve_rows([resample(past, past.lag, fine, "largest")], room, high, largest(past.lag) or 0.0)
     flows = _drawn_flows(past, fine)
     top = max((largest(flow) or 0.0 for flow in flows), default=0.0)
     both = curves.curve_rows(flows, room, free - high, top)
     words = [*written, *read, _label("max", rate(top), MUTED)]
-    return [Lane(lag, [_inked(row) for row in rows]), Lane(words, [_inked(row) for row in both])]
+    return [StackedPlot(lag, [_inked(row) for row in rows]), StackedPlot(words, [_inked(row) for row in both])]
 
 
 def _inked(row: str) -> Line:
     """A row of two curves in their colours."""
     return tuple(
-        Cell(Shown("".join(run)), OK if second else ACCENT) for second, run in groupby(row, key=curves.is_second)
+        Cell(SafeText("".join(run)), OK if second else ACCENT) for second, run in groupby(row, key=curves.is_second)
     )
 
 
-def _sparks(past: Past, room: int, free: int, at: float | None) -> list[Lane]:
+def _sparks(past: Past, room: int, free: int, at: float | None) -> list[StackedPlot]:
     low = min(max(free * 3 // 10, 1), 3)
     high = max(free - 2 * low, 1)
     lag, *words = _words(past, at)
-    rows = spark_rows(bucketed(past, past.lag, room, "largest"), high, largest(past.lag) or 0.0)
-    lanes = [Lane(lag, [(Cell(Shown(row), ACCENT),) for row in rows])]
+    rows = spark_rows(resample(past, past.lag, room, "largest"), high, largest(past.lag) or 0.0)
+    lanes = [StackedPlot(lag, [(Cell(SafeText(row), ACCENT),) for row in rows])]
     flows = _drawn_flows(past, room)
     top = max((largest(flow) or 0.0 for flow in flows), default=0.0)  # one scale, so that the two can be compared
     for told, flow, (_, _, role) in zip(words, flows, _flows(past), strict=True):
-        lanes.append(Lane(told, [(Cell(Shown(row), role),) for row in spark_rows(flow, low, top)]))
+        lanes.append(StackedPlot(told, [(Cell(SafeText(row), role),) for row in spark_rows(flow, low, top)]))
     return lanes
 
 
-def _members(past: Past, room: int, at: float | None) -> Lane:
-    values = bucketed(past, past.members, room, "last")
+def _members(past: Past, room: int, at: float | None) -> StackedPlot:
+    values = resample(past, past.members, room, "last")
     rows = spark_rows(values, 1, largest(past.members) or 0.0)
-    return Lane(
-        [_label("members", _count(past.value_at(past.members, at)))], [(Cell(Shown(row), MUTED),) for row in rows]
+    return StackedPlot(
+        [_label("members", _count(past.value_at(past.members, at)))], [(Cell(SafeText(row), MUTED),) for row in rows]
     )
 
 
 # -- states and changes ----------------------------------------------------------------------------------------------
 
 
-def _states(past: Past, room: int) -> Lane:
+def _states(past: Past, room: int) -> StackedPlot:
     """A mark for each cell: of a cell in which the group rebalanced that one."""
     seen = _by_cell(past, room)
     marks: list[tuple[str, str]] = []
@@ -173,7 +173,7 @@ def _states(past: Past, room: int) -> Lane:
         if sight is not None and sight.listed:
             states.append(sight.state)
         marks.append(_mark(states))
-    return Lane([_label("state", "")], [_runs(marks)])
+    return StackedPlot([_label("state", "")], [_runs(marks)])
 
 
 def _mark(states: Sequence[str | None]) -> tuple[str, str]:
@@ -186,13 +186,13 @@ def _mark(states: Sequence[str | None]) -> tuple[str, str]:
     return text.marks().rule if state == STABLE else text.state_mark(state), text.state_role(state)
 
 
-def _changes(past: Past, room: int, at: float | None) -> Lane:
+def _changes(past: Past, room: int, at: float | None) -> StackedPlot:
     """A mark where members came or went, the epoch went on, or partitions moved."""
     seen = _by_cell(past, room)
     last = past.sight_at(past.until if at is None else at)
     told = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
     marks = [(text.marks().bar if seen.get(cell) else " ", ACCENT) for cell in range(room)]
-    return Lane([told], [_runs(marks)])
+    return StackedPlot([told], [_runs(marks)])
 
 
 def _by_cell(past: Past, room: int) -> dict[int, list[Sight]]:
@@ -207,7 +207,7 @@ def _by_cell(past: Past, room: int) -> dict[int, list[Sight]]:
 
 def _runs(marks: Sequence[tuple[str, str]]) -> Line:
     return tuple(
-        Cell(Shown("".join(mark for mark, _ in run)), role) for role, run in groupby(marks, key=lambda mark: mark[1])
+        Cell(SafeText("".join(mark for mark, _ in run)), role) for role, run in groupby(marks, key=lambda mark: mark[1])
     )
 
 
@@ -230,8 +230,8 @@ def _marked(line: Line, column: int) -> Line:
         place = column - left
         left += len(cell.text)
         if 0 <= place < len(cell.text) and cell.text[place] in " \u2800":
-            before, after = Shown(cell.text[:place]), Shown(cell.text[place + 1 :])
-            cells += [Cell(before, cell.role), Cell(Shown(stroke), MUTED), Cell(after, cell.role)]
+            before, after = SafeText(cell.text[:place]), SafeText(cell.text[place + 1 :])
+            cells += [Cell(before, cell.role), Cell(SafeText(stroke), MUTED), Cell(after, cell.role)]
         else:
             cells.append(cell)
     return tuple(cells)
@@ -249,17 +249,17 @@ def _clock(past: Past, room: int, column: int | None) -> Line:
         words = (text.date(moment)[5:] if long else text.clock(moment))[:size]
         start = min(max(round(part * room - size / 2), 0), room - size)
         line[start : start + size] = words
-    blank = Cell(Shown(" " * (LABEL + 1)))
+    blank = Cell(SafeText(" " * (LABEL + 1)))
     if column is None:
-        return blank, Cell(Shown("".join(line)), MUTED)
+        return blank, Cell(SafeText("".join(line)), MUTED)
     before, after = "".join(line[:column]), "".join(line[column + 1 :])
-    return blank, Cell(Shown(before), MUTED), Cell(Shown("^"), ACCENT), Cell(Shown(after), MUTED)
+    return blank, Cell(SafeText(before), MUTED), Cell(SafeText("^"), ACCENT), Cell(SafeText(after), MUTED)
 
 
 Summary = Literal["largest", "mean", "last"]
 
 
-def bucketed(past: Past, values: Sequence[float], count: int, summary: Summary) -> list[float]:
+def resample(past: Past, values: Sequence[float], count: int, summary: Summary) -> list[float]:
     """`count` values over the whole interval, NaN where nothing is known.
 
     A value holds until the next sample, but not over a gap and not beyond the last one.

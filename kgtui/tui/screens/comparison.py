@@ -12,8 +12,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from kgtui.tui import text
-from kgtui.tui.panes.base import SummaryLine, ink, joined
-from kgtui.tui.panes.cells import ACCENT, MUTED, Cell, Shown, fitted
+from kgtui.tui.panes.base import SummaryLine, join_with_dots, to_content
+from kgtui.tui.panes.cells import ACCENT, MUTED, Cell, SafeText, fit_text
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.screens.comparison_rows import (
@@ -98,9 +98,9 @@ class ComparisonScreen(ModalScreen["str | None"]):
         """Say which moments, and list what differs."""
         earlier, later = self._found.earlier.at, self._found.later.at
         words = f"{text.date(earlier)} {text.marks().arrow} {text.date(later)}"
-        told = [Cell(Shown(words), ACCENT), Cell(Shown(f"  {text.age(later - earlier)} later"), MUTED)]
-        self.query_one("#moments", Static).update(ink([told]))
-        self.query_one(SummaryLine).say(joined(comparison_summary(self._found)))
+        told = [Cell(SafeText(words), ACCENT), Cell(SafeText(f"  {text.age(later - earlier)} later"), MUTED)]
+        self.query_one("#moments", Static).update(to_content([told]))
+        self.query_one(SummaryLine).say(join_with_dots(comparison_summary(self._found)))
         self.table.focus()
         self._list()
 
@@ -116,10 +116,10 @@ class ComparisonScreen(ModalScreen["str | None"]):
         everything = self._view == VIEWS[0]
         cells = [Cell("shown: ", MUTED), Cell("everything" if everything else f"{self._view} alone", ACCENT), Cell(" ")]
         if self._alone and self._group is not None:
-            cells += [Cell("of ", MUTED), Cell(fitted(self._group, 40, cut="middle"), ACCENT), Cell(" ")]
+            cells += [Cell("of ", MUTED), Cell(fit_text(self._group, 40, cut="middle"), ACCENT), Cell(" ")]
         if self._left_out:
             cells.append(Cell(f"and {self._left_out:,} more", MUTED))
-        self.query_one("#view", Static).update(ink([cells]))
+        self.query_one("#view", Static).update(to_content([cells]))
 
     def action_view(self) -> None:
         """Everything, or one kind alone."""

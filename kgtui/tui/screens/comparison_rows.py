@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, Shown, some
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, SafeText, plural
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Difference(NamedTuple):
     view: str
     verb: str
     group: str
-    what: Shown
+    what: SafeText
     role: str = ""
 
 
@@ -58,19 +58,19 @@ def differences(found: Comparison, only: str | None = None) -> tuple[list[Differ
     return rows, left_out
 
 
-Told = tuple[str, str, str, Shown, str]
+Told = tuple[str, str, str, SafeText, str]
 
 
 def _groups(found: Comparison) -> Iterator[Told]:
     for group in found.joined:
-        yield "groups", "joined", group, Shown("a group that was not there before"), OK
+        yield "groups", "joined", group, SafeText("a group that was not there before"), OK
     for group in found.left:
-        yield "groups", "left", group, Shown("there is no such group any more"), ERROR
+        yield "groups", "left", group, SafeText("there is no such group any more"), ERROR
     for group, before, after in found.relisted:
         yield "groups", "changed", group, _relisted(before, after), WARN
 
 
-def _relisted(before: Listing, after: Listing) -> Shown:
+def _relisted(before: Listing, after: Listing) -> SafeText:
     """What is listed otherwise, such as `Stable → Empty, broker 1 → 3`."""
     arrow, words = text.marks().arrow, []
     pairs = (
@@ -83,21 +83,21 @@ def _relisted(before: Listing, after: Listing) -> Shown:
             words.append(f"{name}{text.plain(old, 24)} {arrow} {text.plain(new, 24)}")
     if before.coordinator != after.coordinator:
         words.append(f"broker {before.coordinator} {arrow} {after.coordinator}")
-    return Shown(", ".join(words))
+    return SafeText(", ".join(words))
 
 
 def _members(found: Comparison) -> Iterator[Told]:
     for group, member in found.members_joined:
-        yield "members", "joined", group, Shown(f"member {text.plain(member, 120, cut='middle')}"), OK
+        yield "members", "joined", group, SafeText(f"member {text.plain(member, 120, cut='middle')}"), OK
     for group, member in found.members_left:
-        yield "members", "left", group, Shown(f"member {text.plain(member, 120, cut='middle')}"), WARN
+        yield "members", "left", group, SafeText(f"member {text.plain(member, 120, cut='middle')}"), WARN
 
 
 def _partitions(found: Comparison) -> Iterator[Told]:
     arrow = text.marks().arrow
     for group, topic, partition, before, after in found.moved:
         owners = f"{_owner(before)} {arrow} {_owner(after)}"
-        yield "partitions", "moved", group, Shown(f"{text.plain(topic, 40)}-{partition}: {owners}"), ACCENT
+        yield "partitions", "moved", group, SafeText(f"{text.plain(topic, 40)}-{partition}: {owners}"), ACCENT
 
 
 def _owner(member: str | None) -> str:
@@ -110,7 +110,7 @@ def _lags(found: Comparison) -> Iterator[Told]:
         before, after = (unknown if lag is None else text.exact(lag) for lag in (grown.before, grown.after))
         by = f" ({grown.by:+,})" if grown.before is not None and grown.after is not None else ""
         verb = "grew" if grown.by > 0 else "shrank" if grown.by < 0 else "changed"
-        yield "lag", verb, grown.group, Shown(f"lag {before} {arrow} {after}{by}"), WARN if grown.by > 0 else ""
+        yield "lag", verb, grown.group, SafeText(f"lag {before} {arrow} {after}{by}"), WARN if grown.by > 0 else ""
 
 
 COLUMNS: tuple[Column[Difference], ...] = (
@@ -133,7 +133,7 @@ def comparison_summary(found: Comparison) -> list[tuple[Cell, ...]]:
         (grew, "lag grew", "lags grew"),
         (sum(1 for grown in found.lags if grown.by < 0), "shrank", "shrank"),
     )
-    parts: list[tuple[Cell, ...]] = [(Cell(some(count, one, many)),) for count, one, many in counts if count]
+    parts: list[tuple[Cell, ...]] = [(Cell(plural(count, one, many)),) for count, one, many in counts if count]
     return parts or [(Cell("nothing differs", MUTED),)]
 
 

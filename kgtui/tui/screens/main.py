@@ -17,7 +17,7 @@ from kgtui.tui.panes import PANES
 from kgtui.tui.recording import mark as recording_mark
 from kgtui.tui.screens.deeds import Deeds
 from kgtui.tui.settings import good_presets
-from kgtui.tui.tree.grouping import NAMES
+from kgtui.tui.tree.grouping import GROUPING_TITLES
 from kgtui.tui.tree.widget import GroupTree
 from kgtui.tui.widgets.broker_faults import BrokerFaults
 from kgtui.tui.widgets.detail import GroupDetail
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.session import GroupMonitor, Session
-    from kgtui.tui.tree.model import TreeView
+    from kgtui.tui.tree.model import TreeModel
 
 PANE_DELAY = 0.1
 """Seconds that the cursor rests before the panes are drawn: a key held down never waits for them."""
@@ -132,7 +132,7 @@ class MainScreen(Screen[None]):
         if self.snapshot.groups:
             self.set_timer(FILL_DELAY, self.detail.fill)
 
-    def _be_like(self, view: TreeView) -> None:
+    def _be_like(self, view: TreeModel) -> None:
         visit = self.session.live_session is not None
         self.groups.arrange_as(view, cursor=visit)
         self._like = None  # its groups need not stay in memory
@@ -265,7 +265,7 @@ class MainScreen(Screen[None]):
     @on(GroupTree.Reordered)
     def _reordered(self) -> None:
         view = self.groups.view
-        self.query_one(TreeHeading).show(NAMES[view.grouping], view.sort, descending=view.descending)
+        self.query_one(TreeHeading).show(GROUPING_TITLES[view.grouping], view.sort, descending=view.descending)
         self.draw_bars()
 
     # The filter

@@ -20,7 +20,7 @@ SLICE = 1_000
 
 Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
-NAMES: dict[Grouping, str] = {
+GROUPING_TITLES: dict[Grouping, str] = {
     "type": "type, state",
     "state": "state",
     "coordinator": "coordinator",
@@ -32,7 +32,7 @@ NAMES: dict[Grouping, str] = {
 Path = tuple[str, ...]
 """Keys of the nodes from the top to a node. Keys are text of the cluster, or end in one of ours."""
 
-UNTOLD = "not told"
+STATE_UNKNOWN = "not told"
 NO_TOPIC = "no topic"
 NOT_READ = "not read yet"
 OTHER_NAMES = "other names"
@@ -64,7 +64,7 @@ class Node:
 
 
 @dataclass(slots=True, eq=False)
-class Forest:
+class TreeNodes:
     """Every node, by path, and the top ones in the order in which they are drawn."""
 
     top: list[Node] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Forest:
         return sum(node.count for node in self.top)
 
 
-def kind_name(group_type: str | None, protocol: str) -> str:
+def type_label(group_type: str | None, protocol: str) -> str:
     """`consumer`, `classic · connect`, `classic · simple`: type and protocol, once if they are the same word."""
     name = group_type or "type not told"
     shown = protocol or (SIMPLE if kind_of(group_type, protocol) == SIMPLE else "")
@@ -97,11 +97,11 @@ def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
 
 
 def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: str | None) -> Path:
-    state = state or UNTOLD
+    state = state or STATE_UNKNOWN
     if grouping == "type":
-        return (kind_name(group_type, listing.protocol), state)
+        return (type_label(group_type, listing.protocol), state)
     if grouping == "state":
-        return (state, kind_name(group_type, listing.protocol))
+        return (state, type_label(group_type, listing.protocol))
     if grouping == "coordinator":
         return (f"broker {listing.coordinator}", state)
     return ()
@@ -116,9 +116,9 @@ def family_of(group: str) -> str | None:
     return None
 
 
-def arrange(
+def build_nodes(
     snapshot: Snapshot, grouping: Grouping, chosen: Mapping[Listing, Sequence[str]] | None = None
-) -> Generator[None, None, Forest]:
+) -> Generator[None, None, TreeNodes]:
     """Arrange the groups of a snapshot, all or the chosen ones. Yields at each slice; returns the forest.
 
     Args:
@@ -204,8 +204,8 @@ def _join_singles(found: dict[str, list[str]]) -> None:
         found.setdefault(OTHER_NAMES, []).extend(found.pop(key))
 
 
-def _plant(buckets: Mapping[Path, list[Sequence[str]]], grouping: Grouping) -> Forest:
-    forest = Forest(grouping=grouping)
+def _plant(buckets: Mapping[Path, list[Sequence[str]]], grouping: Grouping) -> TreeNodes:
+    forest = TreeNodes(grouping=grouping)
     for path in sorted(buckets, key=lambda path: _rank(path, grouping)):
         node = _node(forest, path)
         node.parts = buckets[path]
@@ -215,7 +215,7 @@ def _plant(buckets: Mapping[Path, list[Sequence[str]]], grouping: Grouping) -> F
     return forest
 
 
-def _node(forest: Forest, path: Path) -> Node:
+def _node(forest: TreeNodes, path: Path) -> Node:
     node = forest.nodes.get(path)
     if node is None:
         node = forest.nodes[path] = Node(path)
@@ -225,7 +225,7 @@ def _node(forest: Forest, path: Path) -> Node:
 
 _STATE_RANK = {state: rank for rank, state in enumerate(STATES)}
 _TYPE_RANK = {entry.name: entry.rank for entry in GROUP_TYPES.values()}
-_LAST = (OTHER_NAMES, NO_TOPIC, NOT_READ, UNTOLD)
+_LAST = (OTHER_NAMES, NO_TOPIC, NOT_READ, STATE_UNKNOWN)
 
 
 def _rank(path: Path, grouping: Grouping) -> tuple[tuple[int, int, str], ...]:
@@ -245,7 +245,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
     return (1, _TYPE_RANK.get(name, len(_TYPE_RANK)), key)
 
 
-def bare_state(node: Node, grouping: Grouping) -> str | None:
+def shared_state(node: Node, grouping: Grouping) -> str | None:
     """The state that all groups of a node share, where the grouping says so."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
@@ -271,7 +271,7 @@ class NodeTotal:
         return NodeTotal(sum(known) if known else None, self.unknown + other.unknown)
 
 
-def totals(forest: Forest, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
+def sum_nodes(forest: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
     """The total of every node. Yields at each slice of about a thousand groups."""
     found: dict[Path, NodeTotal] = {}
     budget = SLICE

@@ -6,27 +6,27 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.tui.tree.grouping import arrange
-from kgtui.tui.tree.sorting import ordered
+from kgtui.tui.tree.grouping import build_nodes
+from kgtui.tui.tree.sorting import sort_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kgtui.model.query import Query
     from kgtui.model.slices import Slices
-    from kgtui.tui.tree.grouping import Forest, Node, Path
-    from kgtui.tui.tree.model import TreeView
+    from kgtui.tui.tree.grouping import Node, Path, TreeNodes
+    from kgtui.tui.tree.model import TreeModel
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RowKey:
     """What a row is: a node's own line (`group` is None), or a group under a node."""
 
     path: Path
     group: str | None = None
 
 
-class Layout:
+class RowLayout:
     """The rows of a forest, given which nodes are open and in which order the groups of each are.
 
     Args:
@@ -35,7 +35,7 @@ class Layout:
     """
 
     def __init__(
-        self, forest: Forest, is_open: Callable[[Node], bool], leaves: Callable[[Node], Sequence[str]]
+        self, forest: TreeNodes, is_open: Callable[[Node], bool], leaves: Callable[[Node], Sequence[str]]
     ) -> None:
         self.forest = forest
         self._nodes: list[Node] = []
@@ -68,10 +68,10 @@ class Layout:
         self._starts.append(self.rows)
         self.rows += length
 
-    def place(self, row: int) -> Place | None:
+    def place(self, row: int) -> RowKey | None:
         """What is in a row; None outside."""
         found = self.at(row)
-        return None if found is None else Place(found[0].path, found[1])
+        return None if found is None else RowKey(found[0].path, found[1])
 
     def at(self, row: int) -> tuple[Node, str | None] | None:
         """Node and group in a row; None outside."""
@@ -86,7 +86,7 @@ class Layout:
         index = self._header_at.get(path)
         return None if index is None else self._starts[index]
 
-    def find(self, place: Place) -> int | None:
+    def find(self, place: RowKey) -> int | None:
         """The row of a place; None if it is not shown."""
         if place.group is None:
             return self.header(place.path)
@@ -125,7 +125,7 @@ def position(ids: Sequence[str], group: str) -> int | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Arrangement:
+class PreparedLayout:
     """What a pass found.
 
     Attributes:
@@ -134,25 +134,25 @@ class Arrangement:
         searched: of how many groups the filter's data was there, of how many; None when the list says all.
     """
 
-    forest: Forest
+    forest: TreeNodes
     order: Mapping[Path, Sequence[str]]
     shown: int
     searched: tuple[int, int] | None
 
 
-async def arranged(view: TreeView, query: Query, slices: Slices) -> Arrangement:
+async def prepare_layout(view: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
     """Arrange the view's snapshot. Raises `SupersededError` once the user has chosen otherwise."""
     snapshot = view.snapshot
     chosen = None
     if query.terms:
         chosen = await slices.run(query.choose(snapshot, view.marked, sieve=view.sieve))
-    forest = await slices.run(arrange(snapshot, view.grouping, chosen))
+    forest = await slices.run(build_nodes(snapshot, view.grouping, chosen))
     order: dict[Path, Sequence[str]] = {}
     for node in forest.nodes.values():
         if node.parts and (not node.path or view.is_open(node)):
             ids = await slices.run(view.by_name(node))
             if view.sort != "name":
-                order[node.path] = await slices.run(ordered(ids, snapshot, view.sort, view.descending))
+                order[node.path] = await slices.run(sort_groups(ids, snapshot, view.sort, view.descending))
     searched = await slices.run(query.search_steps(snapshot)) if query.needs else None
     shown = len(snapshot.groups) if chosen is None else sum(len(ids) for ids in chosen.values())
-    return Arrangement(forest, order, shown, searched)
+    return PreparedLayout(forest, order, shown, searched)

@@ -11,10 +11,10 @@ from kgtui.model.offsets import LagTotal, lags, total
 from kgtui.model.query import Sieve
 from kgtui.model.slices import run_at_once
 from kgtui.monitor.collector import set_apart
-from kgtui.tui.tree.grouping import Forest, path_of
-from kgtui.tui.tree.layout import Layout, Place
-from kgtui.tui.tree.rows import GroupRow
-from kgtui.tui.tree.sorting import Sort, merged, ordered
+from kgtui.tui.tree.grouping import TreeNodes, path_of
+from kgtui.tui.tree.layout import RowKey, RowLayout
+from kgtui.tui.tree.rows import TreeRow
+from kgtui.tui.tree.sorting import Sort, merge_sorted, sort_groups
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping, Sequence
@@ -33,7 +33,7 @@ VERDICT_SECONDS = 60.0
 """A verdict from reads older than this is shown as stale."""
 
 
-class TreeView:
+class TreeModel:
     """The rows of the tree, its cursor and its choices. Knows no widget.
 
     Attributes:
@@ -48,10 +48,10 @@ class TreeView:
         self.grouping: Grouping = "type"
         self.sort: Sort = "name"
         self.descending = False
-        self.forest = Forest()
+        self.forest = TreeNodes()
         self.totals: dict[Path, NodeTotal] = {}
         self.marked: set[str] = set()
-        self.anchor: Place | None = None
+        self.anchor: RowKey | None = None
         self.row = 0
         self.sieve = Sieve()
         self._by_hand: dict[Path, bool] = {}
@@ -84,13 +84,13 @@ class TreeView:
             for length in range(1, len(path) + 1):
                 self._by_hand[path[:length]] = True
             self.relayout()
-        row = self.layout.find(Place(path, group))
+        row = self.layout.find(RowKey(path, group))
         if row is None:
             return False
         self.put_cursor(row)
         return True
 
-    def decide_openness(self, forest: Forest) -> None:
+    def decide_openness(self, forest: TreeNodes) -> None:
         """Let the number of groups shown now decide which nodes start open; a refresh does not ask again."""
         self._leaves_open = forest.count <= OPENS_BY_ITSELF
 
@@ -98,14 +98,14 @@ class TreeView:
         """Start again with what is open, as when the grouping changes."""
         self._by_hand.clear()
 
-    def stand_as(self, view: TreeView) -> None:
+    def stand_as(self, view: TreeModel) -> None:
         """Open the nodes that are open in another tree, with the cursor where it is there."""
         self._by_hand = dict(view._by_hand)
         self.anchor = view.anchor
 
     # Rows
 
-    def settle(self, forest: Forest, order: Mapping[Path, Sequence[str]]) -> None:
+    def settle(self, forest: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
         """Take a forest just arranged; `order` has the groups of open nodes where they are not sorted by name."""
         self.forest = forest
         self._ordered = dict(order)
@@ -117,8 +117,8 @@ class TreeView:
         self.layout = self._lay_out()
         self.row = self._locate()
 
-    def _lay_out(self) -> Layout:
-        return Layout(self.forest, self.is_open, self.leaves)
+    def _lay_out(self) -> RowLayout:
+        return RowLayout(self.forest, self.is_open, self.leaves)
 
     def by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
         """The groups of a node sorted by name, merged again only when its lists differ. Yields at slices."""
@@ -126,7 +126,7 @@ class TreeView:
         # Each letter of a filter makes new lists, which often are like those before.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
-        ids = set_apart((yield from merged(node.parts)))
+        ids = set_apart((yield from merge_sorted(node.parts)))
         self._merged[node.path] = (node.parts, ids)
         return ids
 
@@ -140,7 +140,7 @@ class TreeView:
             return ids
         if self.sort != "name" and len(ids) > SORTED_AT_ONCE:
             return ids
-        return run_at_once(ordered(ids, self.snapshot, self.sort, self.descending))
+        return run_at_once(sort_groups(ids, self.snapshot, self.sort, self.descending))
 
     # The cursor
 
@@ -194,13 +194,13 @@ class TreeView:
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
             return None
-        row = self.layout.find(Place(path, group))
+        row = self.layout.find(RowKey(path, group))
         if row is not None:
-            self.anchor = Place(path, group)
+            self.anchor = RowKey(path, group)
             return row
         return self._nearest_header(path) if path in self.forest.nodes else None
 
-    def _beside(self, anchor: Place) -> int | None:
+    def _beside(self, anchor: RowKey) -> int | None:
         """The row where a group that is gone would be."""
         span = self.layout.span(anchor.path)
         if span is None or anchor.group is None or self.sort != "name":
@@ -218,13 +218,13 @@ class TreeView:
 
     # What rows show
 
-    def group_row(self, group: str) -> GroupRow:
+    def group_row(self, group: str) -> TreeRow:
         """What the row of a group shows, from the newest that is known."""
         snapshot = self.snapshot
         at = facts.read_at(snapshot, group)
         age = None if at is None else snapshot.taken_at - at
         verdict, told_at = _verdict(snapshot, group)
-        return GroupRow(
+        return TreeRow(
             group,
             snapshot.state_of(group),
             facts.member_count(snapshot, group),
@@ -249,7 +249,7 @@ class TreeView:
 
     # Marks
 
-    def under(self, place: Place) -> Sequence[str]:
+    def under(self, place: RowKey) -> Sequence[str]:
         """The groups that a row stands for: its own, or all under its node."""
         if place.group is not None:
             return (place.group,)

@@ -11,13 +11,13 @@ from textual.strip import Strip
 from kgtui.tui.textual_compat.key_order import run_binding
 from kgtui.tui.textual_compat.line_view import LineView, shift_lines
 from kgtui.tui.tree import rows
-from kgtui.tui.tree.model import TreeView
+from kgtui.tui.tree.model import TreeModel
 
 if TYPE_CHECKING:
     from textual import events
 
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.tree.layout import Place
+    from kgtui.tui.tree.layout import RowKey
 
 _STRIPS = 400
 """Lines kept as they are drawn: scrolling by a row draws one line, and takes the others from here."""
@@ -27,7 +27,7 @@ ROLES = (
 )  # fmt: skip
 
 
-class TreeLines(LineView, can_focus=True, inherit_bindings=False):
+class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     """Draws the rows of a `TreeView` line by line, and redraws only lines whose text differs."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -80,10 +80,10 @@ class TreeLines(LineView, can_focus=True, inherit_bindings=False):
 
     def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self.view = TreeView(snapshot)
+        self.view = TreeModel(snapshot)
         # By line of the window: after rows came or went above it, the same row stands on another one.
-        self._drawn: dict[int, rows.Line | None] = {}
-        self._strips: dict[rows.Line | None, Strip] = {}
+        self._drawn: dict[int, rows.TreeLine | None] = {}
+        self._strips: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0
         self._in_view: tuple[str, ...] = ()
 
@@ -94,14 +94,14 @@ class TreeLines(LineView, can_focus=True, inherit_bindings=False):
 
     # Rows and scrolling
 
-    def hold(self) -> tuple[Place | None, int]:
+    def hold(self) -> tuple[RowKey | None, int]:
         """What must stay on its screen line while rows come and go: the cursor if it is in view, else the top row."""
         top, cursor = self.scroll_offset.y, self.view.row
         if top <= cursor < top + self.size.height:
             return None, cursor - top
         return self.view.layout.place(top), 0
 
-    def laid_out(self, hold: tuple[Place | None, int]) -> None:
+    def laid_out(self, hold: tuple[RowKey | None, int]) -> None:
         """The rows changed: bring scroll bar and lines in line, with as few bytes to the terminal as can be."""
         nothing_yet = not self.virtual_size.height
         self.set_line_count(self.view.layout.rows)
@@ -175,7 +175,7 @@ class TreeLines(LineView, can_focus=True, inherit_bindings=False):
         """Lines are coloured and filled to the width as they are."""
         return strip
 
-    def _coloured(self, line: rows.Line | None) -> Strip:
+    def _coloured(self, line: rows.TreeLine | None) -> Strip:
         width = self.columns
         if line is None:
             return Strip.blank(width, self.terminal_style())
@@ -185,7 +185,7 @@ class TreeLines(LineView, can_focus=True, inherit_bindings=False):
         segments = [Segment(piece, self.terminal_style(f"group-tree--{role}", *over)) for piece, role in line.pieces]
         return Strip(segments).adjust_cell_length(width, self.terminal_style(*over))
 
-    def _line(self, row: int) -> rows.Line | None:
+    def _line(self, row: int) -> rows.TreeLine | None:
         view = self.view
         found = view.layout.at(row)
         if found is None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from kgtui.tui import text
-from kgtui.tui.tree.grouping import NodeTotal, bare_state
+from kgtui.tui.tree.grouping import NodeTotal, shared_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kgtui.model.offsets import LagTotal
-    from kgtui.tui.tree.grouping import Forest, Node
+    from kgtui.tui.tree.grouping import Node, TreeNodes
 
 COUNT_WIDTH = 8
 LAG_WIDTH = 9
@@ -24,7 +24,7 @@ _NARROWEST_NAME = 22
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class TreeColumns:
     """Widths in cells; 0 where a column has no room."""
 
     name: int
@@ -35,7 +35,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TreeLine:
     """A row before it is coloured: `(text, role)` pieces as wide as the tree. Equal lines look the same."""
 
     pieces: tuple[tuple[str, str], ...]
@@ -43,7 +43,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRow:
+class TreeRow:
     """What the row of a group shows.
 
     Attributes:
@@ -65,7 +65,7 @@ class GroupRow:
     verdict_stale: bool = False
 
 
-def columns(width: int) -> Columns:
+def column_widths(width: int) -> TreeColumns:
     """The name gets what is left; age gives way first, then verdict, count, and the lag last. A blank is at each end.
 
     Where a verdict has no column, its mark before the name tells it.
@@ -76,12 +76,12 @@ def columns(width: int) -> Columns:
     verdict = VERDICT_WIDTH if count and room - lag - count - VERDICT_WIDTH >= _NARROWEST_NAME + 10 else 0
     name = room - lag - count - verdict
     age = AGE_WIDTH if verdict and name - AGE_WIDTH >= _NARROWEST_NAME + 6 else 0
-    return Columns(max(name - age, 1), count, lag, age, verdict)
+    return TreeColumns(max(name - age, 1), count, lag, age, verdict)
 
 
-def heading(width: int, grouping: str, sort: str, descending: bool) -> Line:
+def heading_line(width: int, grouping: str, sort: str, descending: bool) -> TreeLine:
     """The line above the tree: how it is grouped, and the columns, with the one that it is sorted by."""
-    wide = columns(width)
+    wide = column_widths(width)
     sign = {True: "-", False: "+"}[descending]
     names = {"name": "name", "members": "count", "lag": "lag"}
     shown = {key: f"{name}{sign}" if key == sort else name for key, name in names.items()}
@@ -91,12 +91,14 @@ def heading(width: int, grouping: str, sort: str, descending: bool) -> Line:
     return _joined([(text.pad(left, wide.name + wide.verdict + 1), "heading"), *right], cursor=False)
 
 
-def node_line(node: Node, forest: Forest, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool) -> Line:
+def node_line(
+    node: Node, forest: TreeNodes, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool
+) -> TreeLine:
     """The line of a node: its name, how many groups are under it, and their lag."""
-    wide = columns(width)
+    wide = column_widths(width)
     marks = text.marks()
     indent = "  " * node.depth
-    state = bare_state(node, forest.grouping)
+    state = shared_state(node, forest.grouping)
     shown_state = state is not None and state == node.key
     name_width = max(wide.name + wide.verdict - len(indent) - 2 - (2 if shown_state else 0), 1)
     total = total or NodeTotal(None, node.count)
@@ -115,9 +117,9 @@ def node_line(node: Node, forest: Forest, total: NodeTotal | None, width: int, *
     )
 
 
-def group_line(row: GroupRow, depth: int, width: int, *, cursor: bool) -> Line:
+def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLine:
     """The line of a group: its mark, state, name, members and lag."""
-    wide = columns(width)
+    wide = column_widths(width)
     marks = text.marks()
     indent = "  " * depth
     name_width = max(wide.name - len(indent) - 2, 1)
@@ -149,7 +151,7 @@ def coarse_age(seconds: float | None) -> str:
     return text.age(seconds)
 
 
-def _flag(row: GroupRow) -> tuple[str, str]:
+def _flag(row: TreeRow) -> tuple[str, str]:
     """The mark before a row: only one has room, and the hand's goes first."""
     marks = text.marks()
     if row.marked:
@@ -161,7 +163,7 @@ def _flag(row: GroupRow) -> tuple[str, str]:
     return marks.error if row.verdict == "ERR" else marks.warn, _verdict_role(row)
 
 
-def _verdict_role(row: GroupRow) -> str:
+def _verdict_role(row: TreeRow) -> str:
     if row.verdict_stale:
         return "stale"
     return "kg-error" if row.verdict == "ERR" else "kg-warn"
@@ -173,7 +175,7 @@ def _role(stale: bool, value: int | None) -> str:
     return "lag" if value else "muted"
 
 
-def _right(wide: Columns, count: str, count_role: str, lag: str, lag_role: str, age: str) -> list[tuple[str, str]]:
+def _right(wide: TreeColumns, count: str, count_role: str, lag: str, lag_role: str, age: str) -> list[tuple[str, str]]:
     pieces = []
     if wide.count:
         pieces.append((text.pad(count, wide.count, right=True), count_role))
@@ -184,7 +186,7 @@ def _right(wide: Columns, count: str, count_role: str, lag: str, lag_role: str, 
     return [*pieces, (" ", "leaf")]
 
 
-def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> Line:
+def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
     """The line; blanks go with what stands before them: fewer pieces to draw, and fewer bytes over the line."""
     joined: list[tuple[str, str]] = []
     for words, role in pieces:
@@ -192,9 +194,9 @@ def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> Line:
             joined[-1] = joined[-1][0] + words, joined[-1][1]
         elif words:
             joined.append((words, role))
-    return Line(tuple(joined), cursor)
+    return TreeLine(tuple(joined), cursor)
 
 
-def width_of(line: Line) -> int:
+def line_width(line: TreeLine) -> int:
     """Cells that a line takes."""
     return sum(cell_len(piece) for piece, _ in line.pieces)

@@ -19,7 +19,7 @@ CHUNK = 8_000
 _UNKNOWN = 1 << 62
 
 
-def merged(parts: Sequence[Sequence[str]]) -> Generator[None, None, Sequence[str]]:
+def merge_sorted(parts: Sequence[Sequence[str]]) -> Generator[None, None, Sequence[str]]:
     """Sorted lists as one sorted list, in stretches of the alphabet. Yields at each."""
     if len(parts) == 1:
         return parts[0]
@@ -37,7 +37,7 @@ def merged(parts: Sequence[Sequence[str]]) -> Generator[None, None, Sequence[str
     return joined
 
 
-def ordered(
+def sort_groups(
     ids: Sequence[str], snapshot: Snapshot, sort: Sort, descending: bool
 ) -> Generator[None, None, Sequence[str]]:
     """Ids, which come sorted by name, in another order; equals stay sorted by name, unknown ones come last.

@@ -12,9 +12,9 @@ from textual.message import Message
 from kgtui.model.query import parse
 from kgtui.model.slices import Slices, SupersededError
 from kgtui.tui.messages import GroupOpened, GroupSelected
-from kgtui.tui.tree.grouping import totals
-from kgtui.tui.tree.layout import Place, arranged
-from kgtui.tui.tree.renderer import TreeLines
+from kgtui.tui.tree.grouping import sum_nodes
+from kgtui.tui.tree.layout import RowKey, prepare_layout
+from kgtui.tui.tree.renderer import TreeRenderer
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.tree.grouping import Grouping, Node
-    from kgtui.tui.tree.model import TreeView
+    from kgtui.tui.tree.model import TreeModel
     from kgtui.tui.tree.sorting import Sort
 
 SLICE_SECONDS = 0.004
@@ -37,7 +37,7 @@ TOTALLED_A_SECOND = 20_000
 """Groups a second whose lag is summed up at most: 100,000 every five seconds."""
 
 
-class GroupTree(TreeLines, inherit_bindings=False):
+class GroupTree(TreeRenderer, inherit_bindings=False):
     """Every group as a tree. A refresh moves neither cursor nor scroll, and opens and closes nothing."""
 
     class Arranged(Message):
@@ -104,7 +104,7 @@ class GroupTree(TreeLines, inherit_bindings=False):
         self.view.sort, self.view.descending = sort, descending
         self._choice_made()
 
-    def arrange_as(self, view: TreeView, *, cursor: bool = False) -> None:
+    def arrange_as(self, view: TreeModel, *, cursor: bool = False) -> None:
         """Group and sort as another tree does; with `cursor` stand where it stands, with the same nodes open."""
         self.view.grouping, self.view.sort, self.view.descending = view.grouping, view.sort, view.descending
         if cursor:
@@ -120,7 +120,7 @@ class GroupTree(TreeLines, inherit_bindings=False):
 
     # Arranging
 
-    async def arranged(self) -> None:
+    async def wait_for_layout(self) -> None:
         """Wait until the newest snapshot and choice are arranged."""
         while self._wake.is_set() or not self._idle.is_set():
             await asyncio.sleep(0)
@@ -152,7 +152,7 @@ class GroupTree(TreeLines, inherit_bindings=False):
         anew = self._chosen_anew and bool(view.snapshot.groups)
         seconds = AWAITED_SLICE_SECONDS if anew else SLICE_SECONDS
         slices = Slices(asyncio.sleep, seconds, lambda: turn == self._turn)
-        found = await arranged(view, self._query, slices)
+        found = await prepare_layout(view, self._query, slices)
         before, hold = view.group, self.hold()
         if anew:
             self._chosen_anew = False
@@ -167,7 +167,7 @@ class GroupTree(TreeLines, inherit_bindings=False):
             self.reveal(sought)
         self.post_message(self.Arranged(found.shown, found.searched))
         if anew or monotonic() >= self._totals_due:
-            view.totals = await slices.run(totals(found.forest, view.snapshot))
+            view.totals = await slices.run(sum_nodes(found.forest, view.snapshot))
             self._totals_due = monotonic() + len(view.snapshot.groups) / TOTALLED_A_SECOND
             self.refresh_changed()
 
@@ -280,7 +280,7 @@ class GroupTree(TreeLines, inherit_bindings=False):
 
     def mark_all(self) -> None:
         """Mark every group that is shown; unmark them if all are marked."""
-        self.view.toggle_marks([group for node in self.view.forest.top for group in self.view.under(Place(node.path))])
+        self.view.toggle_marks([group for node in self.view.forest.top for group in self.view.under(RowKey(node.path))])
         self._marks_changed()
 
     def set_marks(self, groups: Collection[str], *, marked: bool) -> None:

@@ -12,8 +12,8 @@ from textual.widgets import ContentSwitcher
 
 from kgtui.model import facts
 from kgtui.tui import text
-from kgtui.tui.panes import PANES, titles
-from kgtui.tui.tree.grouping import kind_name
+from kgtui.tui.panes import PANES, pane_titles
+from kgtui.tui.tree.grouping import type_label
 from kgtui.tui.widgets.line import LineWidget, Piece, spread
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class GroupTitle(LineWidget):
             return [("gone", "title--kg-warn")]
         dot = (f" {text.marks().dot} ", "title--quiet")
         state = snapshot.state_of(group)
-        kind = text.fit(text.dotted(kind_name(facts.type_of(snapshot, group), listing.protocol)), 24)
+        kind = text.fit(text.dotted(type_label(facts.type_of(snapshot, group), listing.protocol)), 24)
         found: list[Piece] = [
             (f"{text.state_mark(state)} {text.plain(state or 'state not told', 24)}",
              f"title--{text.state_role(state)}"),
@@ -148,7 +148,7 @@ class PaneTabs(LineWidget):
         pieces: list[Piece] = []
         self._ends = []
         used = 0
-        for pane, title in titles(width - 1).items():  # the first one stands one cell from the edge
+        for pane, title in pane_titles(width - 1).items():  # the first one stands one cell from the edge
             pieces += [(" ", ""), (title, "tabs--front" if pane == self._front else "tabs--behind")]
             used += 1 + len(title)
             self._ends.append((used, pane))

@@ -48,5 +48,5 @@ class TreeHeading(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """The same widths as the tree's, which may have a scroll bar beside it."""
         grouping, sort, descending = self._shown
-        line = rows.heading(max(width - 1, 1), grouping, sort, descending)
+        line = rows.heading_line(max(width - 1, 1), grouping, sort, descending)
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]

@@ -14,10 +14,18 @@ from kgtui.insights.finding import Evidence, Finding, Insights, Kind, Severity
 from kgtui.lake.gold import NEVER_MADE, TableAge
 from kgtui.model.course import Course
 from kgtui.tui import text
-from kgtui.tui.insights.evidence import evidence_title, fact_columns, facts
-from kgtui.tui.insights.findings import COLUMNS, Row, rows_of, summary, told, unmade, warnings
+from kgtui.tui.insights.evidence import evidence_columns, evidence_rows, evidence_title
+from kgtui.tui.insights.findings import (
+    FINDING_COLUMNS,
+    FindingRow,
+    describe_finding,
+    finding_rows,
+    findings_summary,
+    no_findings_lines,
+    table_warnings,
+)
 from kgtui.tui.lakes import Which
-from kgtui.tui.panes.cells import shown
+from kgtui.tui.panes.cells import safe_text
 from kgtui.tui.plots.stacked_plots import plot_lines
 from tests.pilot.shell import HOSTILE
 
@@ -48,7 +56,7 @@ def in_utc() -> None:
 
 
 def words(lines: list[Line]) -> list[str]:
-    return ["".join(shown(cell.text) for cell in line) for line in lines]
+    return ["".join(safe_text(cell.text) for cell in line) for line in lines]
 
 
 def ages(**told_of: TableAge) -> tuple[TableAge, ...]:
@@ -56,13 +64,14 @@ def ages(**told_of: TableAge) -> tuple[TableAge, ...]:
 
 
 def test_a_row_in_its_columns() -> None:
-    cells = {column.id: shown(column.cell(Row(0, FINDING, NOW)).text) for column in COLUMNS}
+    cells = {column.id: safe_text(column.cell(FindingRow(0, FINDING, NOW)).text) for column in FINDING_COLUMNS}
     assert cells["severity"] == "NOTE"
     assert cells["kind"] == "drain time"
     assert cells["since"] == "2 h"
     assert cells["what"].startswith("the backlog")
     least = {
-        column.id: shown(column.cell(Row(0, replace(FINDING, since_at_least=True), NOW)).text) for column in COLUMNS
+        column.id: safe_text(column.cell(FindingRow(0, replace(FINDING, since_at_least=True), NOW)).text)
+        for column in FINDING_COLUMNS
     }
     assert least["since"] == "≥ 2 h"
 
@@ -71,7 +80,7 @@ def test_a_row_in_its_columns() -> None:
 def test_sentences_fit_and_are_harmless(subject: str) -> None:
     finding = replace(FINDING, subject=subject, what=f"{subject} waits", command=("kgtui", "show", subject))
     for width in (60, 78, 118):
-        lines = words(told(Row(0, finding, NOW), width))
+        lines = words(describe_finding(FindingRow(0, finding, NOW), width))
         assert len(lines) <= 6
         assert all(cell_len(line) <= width for line in lines)
         assert not {"\x1b", "\u202e", "\u200b", "\n"} & set("".join(lines))
@@ -79,8 +88,8 @@ def test_sentences_fit_and_are_harmless(subject: str) -> None:
 
 def test_evidence_in_columns_of_its_own() -> None:
     """Seconds are written as time; unknown is not zero."""
-    (fact,) = facts(EVIDENCE)
-    told_of = {column.title: shown(column.cell(fact).text) for column in fact_columns(EVIDENCE)}
+    (fact,) = evidence_rows(EVIDENCE)
+    told_of = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
     assert told_of == {
         "HOUR": text.date(NOW)[:16], "LAG": "1,000", "TREND": "-0.25", "DRAIN": "1 h 30 m", "TOPIC": "[/t]",
         "PARTITION": "–", "FLAPPING": "yes",
@@ -92,29 +101,29 @@ def test_marks_are_those_of_the_groups_that_are_there() -> None:
     """A family is marked when all of it that is there is; what is in use never is."""
     found = Insights((FINDING, FAMILY), as_of=NOW)
     there = {"dwh.backfill", "perf.a"}
-    assert [row.marked for row in rows_of(found, there, {"dwh.backfill", "perf.a"})] == [False, True]
-    assert [row.marked for row in rows_of(found, {"perf.a", "perf.b"}, {"perf.a"})] == [False, False]
-    assert [row.number for row in rows_of(found, there, (), Kind.UNUSED)] == [1]
+    assert [row.marked for row in finding_rows(found, there, {"dwh.backfill", "perf.a"})] == [False, True]
+    assert [row.marked for row in finding_rows(found, {"perf.a", "perf.b"}, {"perf.a"})] == [False, False]
+    assert [row.number for row in finding_rows(found, there, (), Kind.UNUSED)] == [1]
 
 
 def test_how_old_and_how_many() -> None:
-    told_of = words(summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
+    told_of = words(findings_summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
     assert told_of == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 min ago", "made 30 s ago"]
-    assert words(summary(Insights((), ages(), None), NOW))[:2] == ["nothing to tell", "the tables are empty"]
+    assert words(findings_summary(Insights((), ages(), None), NOW))[:2] == ["nothing to tell", "the tables are empty"]
 
 
 def test_what_the_findings_do_not_tell() -> None:
     """Never made, unreadable and late tables, each with the command; nothing when all is new."""
     path = Path("/lake with blanks")
-    assert warnings(Insights((), ages(), NOW - 60), path, NOW) == []
-    (old,) = words(warnings(Insights((), ages(), NOW - 2 * HOUR), path, NOW))
+    assert table_warnings(Insights((), ages(), NOW - 60), path, NOW) == []
+    (old,) = words(table_warnings(Insights((), ages(), NOW - 2 * HOUR), path, NOW))
     assert old == "kgtui pipeline run '--lake=/lake with blanks' brings them up to date"
     broken = ages(
         churn=TableAge("gold/churn", trouble=NEVER_MADE),
         forecast=TableAge("gold/forecast", trouble="[/torn]"),
         cleanup=TableAge("gold/cleanup", NOW - 80 * HOUR, NOW),
     )
-    never, torn, behind, command = words(warnings(Insights((), broken, NOW - 60), path, NOW))
+    never, torn, behind, command = words(table_warnings(Insights((), broken, NOW - 60), path, NOW))
     assert never == "! not made yet: gold/churn; nothing is known of: flapping"
     assert torn == "! gold/forecast cannot be read: [/torn]"
     assert behind == "! behind the others: gold/cleanup"
@@ -124,11 +133,11 @@ def test_what_the_findings_do_not_tell() -> None:
 def test_what_to_do_without_findings() -> None:
     path = Path("/state/lakes/prod")
     which, seeds = Which(path, "", named=False), ("a:1", "b:2")
-    nothing = " ".join(words(unmade(which, "", recorded=False, seeds=seeds, width=98)))
+    nothing = " ".join(words(no_findings_lines(which, "", recorded=False, seeds=seeds, width=98)))
     assert "kgtui record /state/lakes/prod --bootstrap-server a:1,b:2" in nothing
     assert "kgtui pipeline run --lake=/state/lakes/prod" in nothing
     trouble = "/x is a file; a lake is a folder"
-    unread = " ".join(words(unmade(Which(path, ""), trouble, recorded=False, seeds=seeds, width=78)))
+    unread = " ".join(words(no_findings_lines(Which(path, ""), trouble, recorded=False, seeds=seeds, width=78)))
     assert "a lake is a folder" in unread
     assert "kgtui record" not in unread
 

@@ -16,13 +16,20 @@ from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.series import SeriesStore
 from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.tui.panes import offset_rows
-from kgtui.tui.panes.base import awaited, notices
-from kgtui.tui.panes.cells import Cell, Shown, absent, fitted, shown, wrap
-from kgtui.tui.panes.columns import Column, arrange, column_at, measure
+from kgtui.tui.panes.base import awaited_text, reading_notices
+from kgtui.tui.panes.cells import Cell, SafeText, fit_text, no_value_cell, safe_text, wrap_cells
+from kgtui.tui.panes.columns import Column, column_at, fit_columns, preferred_width
 from kgtui.tui.panes.config import config_rows
-from kgtui.tui.panes.member_rows import columns_for, member_rows, placed, ranges, restoring, task_lag
-from kgtui.tui.panes.overview import sections
-from kgtui.tui.panes.overview_health import standing_of
+from kgtui.tui.panes.member_rows import (
+    format_partitions,
+    format_ranges,
+    member_columns,
+    member_restore_lag,
+    member_rows,
+    row_restore_lag,
+)
+from kgtui.tui.panes.overview import overview_sections
+from kgtui.tui.panes.overview_health import summarize_offsets
 from tests.pilot.panes import data
 
 if TYPE_CHECKING:
@@ -38,8 +45,8 @@ COLUMNS: list[Column[tuple[str, int, str]]] = [
 def said(snapshot: Snapshot, group: str, label: str, *, series: SeriesStore | None = None) -> str:
     """The text of a field of the Overview; `` if it has none of that label."""
     reading = snapshot.offsets.get(group)
-    standing = standing_of(reading.value) if reading is not None else None
-    for section in sections(snapshot, group, standing, series=series):
+    standing = summarize_offsets(reading.value) if reading is not None else None
+    for section in overview_sections(snapshot, group, standing, series=series):
         for one in section.fields:
             if one.label == label or (not one.label and section.title == label):
                 return "\n".join("".join(cell.text for cell in line) for line in one.lines)
@@ -50,51 +57,51 @@ def said(snapshot: Snapshot, group: str, label: str, *, series: SeriesStore | No
 
 
 def test_the_four_ways_of_not_being_there_look_different() -> None:
-    marks = {reason: absent(reason).text for reason in ("no commit", "forbidden", "topic deleted", "not told")}
+    marks = {reason: no_value_cell(reason).text for reason in ("no commit", "forbidden", "topic deleted", "not told")}
     assert marks == {"no commit": "–", "forbidden": "x", "topic deleted": "x", "not told": "?"}
 
 
 def test_text_goes_through_the_door_once() -> None:
-    once = shown("a\x1bb\\nc")
-    assert shown(once) == once == "a\\x1bb\\\\nc"
-    assert fitted(once, 100) == once
-    assert cell_len(fitted("x" * 32_000, 10)) == 10
+    once = safe_text("a\x1bb\\nc")
+    assert safe_text(once) == once == "a\\x1bb\\\\nc"
+    assert fit_text(once, 100) == once
+    assert cell_len(fit_text("x" * 32_000, 10)) == 10
 
 
 @given(st.lists(st.text(max_size=40), max_size=6), st.integers(min_value=4, max_value=30))
 def test_wrapped_lines_fit_and_lose_no_word(texts: list[str], width: int) -> None:
-    lines = wrap([Cell(text) for text in texts], width)
+    lines = wrap_cells([Cell(text) for text in texts], width)
     for line in lines:
         assert cell_len("".join(cell.text for cell in line).rstrip()) <= width
-    before = "".join("".join(shown(text) for text in texts).split())
+    before = "".join("".join(safe_text(text) for text in texts).split())
     after = "".join("".join("".join(cell.text for cell in line) for line in lines).split())
     assert after == before
 
 
 def test_wrapped_text_is_not_escaped_again() -> None:
-    (line,) = wrap([Cell("a\x1b")], 20)
+    (line,) = wrap_cells([Cell("a\x1b")], 20)
     assert line[0].text == "a\\x1b"
-    assert isinstance(line[0].text, Shown)
+    assert isinstance(line[0].text, SafeText)
 
 
 def test_a_column_is_as_wide_as_its_widest_value_up_to_its_most() -> None:
     rows = [("ab", 1, ""), ("x" * 50, 1_234_567, "")]
-    assert [measure(column, rows) for column in COLUMNS] == [20, 9, 4]
+    assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
 
 def test_columns_of_high_rank_give_way_and_numbers_are_never_cut() -> None:
     wanted = {"name": 20, "count": 9, "note": 10}
-    assert [(column.id, width) for column, width in arrange(COLUMNS, wanted, 41)] == [
+    assert [(column.id, width) for column, width in fit_columns(COLUMNS, wanted, 41)] == [
         ("name", 20), ("count", 9), ("note", 10),
     ]  # fmt: skip
-    assert [(column.id, width) for column, width in arrange(COLUMNS, wanted, 24)] == [
+    assert [(column.id, width) for column, width in fit_columns(COLUMNS, wanted, 24)] == [
         ("name", 7), ("count", 9), ("note", 6),
     ]  # fmt: skip
-    assert [(column.id, width) for column, width in arrange(COLUMNS, wanted, 20)] == [("name", 10), ("count", 9)]
+    assert [(column.id, width) for column, width in fit_columns(COLUMNS, wanted, 20)] == [("name", 10), ("count", 9)]
 
 
 def test_a_click_finds_its_column() -> None:
-    arranged = arrange(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
+    arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
 
@@ -107,7 +114,7 @@ def rows_of(offsets: GroupOffsets) -> list[offset_rows.OffsetRow]:
 
 def test_topics_have_a_row_with_the_total_of_all_their_partitions() -> None:
     rows = rows_of(data.classic_offsets())
-    shown_rows = offset_rows.arranged(rows, "topic", descending=False, lagging=True)
+    shown_rows = offset_rows.filter_and_sort(rows, "topic", descending=False, lagging=True)
     first = shown_rows[0]
     assert (first.topic, first.partition) == ("orders.created", -1)
     assert first.topic_total is not None
@@ -116,14 +123,14 @@ def test_topics_have_a_row_with_the_total_of_all_their_partitions() -> None:
 
 
 def test_a_topic_of_one_partition_has_no_row_of_its_own() -> None:
-    shown_rows = offset_rows.arranged(rows_of(data.classic_offsets()), "topic", descending=False, lagging=False)
+    shown_rows = offset_rows.filter_and_sort(rows_of(data.classic_offsets()), "topic", descending=False, lagging=False)
     assert [row.partition for row in shown_rows if row.topic == "secret.audit"] == [0]
 
 
 def test_sorted_by_lag_unknown_stays_last_both_ways() -> None:
     rows = rows_of(data.classic_offsets())
-    down = [row.lag.lag for row in offset_rows.arranged(rows, "lag", descending=True, lagging=False) if row.lag]
-    up = [row.lag.lag for row in offset_rows.arranged(rows, "lag", descending=False, lagging=False) if row.lag]
+    down = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False) if row.lag]
+    up = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=False, lagging=False) if row.lag]
     assert down[0] == 1100
     assert up[0] == 0
     assert down[-4:] == up[-4:] == [None] * 4
@@ -141,21 +148,21 @@ def test_sorted_by_lag_unknown_stays_last_both_ways() -> None:
 )
 def test_the_filter_looks_at_topic_partition_owner_and_note(wanted: str, topics: set[str]) -> None:
     rows = rows_of(data.classic_offsets())
-    found = offset_rows.arranged(rows, "lag", descending=True, lagging=False, wanted=wanted)
+    found = offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False, wanted=wanted)
     assert {row.topic for row in found} == topics
 
 
 def test_lost_records_are_flagged_and_lead_is_zero() -> None:
     rows = offset_rows.partition_rows(data.consumer_offsets(), data.consumers())
     (lost,) = [row for row in rows if row.lost]
-    columns = {column.id: column for column in offset_rows.columns_for(share=False)}
+    columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
     assert columns["note"].cell(lost) == Cell("! 500 lost", "kg-error")
     assert columns["lead"].cell(lost).text == "0"
     assert offset_rows.is_lagging(lost)
 
 
 def test_every_reason_has_its_words_and_marks() -> None:
-    columns = {column.id: column for column in offset_rows.columns_for(share=False)}
+    columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
     found = {
         f"{row.topic}-{row.partition}": [columns[name].cell(row).text for name in ("committed", "end", "lag", "note")]
         for row in rows_of(data.classic_offsets())
@@ -172,7 +179,7 @@ def test_every_reason_has_its_words_and_marks() -> None:
 
 def test_a_share_partition_without_a_start_differs_from_one_whose_lag_is_not_told() -> None:
     rows = offset_rows.partition_rows(data.share_offsets(), data.share())
-    columns = {column.id: column for column in offset_rows.columns_for(share=True)}
+    columns = {column.id: column for column in offset_rows.offset_columns(share=True)}
     assert "metadata" not in columns
     assert [columns["lag"].cell(row).text for row in rows] == ["120", "?", "–"]
     assert [columns["committed"].cell(row).text for row in rows] == ["5,000", "5,100", "–"]
@@ -188,7 +195,7 @@ def test_a_streams_partition_belongs_to_the_thread_with_its_active_task() -> Non
 
 
 def column_ids(description: GroupDescription) -> list[str]:
-    return [column.id for column in columns_for(description)]
+    return [column.id for column in member_columns(description)]
 
 
 def test_columns_follow_the_kind_of_group() -> None:
@@ -201,7 +208,7 @@ def test_columns_follow_the_kind_of_group() -> None:
 
 
 def test_a_classic_member_of_a_consumer_group_stands_out() -> None:
-    columns = {column.id: column for column in columns_for(data.consumers())}
+    columns = {column.id: column for column in member_columns(data.consumers())}
     rows = {row.member.client_id: row for row in member_rows(data.consumers())}
     assert columns["protocol"].cell(rows["settle-4"]) == Cell("! classic", "kg-warn")
     assert "not upgraded" in columns["protocol"].detail(rows["settle-4"]).text
@@ -209,7 +216,7 @@ def test_a_classic_member_of_a_consumer_group_stands_out() -> None:
 
 
 def test_an_epoch_is_shown_against_the_groups() -> None:
-    columns = {column.id: column for column in columns_for(data.consumers())}
+    columns = {column.id: column for column in member_columns(data.consumers())}
     rows = {row.member.client_id: row for row in member_rows(data.consumers())}
     assert columns["epoch"].cell(rows["settle-0"]).text == "40 < 41"
     assert columns["epoch"].cell(rows["settle-2"]).text == "41"
@@ -220,7 +227,7 @@ def test_an_epoch_is_shown_against_the_groups() -> None:
 
 def test_threads_stand_under_their_process_which_sums_them() -> None:
     rows = member_rows(data.streams())
-    columns = {column.id: column for column in columns_for(data.streams())}
+    columns = {column.id: column for column in member_columns(data.streams())}
     assert [bool(row.threads) for row in rows] == [True, False, False, True, False, False]
     assert [columns["active"].cell(row).text for row in rows] == ["3", "2", "1", "3", "2", "1"]
     assert columns["active"].detail(rows[0]).text == "0:0-1 0:2"
@@ -229,14 +236,14 @@ def test_threads_stand_under_their_process_which_sums_them() -> None:
 
 def test_what_is_left_to_restore_is_unknown_until_both_offsets_are_told() -> None:
     rows = member_rows(data.streams())
-    assert [task_lag(row) for row in rows] == [0, 0, None, 102_611, 12_400, 90_211]
+    assert [row_restore_lag(row) for row in rows] == [0, 0, None, 102_611, 12_400, 90_211]
     silent = StreamsMember("p", 1, task_end_offsets=(("0", 0, 5),))
-    assert restoring(silent) == 0, "without standby and warm-up tasks there is nothing to restore"
+    assert member_restore_lag(silent) == 0, "without standby and warm-up tasks there is nothing to restore"
 
 
 def test_undecoded_metadata_is_hex() -> None:
     (row,) = member_rows(data.hostile())
-    columns = {column.id: column for column in columns_for(data.hostile())}
+    columns = {column.id: column for column in member_columns(data.hostile())}
     assert columns["bytes"].cell(row).text.startswith("00 01 02 03")
     assert columns["bytes"].cell(row).text.endswith("100 bytes")
 
@@ -245,11 +252,11 @@ def test_undecoded_metadata_is_hex() -> None:
     ("parts", "text"), [((), ""), ((3,), "3"), ((0, 1, 2, 5), "0-2,5"), ((5, 4, 1), "1,4-5"), ((0, 2, 4), "0,2,4")]
 )
 def test_ranges(parts: tuple[int, ...], text: str) -> None:
-    assert ranges(parts) == text
+    assert format_ranges(parts) == text
 
 
 def test_placed() -> None:
-    assert placed((("a", (0, 1)), ("b", (3,)))) == "a:0-1 b:3"
+    assert format_partitions((("a", (0, 1)), ("b", (3,)))) == "a:0-1 b:3"
 
 
 # Overview
@@ -312,12 +319,12 @@ def test_a_lag_that_grows_stands_out() -> None:
 
 def test_a_fresh_reading_needs_no_notice() -> None:
     company = data.company()
-    assert notices(company, "payments.settle", company.details) == []
+    assert reading_notices(company, "payments.settle", company.details) == []
 
 
 def test_an_old_reading_shows_its_age_and_why() -> None:
     company = data.company()
-    (line, advice) = notices(company, "stale.group", company.details)
+    (line, advice) = reading_notices(company, "stale.group", company.details)
     text = "".join(cell.text for cell in line)
     assert "as of " in text
     assert "broker 4 did not answer" in text
@@ -326,23 +333,23 @@ def test_an_old_reading_shows_its_age_and_why() -> None:
 
 def test_a_group_that_is_gone_says_so() -> None:
     company = replace(data.company(), groups={})
-    (line,) = notices(company, "payments.settle", company.details)
+    (line,) = reading_notices(company, "payments.settle", company.details)
     assert "no longer listed" in line[0].text
 
 
 def test_what_is_awaited_is_named() -> None:
     company = data.company()
-    assert notices(company, "new.group", company.details) == []
-    assert awaited(company, "new.group", company.details, "members") == "reading members…"
+    assert reading_notices(company, "new.group", company.details) == []
+    assert awaited_text(company, "new.group", company.details, "members") == "reading members…"
     for here_or_never in ("payments.settle", "nowhere"):
-        assert awaited(company, here_or_never, company.details, "members") == ""
+        assert awaited_text(company, here_or_never, company.details, "members") == ""
 
 
 def test_not_supported_is_no_error() -> None:
     company = data.company()
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
     configs = {"orders.enrich": Reading((), data.NOW, fault)}
-    (line,) = notices(company, "orders.enrich", configs)
+    (line,) = reading_notices(company, "orders.enrich", configs)
     assert line[0] == Cell("Reading group configs is not supported by this broker.", "kg-muted")
 
 
@@ -361,6 +368,6 @@ def test_what_is_set_for_the_group_comes_first_and_other_types_last() -> None:
 def test_a_lag_can_be_zero_with_a_commit_and_a_log() -> None:
     offsets = GroupOffsets((CommittedOffset("t", 0, 5),), bounds={("t", 0): PartitionBounds(0, 5)})
     (row,) = offset_rows.partition_rows(offsets, None)
-    columns = {column.id: column for column in offset_rows.columns_for(share=False)}
+    columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
     assert columns["lag"].cell(row).text == "0"
     assert not offset_rows.is_lagging(row)

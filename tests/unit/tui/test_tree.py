@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from kgtui.model.slices import run_at_once
 from kgtui.model.snapshot import Summary
-from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, NodeTotal, arrange, family_of, path_of, totals
-from kgtui.tui.tree.layout import Layout, Place
-from kgtui.tui.tree.model import TreeView
-from kgtui.tui.tree.rows import GroupRow, coarse_age, columns, group_line, heading, node_line, width_of
-from kgtui.tui.tree.sorting import SORTS, Sort, merged, ordered
+from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, NodeTotal, build_nodes, family_of, path_of, sum_nodes
+from kgtui.tui.tree.layout import RowKey, RowLayout
+from kgtui.tui.tree.model import TreeModel
+from kgtui.tui.tree.rows import TreeRow, coarse_age, column_widths, group_line, heading_line, line_width, node_line
+from kgtui.tui.tree.sorting import SORTS, Sort, merge_sorted, sort_groups
 from tests.pilot.watching import Row, many, snapshot_of, summary
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ LISTED = st.lists(
 @given(st.lists(IDS, min_size=1, max_size=5))
 def test_merging_is_sorting(parts: list[list[str]]) -> None:
     lists = [sorted(part) for part in parts]
-    assert list(run_at_once(merged(lists))) == sorted(group for part in parts for group in part)
+    assert list(run_at_once(merge_sorted(lists))) == sorted(group for part in parts for group in part)
 
 
 def test_merging_many_in_stretches() -> None:
@@ -48,7 +48,7 @@ def test_merging_many_in_stretches() -> None:
     joined: list[Sequence[str]] = []
 
     def run() -> Generator[None, None, None]:
-        joined.append((yield from merged(parts)))
+        joined.append((yield from merge_sorted(parts)))
 
     pauses += run()
     assert joined == [[f"{number:06d}" for number in range(60_000)]]
@@ -59,7 +59,7 @@ def test_merging_many_in_stretches() -> None:
 def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Grouping) -> None:
     """And where `path_of` says it is; counts add up on the way to the top."""
     snapshot = snapshot_of(rows)
-    forest = run_at_once(arrange(snapshot, grouping))
+    forest = run_at_once(build_nodes(snapshot, grouping))
     found = {group: node.path for node in forest.nodes.values() for part in node.parts for group in part}
     assert sorted(found) == sorted(snapshot.groups)
     assert forest.count == len(snapshot.groups)
@@ -74,7 +74,7 @@ def test_a_choice_leaves_only_what_was_chosen(rows: list[Row], grouping: Groupin
     snapshot = snapshot_of(rows)
     chosen |= {row[0] for row in rows[::2]}
     lists = {listing: [group for group in ids if group in chosen] for listing, ids in snapshot.by_listing.items()}
-    forest = run_at_once(arrange(snapshot, grouping, lists))
+    forest = run_at_once(build_nodes(snapshot, grouping, lists))
     shown = {group for node in forest.nodes.values() for part in node.parts for group in part}
     assert shown == chosen & set(snapshot.groups)
 
@@ -82,7 +82,7 @@ def test_a_choice_leaves_only_what_was_chosen(rows: list[Row], grouping: Groupin
 def test_a_group_of_several_topics_is_under_each() -> None:
     rows: list[Row] = [("a", "consumer", "consumer", "Stable", 1), ("b", "consumer", "consumer", "Stable", 1)]
     snapshot = snapshot_of(rows, summaries={"a": summary(topics=("x", "y")), "b": summary(topics=())})
-    forest = run_at_once(arrange(snapshot, "topic"))
+    forest = run_at_once(build_nodes(snapshot, "topic"))
     assert [(node.path, node.parts) for node in forest.top] == [
         (("x",), [["a"]]), (("y",), [["a"]]), (("no topic",), [["b"]]),
     ]  # fmt: skip
@@ -92,7 +92,7 @@ def test_states_that_the_list_does_not_tell_come_from_the_sweep() -> None:
     """Before Kafka 2.6 a list has no states."""
     known = Summary(0, 0, 0, 0, (), "", 1.0, state="Empty", type="classic")
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
-    forest = run_at_once(arrange(snapshot_of(rows, summaries={"known": known}), "type"))
+    forest = run_at_once(build_nodes(snapshot_of(rows, summaries={"known": known}), "type"))
     assert {node.path: node.count for node in forest.nodes.values() if node.parts} == {
         ("classic · consumer", "Empty"): 1, ("type not told · consumer", "not told"): 1,
     }  # fmt: skip
@@ -114,7 +114,7 @@ def test_totals_say_at_least_when_a_part_is_unknown() -> None:
     ]
     found = {"a": summary(5), "b": summary(None, unknown=2), "c": summary(None)}
     snapshot = snapshot_of(rows, summaries=found)
-    sums = run_at_once(totals(run_at_once(arrange(snapshot, "type")), snapshot))
+    sums = run_at_once(sum_nodes(run_at_once(build_nodes(snapshot, "type")), snapshot))
     assert sums["consumer", "Stable"] == NodeTotal(5, 1)
     assert sums["consumer", "Empty"] == NodeTotal(None, 1)
     assert sums["consumer",] == NodeTotal(5, 2)
@@ -126,7 +126,7 @@ def test_totals_say_at_least_when_a_part_is_unknown() -> None:
 def test_sorting_keeps_equals_by_name_and_unknown_last(values: dict[str, int | None], sort: Sort, down: bool) -> None:
     rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in values]
     snapshot = snapshot_of(rows, summaries={name: summary(value, value) for name, value in values.items()})
-    found = list(run_at_once(ordered(sorted(values), snapshot, sort, down)))
+    found = list(run_at_once(sort_groups(sorted(values), snapshot, sort, down)))
     if sort == "name":
         assert found == sorted(values, reverse=down)
         return
@@ -135,9 +135,9 @@ def test_sorting_keeps_equals_by_name_and_unknown_last(values: dict[str, int | N
     assert found == expected + sorted(name for name in values if values[name] is None)
 
 
-def _view(count: int) -> TreeView:
-    view = TreeView(snapshot_of(many(count)))
-    forest = run_at_once(arrange(view.snapshot, "type"))
+def _view(count: int) -> TreeModel:
+    view = TreeModel(snapshot_of(many(count)))
+    forest = run_at_once(build_nodes(view.snapshot, "type"))
     view.decide_openness(forest)
     view.settle(forest, {})
     return view
@@ -153,7 +153,7 @@ def test_layout_finds_every_row_again() -> None:
         assert layout.find(place) == row
     assert layout.at(layout.rows) is None
     assert layout.at(-1) is None
-    assert layout.find(Place(("consumer", "Stable"), "no such group")) is None
+    assert layout.find(RowKey(("consumer", "Stable"), "no such group")) is None
 
 
 def test_openness_by_hand_survives_the_next_snapshot() -> None:
@@ -163,7 +163,7 @@ def test_openness_by_hand_survives_the_next_snapshot() -> None:
     view.set_open(stable, True)
     rows = view.layout.rows
     view.snapshot = snapshot_of(many(501))
-    view.settle(run_at_once(arrange(view.snapshot, "type")), {})
+    view.settle(run_at_once(build_nodes(view.snapshot, "type")), {})
     assert stable in view.layout.opened
     assert view.layout.rows in (rows, rows + 1)
 
@@ -172,36 +172,36 @@ def test_a_layout_of_100_000_groups_keeps_no_object_per_row() -> None:
     view = _view(100_000)
     view.set_open(("consumer", "Stable"), True)
     assert view.layout.rows > 80_000
-    assert isinstance(view.layout, Layout)
+    assert isinstance(view.layout, RowLayout)
     span = view.layout.span(("consumer", "Stable"))
     assert span is not None
     start, ids = span
-    assert view.layout.find(Place(("consumer", "Stable"), ids[777])) == start + 777
+    assert view.layout.find(RowKey(("consumer", "Stable"), ids[777])) == start + 777
     assert bisect_left(ids, ids[777]) == 777
 
 
 @given(st.integers(3, 200))
 def test_lines_are_as_wide_as_the_tree(width: int) -> None:
     node = Node(("classic · consumer", "PreparingRebalance"), count=123_456)
-    forest = run_at_once(arrange(snapshot_of([]), "type"))
-    row = GroupRow("\u65e5" * 90 + "\u202e", "Stable", 12, None, 75.0, True, True)
+    forest = run_at_once(build_nodes(snapshot_of([]), "type"))
+    row = TreeRow("\u65e5" * 90 + "\u202e", "Stable", 12, None, 75.0, True, True)
     if width >= 8:
-        assert width_of(node_line(node, forest, NodeTotal(10**15, 3), width, opened=True, cursor=False)) <= max(
+        assert line_width(node_line(node, forest, NodeTotal(10**15, 3), width, opened=True, cursor=False)) <= max(
             width, 24
         )
     if width >= 24:
-        assert width_of(node_line(node, forest, None, width, opened=True, cursor=False)) == width
-        assert width_of(group_line(row, 2, width, cursor=False)) == width
-        assert width_of(heading(width, "type, state", "lag", True)) == width
+        assert line_width(node_line(node, forest, None, width, opened=True, cursor=False)) == width
+        assert line_width(group_line(row, 2, width, cursor=False)) == width
+        assert line_width(heading_line(width, "type, state", "lag", True)) == width
 
 
 def test_columns_give_way_from_the_right() -> None:
-    assert columns(80).age > 0
-    assert columns(44).age == 0
-    assert columns(44).count > 0
-    assert columns(30).count == 0
-    assert columns(30).lag > 0
-    assert columns(12).lag == 0
+    assert column_widths(80).age > 0
+    assert column_widths(44).age == 0
+    assert column_widths(44).count > 0
+    assert column_widths(30).count == 0
+    assert column_widths(30).lag > 0
+    assert column_widths(12).lag == 0
 
 
 def test_ages_change_in_steps() -> None:
