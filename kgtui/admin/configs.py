@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.admin.faults import fault_of_code, not_supported
 from kgtui.admin.routing import EXCHANGE_ERRORS
+from kgtui.client.first_success import AllFailedError, first_success
 from kgtui.client.pool import Lane
-from kgtui.client.race import AllFailedError, first_good
 from kgtui.errors import DeadlineError, KgtuiError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.group import GroupConfig
@@ -91,7 +91,7 @@ async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadl
     """What the first broker answers; a silent one costs no more than `HEAD_START`. Raises what the first one raised."""
     try:
         async with asyncio.timeout(deadline.left()):
-            return await first_good(
+            return await first_success(
                 [partial(ask, node) for node in nodes], head_start=HEAD_START, losing=EXCHANGE_ERRORS
             )
     except AllFailedError as failed:

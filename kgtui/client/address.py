@@ -1,7 +1,10 @@
-"""Host and port of a broker."""
+"""Addresses of brokers: reading `host:port`, and resolving a host name to IP addresses."""
 
 from __future__ import annotations
 
+import asyncio
+import socket
+from contextlib import suppress
 from typing import NamedTuple
 
 from kgtui.errors import ConfigError
@@ -26,3 +29,21 @@ def split_address(text: str) -> Address:
     if not valid or (":" in host and not bracketed):
         raise ConfigError(f"{text!r} is not an address: write host:port, or [IPv6 address]:port")
     return Address(host[1:-1] if bracketed else host, int(port))
+
+
+async def ip_addresses(address: Address) -> list[str]:
+    """The IP addresses of a name, in the order in which the system prefers them. Raises `socket.gaierror`."""
+    if _is_ip(address.host):
+        return [address.host]
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _is_ip(host: str) -> bool:
+    """Whether a host is an IP address already: there is nothing to look up, and no thread to start for it."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with suppress(OSError, ValueError):
+            socket.inet_pton(family, host)
+            return True
+    return False

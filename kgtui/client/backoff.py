@@ -1,13 +1,16 @@
-"""When to try a broker again that failed."""
+"""When a broker is left alone: for a while after a failure, and for as long as it throttles this client."""
 
 from __future__ import annotations
 
 import random
 import time
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from kgtui.protocol.api import Api
 
 
 class Backoff:
@@ -52,3 +55,25 @@ class Backoff:
     def remaining(self) -> float:
         """Seconds until the next try is allowed; 0 when it is allowed now."""
         return max(0.0, self._until - self._clock())
+
+
+_SIZE = 4
+_MOST_MS = 600_000
+"""No quota's windows reach that far: a longer time stands in a damaged answer, and nobody waits for it."""
+
+
+def throttle_ms(api: Api, version: int, body: bytes) -> int:
+    """Return the throttle time of an answer without decoding it; 0 where this version has none.
+
+    In every answer that matters to us, it is the first field (ApiVersions has it later, and is sent once a
+    connection).
+    """
+    if len(body) < _SIZE or not _comes_first(api, version):
+        return 0
+    asked = int.from_bytes(body[:_SIZE], "big", signed=True)
+    return asked if 0 <= asked <= _MOST_MS else 0
+
+
+@cache
+def _comes_first(api: Api, version: int) -> bool:
+    return api.response.struct.untagged(version)[0].name == "ThrottleTimeMs"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kgtui.client.race import AllFailedError, first_good
+from kgtui.client.first_success import AllFailedError, first_success
 from kgtui.client.session import Session, open_session
 from kgtui.errors import ConnectError, DecodeError, DisconnectedError, UnreachableError
 from kgtui.protocol.messages.cluster import METADATA
@@ -89,7 +89,7 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
     log.clear()
     log.update(dict.fromkeys(map(str, seeds), PENDING))
     try:
-        return await first_good(
+        return await first_success(
             [partial(_ask, transport, seed, timeout, log) for seed in seeds],
             head_start=0,
             losing=(ConnectError,),

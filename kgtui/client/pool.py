@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from kgtui.client.address import Address, split_address
 from kgtui.client.bootstrap import (
@@ -20,12 +19,11 @@ from kgtui.client.bootstrap import (
     read_view,
     unreachable,
 )
-from kgtui.client.coordinators import Coordinators, Found
-from kgtui.client.leaders import LeaderCache, Leaders
-from kgtui.client.links import Links
+from kgtui.client.first_success import AllFailedError, first_success
+from kgtui.client.lazy_import import lazy_package
+from kgtui.client.link import Links, Reply
+from kgtui.client.lookups import CoordinatorCache, Coordinators, LeaderCache, Leaders
 from kgtui.client.options import Lane, PoolOptions
-from kgtui.client.postponed import postponed
-from kgtui.client.race import AllFailedError, first_good
 from kgtui.client.security import PLAINTEXT, Security
 from kgtui.errors import ClientError, ConfigError, ConnectError, DecodeError, UnreachableError
 from kgtui.protocol.messages.cluster import METADATA
@@ -38,26 +36,11 @@ if TYPE_CHECKING:
     from kgtui.client.transport import Transport
     from kgtui.protocol.api import Api
 
-__all__ = ["BrokerAddress", "ClusterView", "Found", "Lane", "Leaders", "Pool", "PoolOptions", "Reply"]
+__all__ = ["BrokerAddress", "ClusterView", "Coordinators", "Lane", "Leaders", "Pool", "PoolOptions", "Reply"]
 
 T = TypeVar("T")
 
 _CLOSED = "the connections to this cluster were closed"
-
-
-@dataclass(frozen=True, slots=True)
-class Reply(Generic[T]):
-    """One broker's answer.
-
-    Attributes:
-        version: of the API, as negotiated with this broker.
-        took_ms: from the request's last byte to the answer's, without waiting for a place or a connection.
-    """
-
-    node: int
-    version: int
-    value: T
-    took_ms: float
 
 
 class Pool:
@@ -94,7 +77,7 @@ class Pool:
         self._attempts: Attempts = {}
         self._links = Links(options)
         self._decoders: ThreadPoolExecutor | None = None
-        self._coordinators = Coordinators(self)
+        self._coordinators = CoordinatorCache(self)
         self._leaders = LeaderCache(self)
         self._closed = False
 
@@ -222,7 +205,7 @@ class Pool:
             decoded = read(raw.version, raw.body)
         return Reply(node, raw.version, decoded, raw.took_ms)
 
-    async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Found[str]:
+    async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:
         """Return the coordinator of each group: as remembered, else looked up in batches (KIP-699).
 
         Groups whose coordinator moves or loads are asked for again until `timeout`; then, and for final errors, they
@@ -258,7 +241,7 @@ class Pool:
         names = [self._name(node) for node in nodes]
         try:
             async with asyncio.timeout(timeout):
-                return await first_good(
+                return await first_success(
                     [partial(ask, node) for node in nodes],
                     head_start=self.options.head_start,
                     losing=(ClientError, DecodeError),
@@ -339,7 +322,7 @@ class Pool:
 
 
 def _load_transport() -> type[Transport]:
-    with postponed("aiokafka"):
+    with lazy_package("aiokafka"):
         from kgtui.client.transport import Transport
 
     return Transport

@@ -100,23 +100,24 @@ def _mechanism(properties: Mapping[str, str]) -> str:
 
 
 def _login(properties: Mapping[str, str]) -> tuple[str, Secret]:
-    from kgtui.client.jaas import KEY as JAAS
-    from kgtui.client.jaas import parse_jaas
+    from kgtui.client.properties import JAAS_KEY, parse_jaas
 
-    text = properties.get(JAAS, "")
+    text = properties.get(JAAS_KEY, "")
     if not text.strip():
-        raise ConfigError(f"{JAAS} is missing: it holds the user name and password for the login")
+        raise ConfigError(f"{JAAS_KEY} is missing: it holds the user name and password for the login")
     module = parse_jaas(text)
     if module.short_name not in _MODULES:
         raise ConfigError(
-            f"{JAAS}: the login module {module.name} is not supported yet: use {' or '.join(_MODULES)} with user name "
-            "and password"
+            f"{JAAS_KEY}: the login module {module.name} is not supported yet: use {' or '.join(_MODULES)} with user "
+            "name and password"
         )
     if module.options.get("tokenauth", NO_SECRET).reveal().lower() == "true":
-        raise ConfigError(f"{JAAS}: tokenauth (delegation tokens) is not supported yet: log in with a user's password")
+        raise ConfigError(
+            f"{JAAS_KEY}: tokenauth (delegation tokens) is not supported yet: log in with a user's password"
+        )
     for option in ("username", "password"):
         if option not in module.options:
-            raise ConfigError(f'{JAAS}: {option} is missing: write {option}="…"')
+            raise ConfigError(f'{JAAS_KEY}: {option} is missing: write {option}="…"')
     return str.__str__(module.options["username"].reveal()), module.options["password"]
 
 

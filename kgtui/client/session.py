@@ -1,22 +1,55 @@
-"""A connection together with what its broker speaks."""
+"""A connection together with the API versions that its broker supports."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import kgtui
-from kgtui.client import probe, reasons
-from kgtui.client.versions import read_api_versions
+from kgtui.client import connect_errors
 from kgtui.errors import ConnectError, DecodeError, DisconnectedError
 from kgtui.protocol.messages.cluster import API_VERSIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kgtui.client.address import Address
     from kgtui.client.transport import Connection, Transport
-    from kgtui.client.versions import Negotiated
+    from kgtui.protocol.api import Api
+
+
+@dataclass(frozen=True, slots=True)
+class Negotiated:
+    """A broker's answer to ApiVersions.
+
+    Attributes:
+        ranges: API key → lowest and highest version that the broker speaks.
+        features: finalized features by name (their level), None where the broker does not tell (before 2.7).
+        epoch: of the finalized features, -1 when unknown; the higher, the newer.
+    """
+
+    ranges: Mapping[int, tuple[int, int]]
+    features: Mapping[str, int] | None = None
+    epoch: int = -1
+
+    def pick(self, api: Api) -> int | None:
+        """The highest version that both sides speak, or None."""
+        low, high = self.ranges.get(api.key, (0, -1))
+        version = min(api.high, high)
+        return version if version >= max(api.low, low) else None
+
+
+def read_api_versions(answer: Mapping[str, Any]) -> Negotiated:
+    """Read a decoded ApiVersions response."""
+    epoch = int(answer["FinalizedFeaturesEpoch"])
+    features = None
+    if epoch >= 0:
+        features = {row["Name"]: int(row["MaxVersionLevel"]) for row in answer["FinalizedFeatures"]}
+    ranges = {row["ApiKey"]: (row["MinVersion"], row["MaxVersion"]) for row in answer["ApiKeys"]}
+    return Negotiated(ranges=ranges, features=features, epoch=epoch)
+
 
 UNSUPPORTED_VERSION = 35
 
@@ -33,7 +66,7 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
     """Connect, log in and negotiate versions and features (KIP-35, KIP-511, KIP-584).
 
     When the other side does not talk, it is looked at once more to say what it is; that takes at most
-    `probe.TIMEOUT` on top of `timeout`.
+    `connect_errors.PROBE_TIMEOUT` on top of `timeout`.
 
     Raises ConnectError.
     """
@@ -41,7 +74,7 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
     try:
         connection = await transport.dial(address, timeout=timeout)
     except ConnectError as error:
-        raise await probe.better(error, address, transport.security) from error
+        raise await connect_errors.explain_with_probe(error, address, transport.security) from error
     try:
         async with asyncio.timeout(max(0.0, started + timeout - time.monotonic())):
             negotiated = await _negotiate(connection)
@@ -79,11 +112,11 @@ async def _negotiate(connection: Connection) -> Negotiated:
 def _reason(error: Exception, address: Address, transport: Transport, timeout: float) -> ConnectError:
     match error:
         case TimeoutError():
-            message = reasons.of_silence(address, timeout)
+            message = connect_errors.explain_timeout(address, timeout)
         case DecodeError():
             message = f"{address} answers, but not as a Kafka broker does: {error}"
         case DisconnectedError() if transport.security.mechanism is None:
-            message = reasons.of_login_wanted(address, transport.security)
+            message = connect_errors.explain_login_required(address, transport.security)
         case _:
             message = str(error)
     return ConnectError(message, address=str(address))

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import aiokafka.errors
 from aiokafka.conn import create_conn
 
-from kgtui.client import reasons
-from kgtui.client.lookup import ip_addresses
-from kgtui.client.race import AllFailedError, first_good
+from kgtui.client import connect_errors
+from kgtui.client.address import ip_addresses
+from kgtui.client.first_success import AllFailedError, first_success
 from kgtui.errors import ConnectError, DisconnectedError
 from kgtui.protocol.header import decode_response_header, encode_request_header
 
@@ -139,7 +139,7 @@ class Connection:
         except (aiokafka.errors.KafkaError, OSError, EOFError) as error:
             if isinstance(error, TimeoutError):
                 raise
-            why = reasons.of_break(_cause(error))
+            why = connect_errors.describe_break(_cause(error))
             raise DisconnectedError(
                 f"{self.address} closed the connection before it answered {api.name}{why}", address=str(self.address)
             ) from error
@@ -170,19 +170,19 @@ class Transport:
         """Connect, shake hands, log in. Raises ConnectError, which says at which step it failed.
 
         All addresses of a name are tried, each a moment after the one before it (as Java's `use_all_dns_ips`, but
-        without waiting for a silent one). `ConnectError.__cause__` is what `probe.better` looks at.
+        without waiting for a silent one). `ConnectError.__cause__` is what `connect_errors.better` looks at.
         """
         options = await self._login_options(address.host)
         try:
             async with asyncio.timeout(timeout):
-                raw = await first_good(
+                raw = await first_success(
                     [partial(self._connect, host, address, options) for host in await ip_addresses(address)],
                     head_start=HEAD_START,
                     losing=(_NotThereError,),
                     discard=lambda late: late.close(),
                 )
         except TimeoutError as error:
-            raise ConnectError(reasons.of_silence(address, timeout), address=str(address)) from error
+            raise ConnectError(connect_errors.explain_timeout(address, timeout), address=str(address)) from error
         except socket.gaierror as error:
             raise ConnectError(self._explain(error, address), address=str(address)) from error
         except AllFailedError as failed:
@@ -243,14 +243,14 @@ class Transport:
         """Say at which step a connection failed, and what to do next."""
         match error:
             case aiokafka.errors.UnsupportedSaslMechanismError():
-                return reasons.of_mechanism(address, str(self.security.mechanism), _offered(error))
+                return connect_errors.explain_mechanism(address, str(self.security.mechanism), _offered(error))
             case aiokafka.errors.SaslAuthenticationFailed():
-                return reasons.of_login(address, self.security.username)
+                return connect_errors.explain_refused_login(address, self.security.username)
             case aiokafka.errors.IllegalSaslStateError():
-                return reasons.of_no_login(address)
+                return connect_errors.explain_missing_sasl(address)
             case aiokafka.errors.BrokerResponseError():
                 return f"{address} refused the login with {type(error).__name__} ({error.errno})"
-        return reasons.of_dial(address, _cause(error), self.security)
+        return connect_errors.explain_dial_error(address, _cause(error), self.security)
 
 
 class _NotThereError(ConnectError):

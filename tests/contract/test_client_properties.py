@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.client.jaas import parse_jaas
+from kgtui.client.properties import parse_jaas
 from kgtui.client.security import from_properties
 from kgtui.errors import ConfigError
 from tests import jars

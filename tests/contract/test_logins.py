@@ -118,14 +118,16 @@ async def test_a_listener_with_login_asked_without_one(secure_broker: Secure) ->
 @pytest.mark.broker
 async def test_a_tls_port_asked_in_plain_text(secure_broker: Secure) -> None:
     for address in (secure_broker.tls, secure_broker.sasl_tls):
-        assert "speaks TLS, and we do not; set security.protocol=SSL (or SASL_SSL)" in await refusal(address, {})
+        assert "uses TLS, but kgtui is set to plain text; set security.protocol=SSL (or SASL_SSL)" in await refusal(
+            address, {}
+        )
 
 
 @pytest.mark.broker
 async def test_a_plain_text_port_asked_in_tls(secure_broker: Secure) -> None:
     for address in (secure_broker.sasl, secure_broker.cluster.bootstrap):
         reason = await refusal(address, secure_broker.tls_config())
-        assert "speaks plain text, not TLS; set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)" in reason
+        assert "uses plain text, not TLS; set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)" in reason
 
 
 @pytest.mark.broker

@@ -287,7 +287,7 @@ def test_secrets_come_from_variables_and_files(tmp_path: Path, monkeypatch: pyte
 
 def test_secrets_are_quoted_in_a_jaas_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A password with quotes and backslashes is one option's value, not the end of it."""
-    from kgtui.client.jaas import parse_jaas
+    from kgtui.client.properties import parse_jaas
 
     secret = tmp_path / "password"
     secret.write_text('f\\"1;\n')

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgtui.client.bootstrap import BrokerAddress, ClusterView
-from kgtui.client.coordinators import Found
-from kgtui.client.leaders import Leaders
+from kgtui.client.lookups import Coordinators, Leaders
 from kgtui.client.options import Lane
 from kgtui.client.pool import Pool, Reply
 from kgtui.client.security import PLAINTEXT
@@ -104,12 +103,12 @@ class FakePool(Pool):
             raise AssertionError(f"no broker could answer this: {error}") from error
         return Reply(node, used, (decode or api.response.decode)(used, body), 1.0)
 
-    async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Found[str]:
+    async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:
         names = list(groups)
         self.looked_up.append([name for name in names if name not in self.learned])
         if self.unreachable:
             raise self.unreachable.pop()
-        found: Found[str] = Found()
+        found = Coordinators()
         for group in names:
             node = self.learned.get(group, self.coordinators.get(group, 1))
             if isinstance(node, ClientError):

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from kgtui.client.backoff import Backoff
-from kgtui.client.race import AllFailedError, all_of, first_good
+from kgtui.client.first_success import AllFailedError, all_of, first_success
 from kgtui.errors import ConnectError, DecodeError, KgtuiError
 
 
@@ -67,14 +67,14 @@ class Runners:
 async def test_the_next_is_asked_when_one_fails_or_is_silent() -> None:
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
-    assert await first_good(runners, head_start=0.01, losing=(ConnectError,)) == 3
+    assert await first_success(runners, head_start=0.01, losing=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
 async def test_without_a_head_start_all_are_asked_at_once() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
-    assert await first_good(runners, head_start=0, losing=(ConnectError,)) == 3
+    assert await first_success(runners, head_start=0, losing=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [1])
 
 
@@ -82,16 +82,16 @@ async def test_the_errors_of_all_are_kept_in_order() -> None:
     asked = Runners()
     runners = [partial(asked.fail, number) for number in range(4)]
     with pytest.raises(AllFailedError) as caught:
-        await first_good(runners, head_start=0, losing=(ConnectError,))
+        await first_success(runners, head_start=0, losing=(ConnectError,))
     assert [str(error) for error in caught.value.errors] == [f"{number} failed" for number in range(4)]
     with pytest.raises(AllFailedError):
-        await first_good(list[partial[asyncio.Future[int]]](), head_start=0, losing=(ConnectError,))
+        await first_success(list[partial[asyncio.Future[int]]](), head_start=0, losing=(ConnectError,))
 
 
 async def test_an_error_of_another_kind_ends_it() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
-        await first_good([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, losing=(DecodeError,))
+        await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, losing=(DecodeError,))
     assert asked.cancelled == [1]
 
 
@@ -99,14 +99,14 @@ async def test_answers_that_come_too_late_are_handed_back() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
-    first = await first_good(runners, head_start=0, losing=(ConnectError,), discard=left.append)
+    first = await first_success(runners, head_start=0, losing=(ConnectError,), discard=left.append)
     assert sorted([first, *left]) == [1, 2]
 
 
 async def test_cancelling_ends_everything_that_was_asked() -> None:
     asked = Runners()
     runners = [partial(asked.hang, number) for number in (1, 2)]
-    task = asyncio.create_task(first_good(runners, head_start=0, losing=(KgtuiError,)))
+    task = asyncio.create_task(first_success(runners, head_start=0, losing=(KgtuiError,)))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     task.cancel()

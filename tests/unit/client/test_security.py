@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.client.jaas import parse_jaas
-from kgtui.client.secret import Secret
-from kgtui.client.security import PLAINTEXT, Security, from_properties
+from kgtui.client.properties import parse_jaas
+from kgtui.client.security import PLAINTEXT, Secret, Security, from_properties
 from kgtui.client.tls import Tls
 from kgtui.errors import ConfigError
 

@@ -57,9 +57,8 @@ def test_a_plain_list_loads_no_screen_and_no_filter_language() -> None:
     assert not loaded & {
         "tomllib",
         "javaproperties",
-        "kgtui.client.jaas",
-        "kgtui.client.tls",
         "kgtui.client.properties",
+        "kgtui.client.tls",
     }
     assert not loaded & {"kgtui.commands.show", "kgtui.commands.delete", "kgtui.actions", "kgtui.monitor"}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui import cli
-from kgtui.client.leaders import Leaders
+from kgtui.client.lookups import Leaders
 from kgtui.commands.crash import CRASHED
 from kgtui.commands.offsets_topic import bounds_of
 from kgtui.errors import SourceError

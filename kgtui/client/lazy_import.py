@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class _Postponed(ModuleType):
+class _LazyPackage(ModuleType):
     """A package that runs its code when an attribute is asked for that it does not have yet.
 
     `importlib.util.LazyLoader` does so already for `__path__`, so that importing a module of the package loads it all.
@@ -32,7 +32,7 @@ class _Postponed(ModuleType):
 
 
 @contextmanager
-def postponed(package: str) -> Iterator[None]:
+def lazy_package(package: str) -> Iterator[None]:
     """Modules of this package that are imported inside do not run the package's own code.
 
     Whoever imports the package afterwards, a name from it or another of its modules, has it run first, as ever; a
@@ -43,11 +43,11 @@ def postponed(package: str) -> Iterator[None]:
         yield
         return
     module = module_from_spec(spec)
-    module.__class__ = _Postponed
+    module.__class__ = _LazyPackage
     sys.modules.setdefault(package, module)
     try:
         yield
     finally:
-        if type(module) is _Postponed:
+        if type(module) is _LazyPackage:
             # Looked at by every import of a module of the package: the next one finds it missing.
             del module.__path__

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from kgtui.client.postponed import postponed
+from kgtui.client.lazy_import import lazy_package
 
 FIRST = """
 import sys
-from kgtui.client.postponed import postponed
-with postponed("aiokafka"):
+from kgtui.client.lazy_import import lazy_package
+with lazy_package("aiokafka"):
     from aiokafka.conn import create_conn
 assert "aiokafka.consumer" not in sys.modules
 """
@@ -51,12 +51,12 @@ def test_a_package_that_is_loaded_stays_as_it_is() -> None:
     import aiokafka
 
     before = type(aiokafka)
-    with postponed("aiokafka"):
+    with lazy_package("aiokafka"):
         assert sys.modules["aiokafka"] is aiokafka
     assert type(aiokafka) is before
 
 
 def test_a_package_that_is_not_there_is_left_to_the_import() -> None:
-    with postponed("kgtui_no_such_package"):
+    with lazy_package("kgtui_no_such_package"):
         pass
     assert "kgtui_no_such_package" not in sys.modules

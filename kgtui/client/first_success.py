@@ -21,7 +21,7 @@ class AllFailedError(Exception):
         self.errors = errors
 
 
-async def first_good(
+async def first_success(
     runners: Sequence[Callable[[], Awaitable[T]]],
     *,
     head_start: float,

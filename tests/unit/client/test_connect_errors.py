@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.client import probe
+from kgtui.client import connect_errors
 from kgtui.client.pool import Pool, PoolOptions
 from kgtui.client.security import PLAINTEXT, Secret, Security
 from kgtui.client.tls import Tls
@@ -32,7 +32,7 @@ LOGIN = Security("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
 
 @pytest.fixture(autouse=True)
 def _quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "TIMEOUT", 0.5)
+    monkeypatch.setattr(connect_errors, "PROBE_TIMEOUT", 0.5)
 
 
 @asynccontextmanager
@@ -113,8 +113,14 @@ async def curt(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         (http, "is not a Kafka port: an HTTP server answers there; check host and port"),
         (patient_http, "is not a Kafka port: an HTTP server answers there; check host and port"),
         (ssh, "is not a Kafka port: an SSH server answers there; check host and port"),
-        (smtp, "is not a Kafka port: something that begins with '220 mail.exa' answers there; check host and port"),
-        (silent, "takes connections but says nothing: it may be overloaded or stopped, or the port may not be Kafka's"),
+        (
+            smtp,
+            "is not a Kafka port: a server that sends '220 mail.exa' answers there; check host and port",
+        ),
+        (
+            silent,
+            "accepts connections but sends nothing: it may be overloaded or stopped, or the port may not be Kafka's",
+        ),
         (
             curt,
             (
@@ -206,14 +212,16 @@ async def test_tls_on_the_other_side(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
         address = fake[1].address
         said = await reason(address)
-        assert said.startswith(f"{address} speaks TLS, and we do not; set security.protocol=SSL (or SASL_SSL)")
+        assert said.startswith(
+            f"{address} uses TLS, but kgtui is set to plain text; set security.protocol=SSL (or SASL_SSL)"
+        )
 
 
 async def test_plain_text_on_the_other_side() -> None:
     async with cluster(1) as fake:
         address = fake[1].address
         said = await reason(address, TLS)
-        assert said.startswith(f"{address} speaks plain text, not TLS; set security.protocol=PLAINTEXT")
+        assert said.startswith(f"{address} uses plain text, not TLS; set security.protocol=PLAINTEXT")
 
 
 @pytest.fixture

@@ -1,0 +1,306 @@
+"""Look up and cache which broker coordinates a group, and which broker leads a partition."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from kgtui.client.bootstrap import NEVER_CREATES
+from kgtui.client.first_success import all_of
+from kgtui.errors import BrokerError, ClientError, ConnectError, DeadlineError, KgtuiError, UnsupportedError
+from kgtui.protocol.error_codes import Reaction, lookup
+from kgtui.protocol.messages.cluster import FIND_COORDINATOR, METADATA
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+    from kgtui.client.bootstrap import ClusterView
+    from kgtui.client.link import Fields, Reply
+    from kgtui.client.options import Lane, PoolOptions
+    from kgtui.protocol.api import Api
+
+T = TypeVar("T")
+
+GROUP_KEY_TYPE = 0
+"""FindCoordinator's key type for the coordinator of a group."""
+
+BATCHED_FROM = 4
+"""First version of FindCoordinator that takes many keys (KIP-699)."""
+
+LEADER_NOT_AVAILABLE = 5
+"""Kafka's error code for a partition that has no leader now."""
+
+_NOT_MENTIONED = (-1, -1)
+"""Coordinator and error code for a group that is missing in the broker's answer."""
+
+_REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
+"""Reactions to an error code after which the coordinator is looked up again."""
+
+
+class Requests(Protocol):
+    """Sends requests to the brokers of a cluster: the part of `Pool` that lookups need."""
+
+    options: PoolOptions
+
+    async def metadata(self, *, timeout: float) -> ClusterView:
+        """Return the brokers of the cluster; finds them on the first call. Raises UnreachableError."""
+        ...
+
+    def rebootstrap(self) -> None:
+        """Connect to the seeds again at the next request."""
+        ...
+
+    def live_lane(self, node: int) -> Lane:
+        """Return the lane of a broker for a small request."""
+        ...
+
+    async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = ...) -> int:
+        """Return the negotiated version of an API."""
+        ...
+
+    async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
+        """Return the first successful result of `ask`, which is called with one broker after the other."""
+        ...
+
+    async def call(
+        self, node: int, api: Api, value: Fields, *, timeout: float, lane: Lane = ..., version: int | None = ...
+    ) -> Reply[dict[str, Any]]:
+        """Send one request to one broker."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinators:
+    """Result of a lookup of coordinators.
+
+    Attributes:
+        nodes: group id → node id of its coordinator.
+        errors: group id → why its coordinator could not be found.
+    """
+
+    nodes: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, ClientError] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaders:
+    """Result of a lookup of leaders.
+
+    Attributes:
+        nodes: `(topic, partition)` → node id of its leader.
+        errors: topic, or `(topic, partition)` → Kafka's error code if there is no leader.
+    """
+
+    nodes: dict[tuple[str, int], int] = field(default_factory=dict)
+    errors: dict[str | tuple[str, int], int] = field(default_factory=dict)
+
+
+class CoordinatorCache:
+    """Known coordinators by group. Unknown ones are looked up in batches."""
+
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
+        self._nodes: dict[str, int] = {}
+
+    def learn(self, groups: Iterable[str], node: int) -> None:
+        """Remember that `node` coordinates these groups."""
+        self._nodes.update(dict.fromkeys(groups, node))
+
+    def forget(self, group: str) -> None:
+        """Drop a group, so that the next `find` looks up its coordinator again."""
+        self._nodes.pop(group, None)
+
+    def clear(self) -> None:
+        """Drop all groups."""
+        self._nodes.clear()
+
+    async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
+        """Return the coordinator of each group. The lookup is repeated while a coordinator moves or loads.
+
+        A group whose coordinator is unknown when `timeout` (seconds) is over has an error in the result.
+
+        Args:
+            refresh: ignore what is cached.
+
+        Raises:
+            UnreachableError: the cluster has never been reached.
+        """
+        known = {} if refresh else self._nodes
+        found = Coordinators()
+        pending = []
+        for group in dict.fromkeys(groups):
+            node = known.get(group)
+            if node is None:
+                pending.append(group)
+            else:
+                found.nodes[group] = node
+        if pending:
+            deadline = time.monotonic() + timeout
+            await self._requests.metadata(timeout=timeout)
+            await self._look_up(pending, deadline, found)
+        return found
+
+    async def _look_up(self, pending: list[str], deadline: float, found: Coordinators) -> None:
+        pause = self._requests.options.retry_pause
+        while pending:
+            remaining = deadline - time.monotonic()
+            try:
+                codes = await self._look_up_once(pending, remaining, found)
+            except KgtuiError as error:
+                for group in pending:
+                    found.errors.setdefault(group, _as_client_error(error))
+                return
+            for group, code in codes.items():
+                found.errors[group] = _broker_error(group, code)
+            pending = [group for group, code in codes.items() if lookup(code).reaction in _REPEATED]
+            if any(lookup(codes[group]).reaction is Reaction.REBOOTSTRAP for group in pending):
+                self._requests.rebootstrap()
+            if pause >= deadline - time.monotonic():
+                return
+            if pending:
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, self._requests.options.retry_pause_max)
+
+    async def _look_up_once(self, pending: Sequence[str], timeout: float, found: Coordinators) -> dict[str, int]:
+        """Add the coordinators that one lookup returns to `found`; return the error codes of the other groups."""
+        if timeout <= 0:
+            raise DeadlineError("no time left to look up the coordinator")
+        rows = await self._requests.ask_any(partial(self._ask, pending, timeout), timeout=timeout)
+        codes: dict[str, int] = {}
+        for group, (node, code) in rows.items():
+            if code == 0:
+                found.nodes[group] = self._nodes[group] = node
+                found.errors.pop(group, None)
+            else:
+                codes[group] = code
+        return codes
+
+    async def _ask(self, groups: Sequence[str], timeout: float, node: int) -> dict[str, tuple[int, int]]:
+        """Ask one broker for coordinators. Returns group id → `(node id, error code)`."""
+        requests = self._requests
+        lane = requests.live_lane(node)
+        version = await requests.version(node, FIND_COORDINATOR, timeout=timeout, lane=lane)
+        size = requests.options.batch if version >= BATCHED_FROM else 1
+        batches = [groups[start : start + size] for start in range(0, len(groups), size)]
+        replies = await all_of(
+            requests.call(
+                node,
+                FIND_COORDINATOR,
+                _coordinator_request(version, batch),
+                version=version,
+                timeout=timeout,
+                lane=lane,
+            )
+            for batch in batches
+        )
+        rows: dict[str, tuple[int, int]] = {}
+        for batch, reply in zip(batches, replies, strict=True):
+            rows.update(_coordinator_rows(version, batch, reply.value))
+        return rows
+
+
+def _coordinator_request(version: int, groups: Sequence[str]) -> dict[str, Any]:
+    if version >= BATCHED_FROM:
+        return {"KeyType": GROUP_KEY_TYPE, "CoordinatorKeys": groups}
+    return {"KeyType": GROUP_KEY_TYPE, "Key": groups[0]}
+
+
+def _coordinator_rows(version: int, groups: Sequence[str], answer: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    if version < BATCHED_FROM:
+        return {groups[0]: (answer["NodeId"], answer["ErrorCode"])}
+    rows = {row["Key"]: (row["NodeId"], row["ErrorCode"]) for row in answer["Coordinators"]}
+    return {group: rows.get(group, _NOT_MENTIONED) for group in groups}
+
+
+def _broker_error(group: str, code: int) -> BrokerError:
+    known = lookup(code)
+    return BrokerError(
+        f"no coordinator for group {group!r}: {known.message or known.name}",
+        code=code,
+        name=known.name,
+        advice=known.advice,
+    )
+
+
+def _as_client_error(error: KgtuiError) -> ClientError:
+    return error if isinstance(error, ClientError) else ConnectError(str(error))
+
+
+class LeaderCache:
+    """Known leaders by topic. Those of other topics are looked up in batches, without creating a topic."""
+
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
+        self._topics: dict[str, dict[int, int]] = {}
+
+    def clear(self) -> None:
+        """Drop all topics."""
+        self._topics.clear()
+
+    async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:
+        """Return the leaders of all partitions of these topics. Topics with an error are not cached.
+
+        Args:
+            timeout: seconds.
+            refresh: ignore what is cached.
+
+        Raises:
+            UnreachableError: no broker answers.
+        """
+        found = Leaders()
+        missing = []
+        for topic in dict.fromkeys(topics):
+            known = None if refresh else self._topics.get(topic)
+            if known is None:
+                missing.append(topic)
+            else:
+                found.nodes.update({(topic, partition): node for partition, node in known.items()})
+        if missing:
+            deadline = time.monotonic() + timeout
+            await self._requests.metadata(timeout=timeout)
+            remaining = max(0.0, deadline - time.monotonic())
+            rows = await self._requests.ask_any(partial(self._ask, missing, remaining), timeout=remaining)
+            self._add(rows, found)
+        return found
+
+    async def _ask(self, topics: Sequence[str], timeout: float, node: int) -> tuple[Mapping[str, Any], ...]:
+        """Ask one broker for the Metadata rows of these topics."""
+        requests = self._requests
+        lane = requests.live_lane(node)
+        if await requests.version(node, METADATA, timeout=timeout, lane=lane) < NEVER_CREATES:
+            raise UnsupportedError(f"broker {node} cannot be asked for a topic without creating it", broker=node)
+        size = requests.options.batch
+        replies = await all_of(
+            requests.call(node, METADATA, _topics_request(topics[start : start + size]), timeout=timeout, lane=lane)
+            for start in range(0, len(topics), size)
+        )
+        return tuple(row for reply in replies for row in reply.value["Topics"])
+
+    def _add(self, rows: Iterable[Mapping[str, Any]], found: Leaders) -> None:
+        """Add Metadata rows to `found`, and cache the topics in which every partition has a leader."""
+        for row in rows:
+            topic = row["Name"]
+            if row["ErrorCode"]:
+                found.errors[topic] = row["ErrorCode"]
+                continue
+            complete = True
+            leaders: dict[int, int] = {}
+            for partition in row["Partitions"]:
+                index, code, leader = partition["PartitionIndex"], partition["ErrorCode"], partition["LeaderId"]
+                if leader >= 0:
+                    leaders[index] = leader
+                else:
+                    found.errors[topic, index] = code or LEADER_NOT_AVAILABLE
+                    complete = False
+            found.nodes.update({(topic, index): node for index, node in leaders.items()})
+            if complete:
+                self._topics[topic] = leaders
+            else:
+                self._topics.pop(topic, None)
+
+
+def _topics_request(topics: Sequence[str]) -> dict[str, Any]:
+    return {"Topics": [{"Name": topic} for topic in topics], "AllowAutoTopicCreation": False}
