@@ -26,7 +26,7 @@ from kgtui.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kgtui.actions.holdings import Holdings
+    from kgtui.actions.group_data import GroupData
     from kgtui.actions.state_folder import StateFolder
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
@@ -73,7 +73,7 @@ def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
     return folder.backups / f"{stamp}-{slug}-{entry[:8]}.jsonl"
 
 
-def write_backup(path: Path, held: Holdings, cluster: ClusterInfo, entry: str, at: float) -> None:
+def write_backup(path: Path, held: GroupData, cluster: ClusterInfo, entry: str, at: float) -> None:
     """Write both files, on the disk before this returns. Raises OSError; then neither is there."""
     write_new(path, _lines(held, cluster, entry, at).encode())
     try:
@@ -147,7 +147,7 @@ def _object(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _lines(held: Holdings, cluster: ClusterInfo, entry: str, at: float) -> str:
+def _lines(held: GroupData, cluster: ClusterInfo, entry: str, at: float) -> str:
     rows = _rows(held)
     header = {
         "kind": "backup",
@@ -164,7 +164,7 @@ def _lines(held: Holdings, cluster: ClusterInfo, entry: str, at: float) -> str:
     return "".join(as_json(line) + "\n" for line in (header, *rows, {"kind": "end", "rows": len(rows)}))
 
 
-def _rows(held: Holdings) -> list[dict[str, Any]]:
+def _rows(held: GroupData) -> list[dict[str, Any]]:
     bounds = held.offsets.bounds or {}
     rows = [
         {"kind": kind, **asdict(row), "log": _log(bounds.get((row.topic, row.partition)))}
@@ -183,7 +183,7 @@ def _position(row: Mapping[str, Any]) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _csv(held: Holdings) -> str:
+def _csv(held: GroupData) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     gone = held.gone_topics

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from kgtui.actions.audit import write_intent, write_outcome
 from kgtui.actions.backup import backup_path, discard_backup, write_backup
 from kgtui.actions.files import shared_lock
-from kgtui.actions.holdings import Holdings, read_holdings
+from kgtui.actions.group_data import GroupData, read_group_data
 from kgtui.actions.plan import why_no_backup
-from kgtui.actions.presence import Presence, presence_of
 from kgtui.actions.results import GroupResult, Results, Status
+from kgtui.actions.verification import Presence, check_presence
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.errors import KgtuiError, RefusedError
 from kgtui.model.answer import Answer, Fault, Outcome, why_missing
@@ -158,7 +158,7 @@ class _Deletion:
 
     async def _prepare(self, lines: Sequence[Allowed]) -> list[_Ready]:
         """Back up and log the intent; what cannot be backed up is refused."""
-        held = await read_holdings(self.admin, [line.description for line in lines], timeout=self.timeout)
+        held = await read_group_data(self.admin, [line.description for line in lines], timeout=self.timeout)
         ready = []
         for line in lines:
             holdings = held[line.group]
@@ -173,7 +173,7 @@ class _Deletion:
                 self.keep(GroupResult(line.group, Status.REFUSED, reason))
         return ready
 
-    def _write(self, line: Allowed, held: Holdings) -> _Ready:
+    def _write(self, line: Allowed, held: GroupData) -> _Ready:
         entry, now = uuid.uuid4().hex, time.time()
         path = backup_path(self.folder, line.group, entry, now)
         write_backup(path, held, self.cluster, entry, now)
@@ -223,7 +223,7 @@ class _Deletion:
     async def _verify(self, sent: Sequence[_Ready], outcomes: dict[str, Outcome]) -> None:
         if not sent:
             return
-        found = await presence_of(self.admin, [one.line.group for one in sent], timeout=self.timeout)
+        found = await check_presence(self.admin, [one.line.group for one in sent], timeout=self.timeout)
         for one in sent:
             group = one.line.group
             await self._finish(_verified(one, outcomes[group], found[group]))

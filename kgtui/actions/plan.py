@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from kgtui.actions.holdings import Holdings, read_holdings
+from kgtui.actions.group_data import GroupData, read_group_data
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.model.answer import Fault, why_missing
 from kgtui.model.group_types import GROUP_TYPES
@@ -135,29 +135,29 @@ async def plan(
         elif (reason := why_not_delete(group, description)) is not None:
             refused[group] = Refused(group, reason, description.type)
     empty = [answer.rows[group] for group in ids if group not in refused]
-    held = await read_holdings(admin, empty, timeout=timeout)
+    held = await read_group_data(admin, empty, timeout=timeout)
     seen = last_commits or {}
     lines = [refused.get(group) or _line(answer.rows[group], held[group], seen.get(group)) for group in ids]
     return Plan(tuple(lines), time.time())
 
 
-def _line(description: GroupDescription, held: Holdings | Fault, last_commit: float | None) -> Allowed | Refused:
+def _line(description: GroupDescription, held: GroupData | Fault, last_commit: float | None) -> Allowed | Refused:
     reason = why_no_backup(held)
     if reason is not None or isinstance(held, Fault):
         return Refused(description.group, reason or "", description.type)
     return Allowed(description, loss_of(held, last_commit))
 
 
-def why_no_backup(held: Holdings | Fault) -> str | None:
+def why_no_backup(held: GroupData | Fault) -> str | None:
     """Why what a group holds cannot be backed up completely; None when it can."""
-    if isinstance(held, Holdings):
+    if isinstance(held, GroupData):
         return held.unreadable
     if held.name == "GROUP_AUTHORIZATION_FAILED":
         return "no backup: you may not read its offsets (the ACL operation DESCRIBE on this Group is missing)"
     return f"no backup: its offsets cannot be read: {held.message or held.name}"
 
 
-def loss_of(held: Holdings, last_commit: float | None = None) -> Loss:
+def loss_of(held: GroupData, last_commit: float | None = None) -> Loss:
     """What is lost with the group, and how much of it the backup brings back."""
     positions = held.positions
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
@@ -167,7 +167,7 @@ def loss_of(held: Holdings, last_commit: float | None = None) -> Loss:
     return Loss(len({row.topic for row in positions}), len(positions), total, last_commit, undo, tuple(gaps))
 
 
-def _gaps(held: Holdings, gone: list[str]) -> list[str]:
+def _gaps(held: GroupData, gone: list[str]) -> list[str]:
     gaps = ["offsets in topics that you may not describe, if there are any"] if _may_hide(held.description) else []
     if not held.positions:
         return gaps

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from kgtui.actions.audit import Entry, read_entries, write_outcome
 from kgtui.actions.files import sole_lock
-from kgtui.actions.presence import Presence, presence_of
 from kgtui.actions.results import GroupResult, Status
+from kgtui.actions.verification import Presence, check_presence
 from kgtui.admin.base import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def unfinished(
         mine = [entry for entry in open_ if _is_of(entry, cluster)]
         if not mine:
             return ()
-        found = await presence_of(admin, sorted({entry.group for entry in mine}), timeout=timeout)
+        found = await check_presence(admin, sorted({entry.group for entry in mine}), timeout=timeout)
         results = [_result(entry, found[entry.group]) for entry in mine if found[entry.group] is not Presence.UNKNOWN]
         for result in results:
             await asyncio.to_thread(write_outcome, folder.audit, result, found_later=True)

@@ -96,11 +96,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _seconds(option: str, text: str) -> float:
     """A time such as `90`, `2m` or `1.5h`. Raises `UsageError`."""
-    from kgtui.model.query.quantity import TIME_UNITS, RangeError, read_range
+    from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 
     try:
         found = read_range(str(text), TIME_UNITS)
-    except RangeError as error:
+    except RangeSyntaxError as error:
         raise UsageError(f"{option}: {error}; a time is 90s, 2m or 1.5h") from error
     if not found.low or found.low != found.high:
         raise UsageError(f"{option} takes a time above 0, such as 90s, 2m or 1.5h")
@@ -280,7 +280,7 @@ def _notes(checked: Checked, chosen: Sequence[GroupHealth]) -> None:
 
 def undecided_lines(chosen: Iterable[GroupHealth], seconds: float) -> list[str]:
     """What could not be decided, by kind, with the number of groups and what the neediest of them needs."""
-    from kgtui.model.health.words import duration, missing
+    from kgtui.model.health.wording import duration, missing
 
     kinds: dict[tuple[object, ...], list[Undecided]] = {}
     for health in chosen:

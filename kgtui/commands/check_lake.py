@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.model.group_types import DEAD
-from kgtui.model.health import Observation
+from kgtui.model.health import ReadHistory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ class RecordedWatch:
         self.seconds = round(self.moments[-1].at - self.moments[0].at, 3)
         self.interval = admin.frame.interval
         patient = replace(watching, patience=max(MISSED * self.interval, LEAST_PATIENCE))
-        self.observations = {group: Observation(patient) for group in groups}
+        self.observations = {group: ReadHistory(patient) for group in groups}
         self.group_faults: dict[str, Fault] = {}
         self.faults: tuple[Fault, ...] = ()
 
@@ -57,7 +57,7 @@ class RecordedWatch:
 
     def notes(self, seconds: float) -> Iterator[str]:
         """Sentences about what was not recorded of so many seconds."""
-        from kgtui.model.health.words import duration
+        from kgtui.model.health.wording import duration
 
         if self.seconds < seconds - self.interval:
             yield f"the recording has {duration(self.seconds)} of the {duration(seconds)} before this moment"
@@ -77,7 +77,7 @@ class RecordedWatch:
             self._take(poll.moment, group, seen, poll.groups.get(group))
         return True
 
-    def _take(self, moment: Moment, group: str, seen: Observation, read: GroupRead | None) -> None:
+    def _take(self, moment: Moment, group: str, seen: ReadHistory, read: GroupRead | None) -> None:
         fault = None if read is None else read.fault
         description = None if read is None else read.description
         gone = fault is not None and fault.code == _GROUP_ID_NOT_FOUND

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.insights.finding import Kind, lasted
 from kgtui.model.command_line import join
-from kgtui.model.health.words import duration
+from kgtui.model.health.wording import duration
 from kgtui.model.text import visible
 from kgtui.output import marks
 from kgtui.output.machine import VERSION, json_bytes, rfc3339

@@ -132,7 +132,7 @@ def _text(found: LakeStatus, width: int | None) -> str:
 
 
 def _cells(one: TableStatus, now: float) -> tuple[str, ...]:
-    from kgtui.model.health.words import duration
+    from kgtui.model.health.wording import duration
     from kgtui.output import marks
 
     held = one.contents

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgtui.history.comparison import Comparison
     from kgtui.history.moments import Moment
     from kgtui.history.replay import ReplayAdmin
-    from kgtui.model.past import Past
+    from kgtui.model.timeline import GroupTimeline
     from kgtui.tui.session import Session
 
 _INTERVAL = 2.0
@@ -163,9 +163,9 @@ class LakeReplayPosition:
         self._over, self._over_of = max(shown.at + self._over - reached.at, 0.0), reached
         return True
 
-    async def past(self, group: str, since: float, until: float) -> Past:
+    async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
         """What happened to a group in an interval. Raises `LakeError`."""
-        return await asyncio.to_thread(self._admin.lake.past, group, since, until)
+        return await asyncio.to_thread(self._admin.lake.group_timeline, group, since, until)
 
     async def compare(self, at: float) -> Comparison:
         """What differs between a time and the moment shown. Raises `LakeError`."""

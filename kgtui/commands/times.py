@@ -11,11 +11,11 @@ _EXPECTED = "a time such as 2026-11-21T10:04:23Z, 10:04 or 15m (before the end o
 
 def seconds_of(option: str, text: str) -> float:
     """A length of time above 0, such as 10s, 2m, 1h, 30d, or seconds as a plain number. Raises `UsageError`."""
-    from kgtui.model.query.quantity import TIME_UNITS, RangeError, read_range
+    from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 
     try:
         found = read_range(text, TIME_UNITS)
-    except RangeError as error:
+    except RangeSyntaxError as error:
         raise UsageError(f"{option}: {error}") from error
     if found.low is None or found.low != found.high or found.low <= 0:
         raise UsageError(f"{option} takes a time above 0, such as 10s, 2m or 1h, not {text!r}")
@@ -31,7 +31,7 @@ def instant_of(option: str, text: str, last: float) -> float:
     Returns:
         Seconds since the epoch. Raises `UsageError`.
     """
-    from kgtui.model.query.quantity import TIME_UNITS, RangeError, read_range
+    from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 
     text = text.strip()
     if ":" in text or "-" in text:
@@ -41,7 +41,7 @@ def instant_of(option: str, text: str, last: float) -> float:
             raise UsageError(f"{option} takes {_EXPECTED}, not {text!r}") from error
     try:
         back = read_range(text, TIME_UNITS)
-    except RangeError as error:
+    except RangeSyntaxError as error:
         raise UsageError(f"{option} takes {_EXPECTED}, not {text!r}") from error
     if back.low is None or back.low != back.high:
         raise UsageError(f"{option} takes {_EXPECTED}, not {text!r}")

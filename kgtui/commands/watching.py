@@ -14,7 +14,7 @@ from kgtui.admin.reading import has_offsets, read_in_full
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
 from kgtui.model.group_types import DEAD
-from kgtui.model.health import Observation
+from kgtui.model.health import ReadHistory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +90,7 @@ class Watch:
             self._brokers[listing.coordinator][group] = listing
         self._under_way: dict[int, asyncio.Task[None]] = {}
         self._faults_of: dict[int, tuple[Fault, ...]] = {}
-        self.observations = {group: Observation(watching) for group in groups}
+        self.observations = {group: ReadHistory(watching) for group in groups}
         self.group_faults: dict[str, Fault] = {}
 
     @property

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.history.group_sums import LONGS, SUMS, Step, steps_of
 from kgtui.lake.stored_text import restored
-from kgtui.model.past import Past
-from kgtui.model.series import Sight
+from kgtui.model.series import ChangePoint
+from kgtui.model.timeline import GroupTimeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Set
@@ -33,7 +33,7 @@ def past_of_group(
     moments: Sequence[Moment],
     since: float,
     until: float,
-) -> Past:
+) -> GroupTimeline:
     """The past of one group.
 
     Args:
@@ -44,13 +44,13 @@ def past_of_group(
     """
     polls = steps_of(partitions, moments)
     listed = _rows(groups)
-    sights = _sights(listed, _rows(members), polls, moments)
-    columns = _columns(polls, sights, moments, _unread(listed, _rows(faults), moments))
+    change_points = _sights(listed, _rows(members), polls, moments)
+    columns = _columns(polls, change_points, moments, _unread(listed, _rows(faults), moments))
     gaps = tuple(
         (before.at, moment.at, moment.gap) for before, moment in pairwise(moments) if moment.gap and moment.at >= since
     )
     times, lag, members_, written, read = _clipped(columns, since)
-    return Past(since, until, times, lag, members_, written, read, tuple(sights), gaps)
+    return GroupTimeline(since, until, times, lag, members_, written, read, tuple(change_points), gaps)
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:
@@ -77,13 +77,13 @@ def _clipped(columns: Sequence[array[float]], since: float) -> Sequence[array[fl
 
 
 def _columns(
-    polls: Mapping[int, Step], sights: Sequence[Sight], moments: Sequence[Moment], unread: Set[int]
+    polls: Mapping[int, Step], change_points: Sequence[ChangePoint], moments: Sequence[Moment], unread: Set[int]
 ) -> list[array[float]]:
     """times, lag, members, written, read; no rate at a poll that did not read the offsets, nor at the next."""
     columns = [array("d") for _ in range(5)]
-    seen = {round(sight.at * 1000): sight for sight in sights}
+    seen = {round(point.at * 1000): point for point in change_points}
     sums = Step()
-    now: Sight | None = None
+    now: ChangePoint | None = None
     before: Moment | None = None
     for moment in moments:
         if before is None or moment.keyframe != before.keyframe:
@@ -135,37 +135,37 @@ def _sights(
     members: Mapping[int, list[dict[str, Any]]],
     polls: Mapping[int, Step],
     moments: Iterable[Moment],
-) -> list[Sight]:
+) -> list[ChangePoint]:
     """Each poll at which the group was another than at the one before; the first too."""
-    sights: list[Sight] = []
+    change_points: list[ChangePoint] = []
     people: frozenset[str] = frozenset()
-    standing = Sight(0.0, listed=False)
+    standing = ChangePoint(0.0, listed=False)
     before: Moment | None = None
     for moment in moments:
         whole = before is None or moment.keyframe != before.keyframe
         step = polls.get(moment.poll, Step())
         if whole or moment.gap or moment.poll in groups or moment.poll in members or step.handed or step.rewound:
-            standing = _standing(groups.get(moment.poll, ()), Sight(0.0, listed=False) if whole else standing)
+            standing = _standing(groups.get(moment.poll, ()), ChangePoint(0.0, listed=False) if whole else standing)
             now = _people(members.get(moment.poll, ()), frozenset() if whole else people)
             told = standing._replace(
                 at=moment.at, joined=_sorted(now - people), left=_sorted(people - now), moved=step.handed,
                 rewound=step.rewound, gap=moment.gap if before else "", since=before.at if before else None,
             )  # fmt: skip
-            if not sights:
-                sights.append(told._replace(joined=(), left=(), moved=0))
-            elif told.standing != sights[-1].standing or told[6:11] != ((), (), 0, 0, ""):
-                sights.append(told)
+            if not change_points:
+                change_points.append(told._replace(joined=(), left=(), moved=0))
+            elif told.standing != change_points[-1].standing or told[6:11] != ((), (), 0, 0, ""):
+                change_points.append(told)
             people = now
         before = moment
-    return sights
+    return change_points
 
 
-def _standing(rows: Iterable[Mapping[str, Any]], known: Sight) -> Sight:
+def _standing(rows: Iterable[Mapping[str, Any]], known: ChangePoint) -> ChangePoint:
     for row in rows:
         if row["gone"]:
-            known = Sight(0.0, listed=False)
+            known = ChangePoint(0.0, listed=False)
         else:
-            known = Sight(
+            known = ChangePoint(
                 0.0,
                 True,
                 row["state"],

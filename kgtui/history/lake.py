@@ -29,8 +29,8 @@ from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS, POLLS, TABLES
 from kgtui.lake.schemas.recorded import day_of
 from kgtui.lake.stored_text import stored
-from kgtui.model.past import Past
 from kgtui.model.text import visible
+from kgtui.model.timeline import GroupTimeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -226,7 +226,7 @@ class Lake:
     def _moment(self, poll: int) -> Moment:
         return self.find(poll / 1000)
 
-    def past(self, group: str, since: float, until: float) -> Past:
+    def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
         """Lag, rates and members of one group at every moment of an interval, and what changed.
 
         Raises `LakeError` when its rows cannot be read. An interval without a moment has no samples.
@@ -234,7 +234,7 @@ class Lake:
         begin = self._moments.newest(since) or self.first
         moments = self._moments.between(begin.keyframe / 1000, until)
         if not moments:
-            return Past(since, until)
+            return GroupTimeline(since, until)
         span = (begin.keyframe, moments[-1].poll)
         wanted = ((GROUPS, GROUP_COLUMNS), (MEMBERS, MEMBER_COLUMNS), (PARTITIONS, PARTITION_COLUMNS))
         groups, members, partitions = (self._read_group(table, columns, group, span) for table, columns in wanted)

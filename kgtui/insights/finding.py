@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from kgtui.model.health.words import duration
+from kgtui.model.health.wording import duration
 
 if TYPE_CHECKING:
     from kgtui.lake.gold import TableAge

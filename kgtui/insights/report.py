@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kgtui.insights.finding import Insights
     from kgtui.lake.gold import GoldRow
-    from kgtui.model.course import Course
+    from kgtui.model.timeline import LagHistory
 
 LONGEST = 14 * 86_400.0
 """Seconds before the end that a report begins with at most, unless told otherwise."""
@@ -68,7 +68,7 @@ class Report:
     until: float
     made_at: float
     insights: Insights
-    courses: Mapping[str, Course] = field(default_factory=dict)
+    lag_histories: Mapping[str, LagHistory] = field(default_factory=dict)
     episodes: tuple[Episode, ...] = ()
     groups: int = 0
 
@@ -92,8 +92,8 @@ def report_of(path: Path | str, made_at: float, *, since: float | None = None, u
     episodes = tuple(one for one in _episodes(gold, begin, end) if one.group not in unused)
     wanted = [group for finding in found.findings for group in finding.groups[:1]]
     groups = list(dict.fromkeys([*wanted, *(episode.group for episode in episodes)]))[:MOST_DRAWN]
-    courses = gold.courses(groups, since=instant(begin), until=instant(end))
-    first = min((course.minutes[0] for course in courses.values()), default=begin)
+    lag_histories = gold.lag_histories(groups, since=instant(begin), until=instant(end))
+    first = min((course.minutes[0] for course in lag_histories.values()), default=begin)
     known = {row["group"] for row in gold.newest(LAG, "minute", ("group",), where=about_groups)}
     return Report(
         str(gold.path),
@@ -102,7 +102,7 @@ def report_of(path: Path | str, made_at: float, *, since: float | None = None, u
         end,
         made_at,
         found,
-        courses,
+        lag_histories,
         episodes,
         len(known),
     )

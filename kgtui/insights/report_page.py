@@ -10,7 +10,7 @@ from kgtui.insights.report_plot import Axis, Line, bars, plot
 from kgtui.insights.report_style import CSS
 from kgtui.model.amounts import short
 from kgtui.model.command_line import join
-from kgtui.model.health.words import duration
+from kgtui.model.health.wording import duration
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -153,7 +153,7 @@ def _card(report: Report, finding: Finding) -> str:
 
 
 def _plots(report: Report, finding: Finding) -> str:
-    course = None if finding.family else report.courses.get(finding.subject)
+    course = None if finding.family else report.lag_histories.get(finding.subject)
     if course is None or finding.kind is Kind.UNUSED:
         return ""
     axis = Axis(report.since, report.until)

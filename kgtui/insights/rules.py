@@ -12,7 +12,7 @@ from kgtui.insights.evidence import evidence_of, seconds_of
 from kgtui.insights.finding import Finding, Kind, Severity
 from kgtui.model.group_types import EMPTY
 from kgtui.model.health import Loss
-from kgtui.model.health.words import duration
+from kgtui.model.health.wording import duration
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -15,8 +15,8 @@ from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import PARTITION
 from kgtui.lake.schemas.gold import GOLD, LAG
 from kgtui.lake.stored_text import restored, stored
-from kgtui.model.course import Course
 from kgtui.model.text import visible
+from kgtui.model.timeline import LagHistory
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -166,9 +166,9 @@ class Gold:
         found = self._read(table, columns or table.names, wanted)
         return [] if found is None else [_restored(row) for row in found.to_pylist()]
 
-    def courses(
+    def lag_histories(
         self, groups: Collection[str], *, since: datetime | None = None, until: datetime | None = None
-    ) -> dict[str, Course]:
+    ) -> dict[str, LagHistory]:
         """How these groups went, minute by minute; those that nothing is known of are left out."""
         columns = ("group", "minute", "lag", "rate_in", "rate_out", "time_lag", "members", "steady_since")
         rows = self.rows(LAG, columns, since=since, until=until, time="minute", groups=groups, where=about_groups)
@@ -239,12 +239,12 @@ def _restored(row: GoldRow) -> GoldRow:
     return {name: restored(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
-def _course(rows: Sequence[GoldRow]) -> Course:
+def _course(rows: Sequence[GoldRow]) -> LagHistory:
     def column(name: str) -> tuple[Any, ...]:
         return tuple(row[name] for row in rows)
 
     breaks = {row["minute"].timestamp() for old, row in pairwise(rows) if _broken(old, row)}
-    return Course(
+    return LagHistory(
         tuple(row["minute"].timestamp() for row in rows),
         column("lag"),
         column("rate_in"),

@@ -14,15 +14,52 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import STREAMS
-from kgtui.model.holding import Item, items_of, skews_of, targets_of, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kgtui.model.group import GroupDescription
-    from kgtui.model.holding import Skew
-    from kgtui.model.members import Member, Subtopology
+    from kgtui.model.members import ConnectWorker, Member, StreamsAssignment, Subtopology, TopicPartitions
     from kgtui.model.offsets import GroupOffsets
+
+ROLES = ("active", "standby", "warmup")
+
+
+class Item(NamedTuple):
+    """What is assigned: `name` is a topic, subtopology or connector.
+
+    Attributes:
+        number: partition or task; -1 for the connector itself.
+        role: `` for partitions, one of `ROLES` for streams tasks, `connector` or `task` for Connect.
+    """
+
+    name: str
+    number: int
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What falls to one member, host or rack. `name` is None for members without a rack."""
+
+    name: str | None
+    members: int
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """How evenly items are spread over members, hosts or racks, heaviest first.
+
+    Attributes:
+        by: `member`, `host` or `rack`.
+        ratio: the heaviest load over an even share, counted per member; None when nothing is assigned.
+    """
+
+    by: str
+    loads: tuple[Load, ...]
+    ratio: float | None
+
 
 # A damaged or hostile assignment may name partition 2³¹ − 1: no more than this are inferred from one name.
 MOST_INFERRED = 20_000
@@ -114,7 +151,7 @@ def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = 
     owners = _by_item((member.member_id, items_of(member)) for member in members)
     goals = _by_item((member.member_id, targets_of(member)) for member in members)
     targeted = any(member.target is not None or member.streams is not None for member in members)
-    untold = tuple(member.member_id for member in members if not told(member))
+    untold = tuple(member.member_id for member in members if not has_assignment(member))
     behind = epochs_behind(description)
     subscribed = subscribed_topics(description)
     known = set(owners) | set(goals)
@@ -242,5 +279,70 @@ def _idle(members: Iterable[Member]) -> tuple[str, ...]:
     return tuple(
         member.member_id
         for member in members
-        if member.registry is None and told(member) and not items_of(member) and not targets_of(member)
+        if member.registry is None and has_assignment(member) and not items_of(member) and not targets_of(member)
     )
+
+
+def items_of(member: Member) -> frozenset[Item]:
+    """What a member has now; empty if unknown (see `told`)."""
+    if member.streams is not None:
+        return _tasks(member.streams.assignment)
+    if member.connect is not None:
+        return _work(member.connect)
+    return _partitions(member.assignment)
+
+
+def targets_of(member: Member) -> frozenset[Item]:
+    """What a member shall have; empty where there is no target."""
+    return _tasks(member.streams.target) if member.streams is not None else _partitions(member.target)
+
+
+def has_assignment(member: Member) -> bool:
+    """Whether the broker told what the member has."""
+    if member.registry is not None:
+        return True
+    return member.streams is not None or member.connect is not None or member.assignment is not None
+
+
+def _partitions(assignment: TopicPartitions | None) -> frozenset[Item]:
+    return frozenset(Item(topic, part) for topic, parts in assignment or () for part in parts)
+
+
+def _tasks(assignment: StreamsAssignment) -> frozenset[Item]:
+    held = zip(ROLES, (assignment.active, assignment.standby, assignment.warmup), strict=True)
+    return frozenset(Item(name, part, role) for role, tasks in held for name, parts in tasks for part in parts)
+
+
+def _work(worker: ConnectWorker) -> frozenset[Item]:
+    connectors = {Item(name, -1, "connector") for name in worker.connectors}
+    return frozenset(connectors | {Item(name, task, "task") for name, tasks in worker.tasks for task in tasks})
+
+
+def skews_of(members: tuple[Member, ...]) -> tuple[Skew, ...]:
+    """How a group's items are spread, among the members that tell what they have; empty when none does."""
+    loads = [
+        (member, len(items_of(member))) for member in members if has_assignment(member) and member.registry is None
+    ]
+    if not loads:
+        return ()
+    skews = [
+        _skew("member", [(member.member_id, count) for member, count in loads]),
+        _skew("host", [(member.host, count) for member, count in loads]),
+    ]
+    if any(member.rack for member, _ in loads):
+        skews.append(_skew("rack", [(member.rack or None, count) for member, count in loads]))
+    return tuple(skews)
+
+
+def _skew(by: str, counted: list[tuple[str | None, int]]) -> Skew:
+    members: defaultdict[str | None, int] = defaultdict(int)
+    items: defaultdict[str | None, int] = defaultdict(int)
+    for name, count in counted:
+        members[name] += 1
+        items[name] += count
+    loads = [Load(name, members[name], items[name]) for name in members]
+    loads.sort(key=lambda load: (-load.items, load.name or ""))
+    whole = sum(load.items for load in loads)
+    share = whole / len(counted)
+    ratio = max(load.items / (share * load.members) for load in loads) if whole else None
+    return Skew(by, tuple(loads), ratio)

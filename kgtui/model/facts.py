@@ -5,31 +5,34 @@ Every function returns None where nothing was read yet, which is not the same as
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from kgtui.model import roster
+from kgtui.model import member_index
 from kgtui.model.offsets import LagTotal, lags, total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from kgtui.model.group import GroupDescription
+    from kgtui.model.members import Member
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.snapshot import Reading, Snapshot
 
+T = TypeVar("T")
+
 
 def described(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """The description, unless the sweep has read the group later."""
-    reading = snapshot.details.get(group)
-    if reading is None:
-        return None
-    summary = snapshot.summaries.get(group)
-    return None if summary is not None and summary.at > reading.at else reading
+    """Return the description of a group; None if it was not read, or the sweep has read the group since."""
+    return _unless_swept_since(snapshot, group, snapshot.details)
 
 
 def measured(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """The offsets, unless the sweep has read the group later."""
-    reading = snapshot.offsets.get(group)
+    """Return the offsets of a group; None if they were not read, or the sweep has read the group since."""
+    return _unless_swept_since(snapshot, group, snapshot.offsets)
+
+
+def _unless_swept_since(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[T]]) -> Reading[T] | None:
+    reading = readings.get(group)
     if reading is None:
         return None
     summary = snapshot.summaries.get(group)
@@ -82,36 +85,45 @@ def topics_of(description: GroupDescription) -> set[str]:
 
 
 def clients(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Client ids of the members; None when not read, or withheld."""
-    reading = described(snapshot, group)
-    if reading is not None:
-        members = reading.value.members
-        return None if members is None else _distinct(member.client_id for member in members)
-    summary = snapshot.summaries.get(group)
-    return roster.clients(summary.roster) if summary is not None and summary.members is not None else None
+    """Return the client ids of the members, sorted; None if they were not read, or the broker withheld them."""
+    return _of_members(snapshot, group, _client_ids, member_index.clients)
 
 
 def hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Hosts of the members as the broker names them (`/10.0.0.7`); None when not read, or withheld."""
-    reading = described(snapshot, group)
-    if reading is not None:
-        members = reading.value.members
-        return None if members is None else _distinct(member.host for member in members)
-    summary = snapshot.summaries.get(group)
-    return roster.hosts(summary.roster) if summary is not None and summary.members is not None else None
+    """Return the hosts of the members as brokers write them (`/10.0.0.7`), sorted; None as for `clients`."""
+    return _of_members(snapshot, group, _hosts, member_index.hosts)
 
 
 def member_ids(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Member ids, and instance ids of static members; None when not read, or withheld."""
+    """Return the member ids, and the instance ids of static members; None as for `clients`."""
+    return _of_members(snapshot, group, _ids, member_index.member_ids)
+
+
+def _of_members(
+    snapshot: Snapshot,
+    group: str,
+    from_members: Callable[[tuple[Member, ...]], tuple[str, ...]],
+    from_index: Callable[[str], tuple[str, ...]],
+) -> tuple[str, ...] | None:
     reading = described(snapshot, group)
     if reading is not None:
         members = reading.value.members
-        if members is None:
-            return None
-        ids = [member.member_id for member in members]
-        return tuple(ids + [member.instance_id for member in members if member.instance_id])
+        return None if members is None else from_members(members)
     summary = snapshot.summaries.get(group)
-    return roster.member_ids(summary.roster) if summary is not None and summary.members is not None else None
+    return None if summary is None or summary.members is None else from_index(summary.member_index)
+
+
+def _client_ids(members: tuple[Member, ...]) -> tuple[str, ...]:
+    return _distinct(member.client_id for member in members)
+
+
+def _hosts(members: tuple[Member, ...]) -> tuple[str, ...]:
+    return _distinct(member.host for member in members)
+
+
+def _ids(members: tuple[Member, ...]) -> tuple[str, ...]:
+    ids = [member.member_id for member in members]
+    return tuple(ids + [member.instance_id for member in members if member.instance_id])
 
 
 def type_of(snapshot: Snapshot, group: str) -> str | None:

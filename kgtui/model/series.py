@@ -23,7 +23,7 @@ _PATIENCE = 30.0  # seconds without a look that are a gap, where looks come ofte
 _MISSED = 3.0  # looks left out that are a gap, where they come rarely
 
 
-class Sight(NamedTuple):
+class ChangePoint(NamedTuple):
     """A look at a group that found it otherwise than the look before; the first look too.
 
     Attributes:
@@ -84,7 +84,7 @@ class Series:
     members: array[float] = field(default_factory=lambda: array("d"))
     written: array[float] = field(default_factory=lambda: array("d"))
     read: array[float] = field(default_factory=lambda: array("d"))
-    sights: list[Sight] = field(default_factory=list)
+    change_points: list[ChangePoint] = field(default_factory=list)
     _sums: tuple[float, _Sums] | None = None
     _people: tuple[Member, ...] | None = None
     _owned: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -139,17 +139,17 @@ class Series:
         return (written, moved / seconds, 0) if moved >= 0 else (written, math.nan, -moved)
 
     def _see(self, at: float, description: GroupDescription, rewound: int, gap: str, before: float | None) -> None:
-        last = self.sights[-1] if self.sights else None
+        last = self.change_points[-1] if self.change_points else None
         joined, left, moved = self._meet(description.members)
-        sight = Sight(
+        point = ChangePoint(
             at, True, description.state, description.group_epoch, description.assignment_epoch,
             description.member_count, joined, left, moved, rewound, gap, before,
         )  # fmt: skip
         if last is None:
-            self.sights.append(sight._replace(joined=(), left=(), moved=0))
-        elif gap or joined or left or moved or rewound or sight.standing != last.standing:
-            del self.sights[: max(0, len(self.sights) + 1 - SIGHTS)]
-            self.sights.append(sight)
+            self.change_points.append(point._replace(joined=(), left=(), moved=0))
+        elif gap or joined or left or moved or rewound or point.standing != last.standing:
+            del self.change_points[: max(0, len(self.change_points) + 1 - SIGHTS)]
+            self.change_points.append(point)
 
     def _meet(self, people: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
         """Who joined, who left, and how many partitions have another owner now than the last that was known."""

@@ -43,7 +43,7 @@ class Summary:
         lag_unknown: partitions whose lag could not be told.
         partitions: partitions with an offset.
         topics: topics subscribed to or with an offset, sorted.
-        roster: client ids, hosts and member ids, as `kgtui.model.roster` writes and reads them.
+        roster: client ids, hosts and member ids, as `kgtui.model.member_index` writes and reads them.
         state: state that the describe gave (for brokers that do not list states), or None.
         type: type that the describe gave (for brokers that do not list types), or None.
         at: seconds since the epoch when it was read.
@@ -55,7 +55,7 @@ class Summary:
     lag_unknown: int
     partitions: int
     topics: tuple[str, ...]
-    roster: str
+    member_index: str
     at: float
     state: str | None = None
     type: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kgtui.model.facts import topics_of
-from kgtui.model.roster import roster_of
+from kgtui.model.member_index import member_index_of
 from kgtui.model.snapshot import Summary
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def summary_of(
         lag_unknown=sums.unknown if sums else 0,
         partitions=sums.partitions if sums else 0,
         topics=shared.setdefault(row, row),
-        roster=roster_of(description.members if description else None),
+        member_index=member_index_of(description.members if description else None),
         at=at,
         state=description.state if description else None,
         type=description.type if description else None,

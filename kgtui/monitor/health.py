@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import DEAD
-from kgtui.model.health import Observation, Watching, health_steps
+from kgtui.model.health import ReadHistory, Watching, health_steps
 from kgtui.model.slices import Slices
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class HealthTier:
         self._changed = changed
         self._retention = retention
         self._watching = watching or Watching()
-        self._observations: OrderedDict[str, Observation] = OrderedDict()
+        self._observations: OrderedDict[str, ReadHistory] = OrderedDict()
         self._reads: deque[Read] = deque()
         self._due: dict[str, float] = {}
         self._unjudged: set[str] = set()
@@ -116,10 +116,10 @@ class HealthTier:
         if gone or group not in self._store.groups:
             self._forget(group)
             return
-        seen = self._observations.get(group) or Observation()
+        seen = self._observations.get(group) or ReadHistory()
         if seen.read_at is not None and read.at < seen.read_at:  # a recording was gone back in
             self._forget(group)
-            seen = Observation()
+            seen = ReadHistory()
         self._observations[group] = seen
         self._observations.move_to_end(group)
         patience = max(_PATIENCE, _MISSED * self._clock.interval)
@@ -173,6 +173,6 @@ class HealthTier:
         self._changed()
 
 
-def _size(seen: Observation) -> int:
+def _size(seen: ReadHistory) -> int:
     """Reads of partitions that it may come to hold."""
     return len(seen.samples) * seen.length

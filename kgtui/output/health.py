@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model import facts
-from kgtui.model.health.words import duration, expiry, loss_in, missing, reason
+from kgtui.model.health.wording import duration, expiry, loss_in, missing, reason
 from kgtui.model.verdict import Status
 from kgtui.output import machine, marks
 from kgtui.output.table import Column, table

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.comparison import Comparison
     from kgtui.history.options import RecorderStatus
-    from kgtui.model.past import Past
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
+    from kgtui.model.timeline import GroupTimeline
     from kgtui.tui.text import DisplaySettings
 
 
@@ -98,7 +98,7 @@ class ReplayPosition(Protocol):
         """Move forward by seconds of recorded time, skipping gaps; return False at the end."""
         ...
 
-    async def past(self, group: str, since: float, until: float) -> Past:
+    async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
         """Return the history of a group in an interval given in seconds since the epoch."""
         ...
 

@@ -252,7 +252,7 @@ def _past(lake: Lake, dice: random.Random, seconds: float) -> float:
     group = dice.choice(list(lake.at(lake.last).listings))
     until = dice.uniform(min(lake.first.at + seconds, lake.last.at), lake.last.at)
     began = time.perf_counter()
-    past = lake.past(group, until - seconds, until)
+    past = lake.group_timeline(group, until - seconds, until)
     took = (time.perf_counter() - began) * 1000
     assert len(past.times) > 1
     return took

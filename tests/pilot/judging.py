@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from kgtui.model.group import GroupDescription
-from kgtui.model.health import Observation, health_of
+from kgtui.model.health import ReadHistory, health_of
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from tests.pilot.shell import company
 from tests.pilot.watching import NOW
@@ -29,7 +29,7 @@ def judged(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.0) ->
 
 
 def _health(description: GroupDescription, topic: str, habit: Habit, ago: float) -> GroupHealth:
-    seen = Observation()
+    seen = ReadHistory()
     count = 4 if habit == "new" else 25
     for number in range(count):
         end = 5_000 + 100 * number

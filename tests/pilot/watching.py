@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import GroupDescription, Listing
+from kgtui.model.member_index import encode_member_index
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
-from kgtui.model.roster import roster
 from kgtui.model.series import SeriesStore
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot, Summary
 
@@ -68,7 +68,7 @@ def _status(node: int, groups: Mapping[str, Listing], fault: Fault | None) -> Br
 
 def summary(lag: int | None = 0, members: int | None = 1, *, unknown: int = 0, topics: tuple[str, ...] = ()) -> Summary:
     """What a sweep found of a group."""
-    return Summary(members, lag, unknown, 1, topics, roster(["client"], ["/10.0.0.1"], ["m-1"]), NOW - 3)
+    return Summary(members, lag, unknown, 1, topics, encode_member_index(["client"], ["/10.0.0.1"], ["m-1"]), NOW - 3)
 
 
 def many(count: int, *, brokers: int = 5, stable: float = 0.9) -> list[Row]:

@@ -85,7 +85,7 @@ def test_the_first_frame_waits_for_no_pane_or_dialog_behind_it() -> None:
             "kgtui.tui.dialogs.delete",
             "kgtui.tui.dialogs.explain",
             "kgtui.tui.plots",
-            "kgtui.model.past",
+            "kgtui.model.timeline",
             "kgtui.history",
             "kgtui.insights.reader",
             "kgtui.lake",

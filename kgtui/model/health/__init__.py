@@ -13,7 +13,7 @@ records a second.
 from __future__ import annotations
 
 from kgtui.model.health.group_health import health_of, health_steps
-from kgtui.model.health.observation import Observation
+from kgtui.model.health.observation import ReadHistory
 from kgtui.model.health.values import (
     OBSERVED,
     EmptySpell,
@@ -33,8 +33,8 @@ __all__ = [
     "GroupHealth",
     "Lack",
     "Loss",
-    "Observation",
     "PartitionHealth",
+    "ReadHistory",
     "RebalanceRate",
     "TimeLag",
     "Undecided",

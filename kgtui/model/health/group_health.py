@@ -18,7 +18,7 @@ from kgtui.model.verdict import PartitionVerdict, Status, roll_up
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
 
-    from kgtui.model.health.observation import Observation
+    from kgtui.model.health.observation import ReadHistory
     from kgtui.model.health.samples import Sample
     from kgtui.model.health.values import Loss, PartitionHealth, Undecided
     from kgtui.model.offsets import PartitionLag, TopicPartition
@@ -28,7 +28,7 @@ TREND_SECONDS = 300.0
 """The newest stretch of reads that a trend is taken over."""
 
 
-def health_of(observation: Observation, retention: Retention = NOT_KNOWN) -> GroupHealth:
+def health_of(observation: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
     """How a group does as of its newest read: verdict, trends and estimates, each None where the reads do not tell.
 
     Args:
@@ -38,7 +38,7 @@ def health_of(observation: Observation, retention: Retention = NOT_KNOWN) -> Gro
     return run_at_once(health_steps(observation, retention))
 
 
-def health_steps(observation: Observation, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
+def health_steps(observation: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
     """`health_of`, a partition at a time: yields after each. The observation must not change until the end."""
     if observation.gone:
         return _gone(observation)
@@ -85,7 +85,7 @@ def health_steps(observation: Observation, retention: Retention = NOT_KNOWN) -> 
     )
 
 
-def _gone(observation: Observation) -> GroupHealth:
+def _gone(observation: ReadHistory) -> GroupHealth:
     """Nothing is known of a group that does not exist any more, but how it was watched."""
     nothing = health_of(type(observation)(observation.watching))
     return replace(
@@ -99,7 +99,7 @@ def _gone(observation: Observation) -> GroupHealth:
 
 
 def _judge(
-    observation: Observation,
+    observation: ReadHistory,
 ) -> Callable[[PartitionLag, Sequence[Sample]], tuple[PartitionVerdict, PartitionHealth]]:
     """The rule for a partition of a group of its type."""
     description, watching = observation.description, observation.watching
@@ -123,7 +123,7 @@ def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, .
     return tuple(sorted(kinds.values(), key=lambda one: -one.status))
 
 
-def _trend(observation: Observation) -> Slope | None:
+def _trend(observation: ReadHistory) -> Slope | None:
     if observation.lag_since is None or observation.read_at is None:
         return None
     start, series = max(observation.lag_since, observation.read_at - TREND_SECONDS), observation.series
@@ -131,7 +131,7 @@ def _trend(observation: Observation) -> Slope | None:
     return slope([at for at, _ in points], [lag for _, lag in points])
 
 
-def _drain(observation: Observation, trend: Slope | None) -> float | None:
+def _drain(observation: ReadHistory, trend: Slope | None) -> float | None:
     if observation.lag is None or observation.lag.unknown:
         return None
     return drain(observation.lag.lag, trend)
@@ -161,13 +161,13 @@ class _Ages:
         return None if self.found is None else TimeLag(self.found, self.at_least)
 
 
-def _lost(observation: Observation) -> int | None:
+def _lost(observation: ReadHistory) -> int | None:
     known = [row.lost for row in observation.rows.values() if row.lost is not None]
     return sum(known) if known else None
 
 
 def _loss(
-    observation: Observation, row: PartitionLag, samples: Sequence[Sample], retention: float | None
+    observation: ReadHistory, row: PartitionLag, samples: Sequence[Sample], retention: float | None
 ) -> Loss | None:
     if observation.steady_since is None:
         return None
@@ -176,7 +176,7 @@ def _loss(
     return loss_to_come(row, steady, retention)
 
 
-def _empty(observation: Observation, offsets_retention: float | None) -> EmptySpell | None:
+def _empty(observation: ReadHistory, offsets_retention: float | None) -> EmptySpell | None:
     if observation.empty_since is None or observation.read_at is None:
         return None
     since, at_least = observation.empty_since
@@ -187,7 +187,7 @@ def _empty(observation: Observation, offsets_retention: float | None) -> EmptySp
     return EmptySpell(seconds, at_least, expires)
 
 
-def _forgets(observation: Observation) -> bool:
+def _forgets(observation: ReadHistory) -> bool:
     """Whether the brokers drop its offsets some time after it became Empty.
 
     They keep those of share groups, and those of simple groups expire one by one, from when they were committed.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionLag, TopicPartition
 
 
-class Observation:
+class ReadHistory:
     """The reads of one group, oldest first.
 
     A partition takes 5 kB at most (`Samples`), the group 50 kB more, however long it is watched.

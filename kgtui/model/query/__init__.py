@@ -6,13 +6,23 @@ RE2 only when a regular expression is used.
 
 from __future__ import annotations
 
+from kgtui.model.query.filter_cache import FilterCache
 from kgtui.model.query.help import HELP, NOTES, HelpRow, help_text
 from kgtui.model.query.order import SORT_KEYS, SortKey, ordered
 from kgtui.model.query.parser import parse
 from kgtui.model.query.query import Query
-from kgtui.model.query.sieve import Sieve
 from kgtui.model.query.terms import Need
 
 __all__ = [
-    "HELP", "NOTES", "SORT_KEYS", "HelpRow", "Need", "Query", "Sieve", "SortKey", "help_text", "ordered", "parse",
+    "HELP",
+    "NOTES",
+    "SORT_KEYS",
+    "FilterCache",
+    "HelpRow",
+    "Need",
+    "Query",
+    "SortKey",
+    "help_text",
+    "ordered",
+    "parse",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.group_types import EMPTY
-from kgtui.model.query.quantity import COUNT_UNITS, TIME_UNITS, Range
+from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS, Range
 from kgtui.model.query.terms import IdTerm, ListingTerm, Need, negation
 
 if TYPE_CHECKING:

@@ -8,17 +8,24 @@ from typing import TYPE_CHECKING, NoReturn
 from kgtui.errors import QueryError
 from kgtui.model.group_types import KINDS, STATES, TYPES
 from kgtui.model.query.group_terms import FlagTerm, NameTerm, NumberTerm
+from kgtui.model.query.lexer import Cutter
 from kgtui.model.query.order import SORT_KEYS, SortKey
 from kgtui.model.query.patterns import Glob, PatternError, regex_matcher
-from kgtui.model.query.quantity import COUNT_EXPECTED, COUNT_UNITS, TIME_EXPECTED, TIME_UNITS, RangeError, read_range
 from kgtui.model.query.query import Query
+from kgtui.model.query.ranges import (
+    COUNT_EXPECTED,
+    COUNT_UNITS,
+    TIME_EXPECTED,
+    TIME_UNITS,
+    RangeSyntaxError,
+    read_range,
+)
 from kgtui.model.query.terms import IdMatch, IdTerm, ListingTerm
-from kgtui.model.query.words import Cutter
 
 if TYPE_CHECKING:
     from kgtui.model.query.group_terms import Term
+    from kgtui.model.query.lexer import RawTerm, Value
     from kgtui.model.query.verdict_terms import VerdictTerm
-    from kgtui.model.query.words import RawTerm, Value
 
 KEYS = (
     "fuzzy", "type", "protocol", "state", "kind", "topic", "client", "host", "member", "coordinator",
@@ -74,7 +81,7 @@ def _keyed(key: str, raw: RawTerm) -> Term:
     for value in raw.values:
         try:
             ranges.append(read_range(value.text, units))
-        except RangeError as error:
+        except RangeSyntaxError as error:
             _fail(str(error), value.start, value.end - value.start, expected, cause=error)
     return NumberTerm(key, tuple(ranges), raw.negated)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kgtui.model.query.words import spelled
+from kgtui.model.query.lexer import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

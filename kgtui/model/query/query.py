@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kgtui.model.query.filter_cache import FilterCache
 from kgtui.model.query.group_terms import FlagTerm
 from kgtui.model.query.order import SortKey, ordered
-from kgtui.model.query.sieve import Sieve
 from kgtui.model.query.terms import IdTerm, ListingTerm, Need
 from kgtui.model.slices import SLICE, run_at_once
 
@@ -70,7 +70,7 @@ class Query:
         marked: Collection[str] = frozenset(),
         *,
         size: int = SLICE,
-        sieve: Sieve | None = None,
+        sieve: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
         """What `snapshot.by_listing` has of the groups chosen, sorted by id as there. Yields between slices.
 
@@ -78,7 +78,7 @@ class Query:
             sieve: what was kept of passes before; added to.
         """
         chosen: dict[Listing, Sequence[str]] = {}
-        id_terms, sieve = tuple(self._id_terms), sieve or Sieve()
+        id_terms, sieve = tuple(self._id_terms), sieve or FilterCache()
         testers = [term.tester(snapshot, marked) for term in self._group_terms]
         sieve.forget(snapshot.by_listing, id_terms)
         for listing, ids, undecided in self._candidates(snapshot):

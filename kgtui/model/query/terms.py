@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.group_types import STATES, TYPES
+from kgtui.model.query.lexer import spelled
 from kgtui.model.query.patterns import fuzzy_matcher, regex_matcher
-from kgtui.model.query.words import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.model.health.words import duration
+from kgtui.model.health.wording import duration
 from kgtui.tui import text
 from kgtui.tui.panes.cells import Cell, SafeText, none_cell, plural
 from kgtui.tui.panes.columns import Column

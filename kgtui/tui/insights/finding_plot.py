@@ -18,7 +18,7 @@ from kgtui.tui.plots.stacked_plots import plot_lines
 if TYPE_CHECKING:
     from kgtui.insights.finding import Finding
     from kgtui.lake.gold import Gold
-    from kgtui.model.past import Past
+    from kgtui.model.timeline import GroupTimeline
 
 SHORTEST, USUAL, LONGEST = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
 """Seconds that a plot covers at least, where nobody knows since when, and at most."""
@@ -49,7 +49,7 @@ class FindingPlot(TextLines):
     def __init__(self) -> None:
         super().__init__(focus=False)
         self._gold: Gold | None = None
-        self._known: dict[tuple[str, float, float], Past | None] = {}
+        self._known: dict[tuple[str, float, float], GroupTimeline | None] = {}
         self._asked: tuple[str | None, Finding | None, float | None] = (None, None, None)
         self._drawn: FindingPlotRequest | None = None
         self.busy = False
@@ -115,7 +115,7 @@ class FindingPlot(TextLines):
         finally:
             self.busy = False
 
-    async def _past(self, wish: FindingPlotRequest) -> Past | None:
+    async def _past(self, wish: FindingPlotRequest) -> GroupTimeline | None:
         key = (wish.group, wish.since, wish.until)
         if self._gold is not None and key not in self._known:
             while len(self._known) >= KEPT:
@@ -124,15 +124,15 @@ class FindingPlot(TextLines):
         return self._known.get(key)
 
 
-def _read(gold: Gold, group: str, since: float, until: float) -> Past | None:
+def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
     """How a group went; None when nothing is known of it. Raises `LakeError`."""
     from kgtui.insights.rules import instant
 
-    course = gold.courses({group}, since=instant(since), until=instant(until)).get(group)
-    return None if course is None else course.past(since, until)
+    history = gold.lag_histories({group}, since=instant(since), until=instant(until)).get(group)
+    return None if history is None else history.timeline(since, until)
 
 
-def _lines(past: Past | None, wish: FindingPlotRequest) -> list[Line]:
+def _lines(past: GroupTimeline | None, wish: FindingPlotRequest) -> list[Line]:
     """The plot; takes tens of milliseconds, and loads what draws curves."""
     if past is None:
         return [(Cell("no lag of it is known in this time", MUTED),)]

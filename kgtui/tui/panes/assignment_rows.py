@@ -13,8 +13,8 @@ from kgtui.tui.panes.columns import Column
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from kgtui.model.assignment import Load, Skew
     from kgtui.model.group import GroupDescription
-    from kgtui.model.holding import Load, Skew
 
 BAR = 16
 """Cells of the bar of the heaviest load."""

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from kgtui.errors import KgtuiError
 from kgtui.model.group_types import REBALANCING
-from kgtui.model.past import Change, Past, past_of
+from kgtui.model.timeline import Change, GroupTimeline, timeline_of
 from kgtui.tui import text
 from kgtui.tui.messages import MomentRequested
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots, single_line
@@ -90,7 +90,7 @@ class HistoryPane(Pane):
         super().__init__(id=id, classes=classes)
         self._span = 0
         self._shown: HistoryPlotRequest | None = None
-        self._known: tuple[tuple[object, ...], Past] | None = None
+        self._known: tuple[tuple[object, ...], GroupTimeline] | None = None
         self.busy = False
         """Whether what is shown is being looked up or drawn."""
         self._placeholder = ""
@@ -202,16 +202,16 @@ class HistoryPane(Pane):
         finally:
             self.busy = False
 
-    async def _past(self, wish: HistoryPlotRequest) -> Past:
+    async def _past(self, wish: HistoryPlotRequest) -> GroupTimeline:
         """What is plotted; a recording is read anew only for another interval."""
         if self.replay_position is None:
-            return past_of(self.series.get(wish.group) if self.series is not None else None, wish.since, wish.until)
+            return timeline_of(self.series.get(wish.group) if self.series is not None else None, wish.since, wish.until)
         key = (wish.group, wish.since, wish.until)
         if self._known is None or self._known[0] != key:
-            self._known = key, await self.replay_position.past(wish.group, wish.since, wish.until)
+            self._known = key, await self.replay_position.group_timeline(wish.group, wish.since, wish.until)
         return self._known[1]
 
-    def _put_past(self, past: Past, lines: list[Line]) -> None:
+    def _put_past(self, past: GroupTimeline, lines: list[Line]) -> None:
         self.query_one(SummaryLine).say(join_with_dots(history_summary(past)), hint="v other span")
         self._put_lines(lines)
         self._placeholder = "nothing of it changed in this time"
@@ -224,7 +224,7 @@ class HistoryPane(Pane):
         self.plots.set_lines(lines)
 
 
-def history_plot_lines(past: Past, wish: HistoryPlotRequest) -> list[Line]:
+def history_plot_lines(past: GroupTimeline, wish: HistoryPlotRequest) -> list[Line]:
     """The plots as lines; takes tens of milliseconds, and loads what draws curves."""
     drawn = curves.available()
     lines = plot_lines(past, wish.width, wish.height - (not drawn), drawn=drawn, at=wish.at)
@@ -338,7 +338,7 @@ COLUMNS: tuple[Column[Change], ...] = (
 )  # fmt: skip
 
 
-def history_summary(past: Past) -> list[tuple[Cell, ...]]:
+def history_summary(past: GroupTimeline) -> list[tuple[Cell, ...]]:
     """How often the group rebalanced in the interval, who came and went, and what was not seen."""
     changes = past.changes
     known = [change for change in changes if change.before is not None]

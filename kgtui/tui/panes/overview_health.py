@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.group_types import REBALANCING
-from kgtui.model.health.words import duration, expiry, loss_in, missing, reason
+from kgtui.model.health.wording import duration, expiry, loss_in, missing, reason
 from kgtui.model.offsets import lags, total
 from kgtui.model.verdict import Status
 from kgtui.tui import text

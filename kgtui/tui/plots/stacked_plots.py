@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kgtui.model.group_types import REBALANCING, STABLE
-from kgtui.model.past import largest
+from kgtui.model.timeline import largest
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ACCENT, MUTED, OK, Cell, SafeText
 from kgtui.tui.plots import curves
@@ -16,8 +16,8 @@ from kgtui.tui.plots.curves import spark_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgtui.model.past import Past
-    from kgtui.model.series import Sight
+    from kgtui.model.series import ChangePoint
+    from kgtui.model.timeline import GroupTimeline
 
 Line = tuple[Cell, ...]
 
@@ -46,7 +46,7 @@ class StackedPlot(NamedTuple):
 
 
 def plot_lines(
-    past: Past,
+    past: GroupTimeline,
     width: int,
     height: int,
     *,
@@ -102,24 +102,24 @@ def _count(value: float | None) -> str:
 # -- lag and rates ---------------------------------------------------------------------------------------------------
 
 
-def _words(past: Past, at: float | None) -> tuple[list[Line], list[Line], list[Line]]:
+def _words(past: GroupTimeline, at: float | None) -> tuple[list[Line], list[Line], list[Line]]:
     """What stands beside lag, written, read."""
     lag = [_label("lag", _count(past.value_at(past.lag, at))), _label("max", _count(largest(past.lag)), MUTED)]
     written, read = ([_label(name, rate(past.mean_at(values, _CALM, at)), role)] for name, values, role in _flows(past))
     return lag, written, read
 
 
-def _drawn_flows(past: Past, cells: int) -> list[list[float]]:
+def _drawn_flows(past: GroupTimeline, cells: int) -> list[list[float]]:
     """Rates to draw: clients commit every few seconds, and polls in between would draw a comb."""
     calm = math.ceil(_CALM * cells / max(past.until - past.since, 1e-9))
     return [smooth(resample(past, values, cells, "mean"), calm) for _, values, _ in _flows(past)]
 
 
-def _flows(past: Past) -> tuple[tuple[str, Sequence[float], str], ...]:
+def _flows(past: GroupTimeline) -> tuple[tuple[str, Sequence[float], str], ...]:
     return ("in", past.written, ACCENT), ("out", past.read, OK)
 
 
-def _curves(past: Past, room: int, free: int, at: float | None) -> list[StackedPlot]:
+def _curves(past: GroupTimeline, room: int, free: int, at: float | None) -> list[StackedPlot]:
     high = max(free - free * 2 // 5, 1)
     lag, written, read = _words(past, at)
     fine = room * curves.FINE
@@ -138,7 +138,7 @@ def _inked(row: str) -> Line:
     )
 
 
-def _sparks(past: Past, room: int, free: int, at: float | None) -> list[StackedPlot]:
+def _sparks(past: GroupTimeline, room: int, free: int, at: float | None) -> list[StackedPlot]:
     low = min(max(free * 3 // 10, 1), 3)
     high = max(free - 2 * low, 1)
     lag, *words = _words(past, at)
@@ -151,7 +151,7 @@ def _sparks(past: Past, room: int, free: int, at: float | None) -> list[StackedP
     return lanes
 
 
-def _members(past: Past, room: int, at: float | None) -> StackedPlot:
+def _members(past: GroupTimeline, room: int, at: float | None) -> StackedPlot:
     values = resample(past, past.members, room, "last")
     rows = spark_rows(values, 1, largest(past.members) or 0.0)
     return StackedPlot(
@@ -162,16 +162,16 @@ def _members(past: Past, room: int, at: float | None) -> StackedPlot:
 # -- states and changes ----------------------------------------------------------------------------------------------
 
 
-def _states(past: Past, room: int) -> StackedPlot:
+def _states(past: GroupTimeline, room: int) -> StackedPlot:
     """A mark for each cell: of a cell in which the group rebalanced that one."""
     seen = _by_cell(past, room)
     marks: list[tuple[str, str]] = []
     for cell in range(room):
         at = past.since + (cell + 1) * (past.until - past.since) / room
-        states = [sight.state for sight in seen.get(cell, ()) if sight.listed]
-        sight = past.sight_at(at)
-        if sight is not None and sight.listed:
-            states.append(sight.state)
+        states = [point.state for point in seen.get(cell, ()) if point.listed]
+        point = past.change_point_at(at)
+        if point is not None and point.listed:
+            states.append(point.state)
         marks.append(_mark(states))
     return StackedPlot([_label("state", "")], [_runs(marks)])
 
@@ -186,17 +186,17 @@ def _mark(states: Sequence[str | None]) -> tuple[str, str]:
     return text.marks().rule if state == STABLE else text.state_mark(state), text.state_role(state)
 
 
-def _changes(past: Past, room: int, at: float | None) -> StackedPlot:
+def _changes(past: GroupTimeline, room: int, at: float | None) -> StackedPlot:
     """A mark where members came or went, the epoch went on, or partitions moved."""
     seen = _by_cell(past, room)
-    last = past.sight_at(past.until if at is None else at)
+    last = past.change_point_at(past.until if at is None else at)
     told = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
     marks = [(text.marks().bar if seen.get(cell) else " ", ACCENT) for cell in range(room)]
     return StackedPlot([told], [_runs(marks)])
 
 
-def _by_cell(past: Past, room: int) -> dict[int, list[Sight]]:
-    found: dict[int, list[Sight]] = {}
+def _by_cell(past: GroupTimeline, room: int) -> dict[int, list[ChangePoint]]:
+    found: dict[int, list[ChangePoint]] = {}
     for change in past.changes:
         if change.before is not None or change.now.gap:
             cell = _column(past, change.at, room)
@@ -214,7 +214,7 @@ def _runs(marks: Sequence[tuple[str, str]]) -> Line:
 # -- time ------------------------------------------------------------------------------------------------------------
 
 
-def _column(past: Past, at: float, room: int) -> int | None:
+def _column(past: GroupTimeline, at: float, room: int) -> int | None:
     """The cell of a moment; None outside of the interval."""
     if not past.since <= at <= past.until:
         return None
@@ -237,7 +237,7 @@ def _marked(line: Line, column: int) -> Line:
     return tuple(cells)
 
 
-def _clock(past: Past, room: int, column: int | None) -> Line:
+def _clock(past: GroupTimeline, room: int, column: int | None) -> Line:
     """Times below the plots, and where the marked moment is."""
     long = past.until - past.since > _LONG
     size = 11 if long else 8 if past.until - past.since <= _SHORT else 5
@@ -259,7 +259,7 @@ def _clock(past: Past, room: int, column: int | None) -> Line:
 Summary = Literal["largest", "mean", "last"]
 
 
-def resample(past: Past, values: Sequence[float], count: int, summary: Summary) -> list[float]:
+def resample(past: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
     """`count` values over the whole interval, NaN where nothing is known.
 
     A value holds until the next sample, but not over a gap and not beyond the last one.
@@ -277,7 +277,7 @@ def resample(past: Past, values: Sequence[float], count: int, summary: Summary) 
     return [_one(bucket, summary) for bucket in buckets]
 
 
-def _over_gap(past: Past, earlier: float, later: float) -> bool:
+def _over_gap(past: GroupTimeline, earlier: float, later: float) -> bool:
     return any(start <= earlier and later <= end for start, end, _ in past.gaps)
 
 

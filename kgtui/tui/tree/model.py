@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.offsets import LagTotal, lags, total
-from kgtui.model.query import Sieve
+from kgtui.model.query import FilterCache
 from kgtui.model.slices import run_at_once
 from kgtui.monitor.collector import set_apart
 from kgtui.tui.tree.grouping import TreeNodes, path_of
@@ -53,7 +53,7 @@ class TreeModel:
         self.marked: set[str] = set()
         self.anchor: RowKey | None = None
         self.row = 0
-        self.sieve = Sieve()
+        self.sieve = FilterCache()
         self._by_hand: dict[Path, bool] = {}
         self._leaves_open = False
         self._merged: dict[Path, tuple[list[Sequence[str]], Sequence[str]]] = {}

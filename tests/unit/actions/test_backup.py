@@ -11,7 +11,7 @@ import pytest
 
 from kgtui.actions.backup import backup_path, list_backups, read_backup, write_backup
 from kgtui.actions.execute import execute
-from kgtui.actions.holdings import Holdings
+from kgtui.actions.group_data import GroupData
 from kgtui.actions.plan import plan
 from kgtui.errors import UsageError
 from kgtui.model.answer import Fault
@@ -36,22 +36,22 @@ COMMITTED = (
 BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): PartitionBounds(None, None, 3)}
 
 
-def consumer(group: str = "g") -> Holdings:
+def consumer(group: str = "g") -> GroupData:
     """A consumer group with a commit, a partition without one, and a commit on a topic that is gone."""
     described = GroupDescription(
         group, "consumer", "consumer", "Empty", 1, "uniform", 4, 4, operations=frozenset({"READ", "DELETE"})
     )
-    return Holdings(described, GroupOffsets(COMMITTED, bounds=BOUNDS), (CONFIG,))
+    return GroupData(described, GroupOffsets(COMMITTED, bounds=BOUNDS), (CONFIG,))
 
 
-def share() -> Holdings:
+def share() -> GroupData:
     """A share group whose configs could not be read."""
     described = GroupDescription("s", "share", "share", "Empty", 1, group_epoch=3, assignment_epoch=2)
     offsets = GroupOffsets(share=(ShareOffset("t", 0, 5, 1, 2), ShareOffset("t", 1, None)), bounds={})
-    return Holdings(described, offsets, None, Fault("NOT_SUPPORTED", "no configs before 3.7"))
+    return GroupData(described, offsets, None, Fault("NOT_SUPPORTED", "no configs before 3.7"))
 
 
-def written(folder: StateFolder, held: Holdings) -> Path:
+def written(folder: StateFolder, held: GroupData) -> Path:
     """The path of a backup just written."""
     path = backup_path(folder, held.group, "0123456789abcdef", 1763712000.25)
     write_backup(path, held, CLUSTER, "0123456789abcdef", 1763712000.25)

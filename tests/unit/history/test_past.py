@@ -43,15 +43,15 @@ def test_every_sample_is_what_the_moment_shows(
     recording.flush()
     lake = Lake(path)
     for group in {group for seen_, _, _ in polls for group in seen_.listings}:
-        past = lake.past(group, lake.first.at, lake.last.at)
+        past = lake.group_timeline(group, lake.first.at, lake.last.at)
         assert list(past.times) == [moment.at for moment in lake.moments()]
         for index, moment in enumerate(lake.moments()):
             frame = lake.at(moment)
             if group not in frame.listings:
                 assert math.isnan(past.lag[index])
-                assert past.sight_at(moment.at) is None or not past.sight_at(moment.at).listed  # type: ignore[union-attr]
+                assert past.change_point_at(moment.at) is None or not past.change_point_at(moment.at).listed  # type: ignore[union-attr]
                 continue
-            lag, sight, description = frame.lag(group).lag, past.sight_at(moment.at), frame.description(group)
+            lag, sight, description = frame.lag(group).lag, past.change_point_at(moment.at), frame.description(group)
             assert known(past.lag[index]) == (lag if lag is None else float(lag % 2**64))
             assert sight is not None
             assert sight.state == frame.listings[group].state
@@ -59,7 +59,7 @@ def test_every_sample_is_what_the_moment_shows(
             assert (sight.epoch, sight.assignment_epoch) == epochs
             if index:
                 before, now = lake.at(lake.moments()[index - 1]).member_ids(group), frame.member_ids(group)
-                came = next((one for one in past.sights if one.at == moment.at), None)
+                came = next((one for one in past.change_points if one.at == moment.at), None)
                 assert (set(came.joined), set(came.left)) == (now - before, before - now) if came else before == now
 
 
@@ -76,12 +76,13 @@ def test_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None:
     """Ten seconds from poll to poll: 50 written are 5 a second; what stands still is 0, and the first is not known."""
     write(tmp_path, seen(100, end=150), seen(120, end=200), seen(120, end=200), keyframes=(2,))
     lake = Lake(tmp_path)
-    past = lake.past("pay", at(0), at(2))
+    past = lake.group_timeline("pay", at(0), at(2))
     assert list(past.lag) == [50, 80, 80]
     assert list(past.members) == [1, 1, 1]
     assert [known(rate) for rate in past.written] == [None, 5.0, 0.0]
     assert [known(rate) for rate in past.read] == [None, 2.0, 0.0]
-    assert [list(column) for column in (lake.past("pay", at(1), at(1)).lag, lake.past("pay", at(1), at(1)).read)] == [
+    moment = lake.group_timeline("pay", at(1), at(1))
+    assert [list(column) for column in (moment.lag, moment.read)] == [
         [80], [2.0],
     ]  # fmt: skip
 
@@ -92,16 +93,16 @@ def test_a_gap_has_no_rate_and_is_told(tmp_path: Path) -> None:
     recording.poll(seen(100), START + 10_000)
     recording.poll(seen(900, end=950), START + 500_000, keyframe=True, gap="recorder killed")
     recording.flush()
-    past = Lake(tmp_path).past("pay", at(0), at(50))
+    past = Lake(tmp_path).group_timeline("pay", at(0), at(50))
     assert [known(rate) for rate in past.read] == [None, 0.0, None]
     assert past.gaps == ((at(1), at(50), "recorder killed"),)
-    assert past.sight_at(at(20)) is None
-    assert [sight.gap for sight in past.sights] == ["", "recorder killed"]
+    assert past.change_point_at(at(20)) is None
+    assert [sight.gap for sight in past.change_points] == ["", "recorder killed"]
 
 
 def test_who_joined_and_left_which_partitions_moved_and_what_was_rewound(tmp_path: Path) -> None:
     write(tmp_path, seen(100), seen(100, owner="m-2"), seen(40, owner="m-2"), seen(groups=("other",)))
-    past = Lake(tmp_path).past("pay", at(0), at(3))
+    past = Lake(tmp_path).group_timeline("pay", at(0), at(3))
     _, handed, rewound, gone = past.changes
     assert (handed.now.joined, handed.now.left, handed.now.moved) == (("m-2",), ("m-1",), 1)
     assert (rewound.now.rewound, known(past.read[2])) == (60, None)
@@ -115,7 +116,7 @@ def test_a_rebalance_is_told_with_how_long_it_took(tmp_path: Path) -> None:
 
     states = [("Stable", 4), ("Assigning", 5), ("Reconciling", 5), ("Stable", 5)]
     write(tmp_path, *(poll(state, epoch) for state, epoch in states))
-    changes = Lake(tmp_path).past("pay", at(0), at(3)).changes
+    changes = Lake(tmp_path).group_timeline("pay", at(0), at(3)).changes
     assert [(change.now.state, change.now.epoch, change.lasted, change.rebalanced) for change in changes] == [
         ("Stable", 4, None, None),
         ("Assigning", 5, None, None),
@@ -133,13 +134,13 @@ def test_what_a_poll_could_not_read_has_no_rate(tmp_path: Path) -> None:
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
     faults = [(), (silent,), (), (other,), (own,), ()]
     write(tmp_path, *(seen(100 + 20 * n, end=500 + 20 * n, faults=told) for n, told in enumerate(faults)))
-    past = Lake(tmp_path).past("pay", at(0), at(5))
+    past = Lake(tmp_path).group_timeline("pay", at(0), at(5))
     assert [known(rate) for rate in past.read] == [None, None, None, 2.0, None, None]
     assert list(past.lag) == [400] * 6
 
 
 def test_an_interval_without_a_moment_is_empty(tmp_path: Path) -> None:
     write(tmp_path, seen())
-    past = Lake(tmp_path).past("pay", at(0) - 500, at(0) - 400)
+    past = Lake(tmp_path).group_timeline("pay", at(0) - 500, at(0) - 400)
     assert not past.times
-    assert not past.sights
+    assert not past.change_points

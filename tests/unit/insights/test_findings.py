@@ -210,7 +210,7 @@ def test_hostile_ids_come_as_they_are(tmp_path: Path) -> None:
         rows = [row(HEALTH, group=stored(name), window_start=NOW, status="WARN", worst="WARN", affected=1, lag=1)]
         found = insights(write(path, {HEALTH: rows, LAG: lag_rows(stored(name))}))
         assert found.findings[0].subject == name
-        assert Gold(path).courses([name])[name].lag[-1] == 1_000
+        assert Gold(path).lag_histories([name])[name].lag[-1] == 1_000
 
 
 def test_a_lake_without_gold_tables_says_how_to_make_them(tmp_path: Path) -> None:
@@ -253,12 +253,12 @@ def test_a_course_breaks_where_polls_are_missing(tmp_path: Path) -> None:
     rows[2]["steady_since"] = rows[3]["steady_since"] = rows[2]["minute"]
     rows += [{**rows[0], "topic": "t", "partition": 1, "lag": 5}]
     gold = Gold(write(tmp_path, {LAG: rows}))
-    course = gold.courses(["g", "nobody"])["g"]
+    course = gold.lag_histories(["g", "nobody"])["g"]
     assert course.lag == (997, 998, 999, 1_000)
     assert course.breaks == {rows[2]["minute"].timestamp()}
-    later = gold.courses(["g"], since=NOW - timedelta(minutes=1), until=NOW)["g"]
+    later = gold.lag_histories(["g"], since=NOW - timedelta(minutes=1), until=NOW)["g"]
     assert later.lag == (999, 1_000)
-    assert gold.courses(["nobody"]) == gold.courses([]) == {}
+    assert gold.lag_histories(["nobody"]) == gold.lag_histories([]) == {}
 
 
 def test_every_gold_table_can_be_read(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_an_interval_cuts_plots_and_times(tmp_path: Path) -> None:
     lake = write(tmp_path, incidents())
     since = NOW.timestamp() - 600
     made = report_of(lake, MADE, since=since)
-    assert made.courses["pay"].minutes[0] == since
+    assert made.lag_histories["pay"].minutes[0] == since
     assert {one.group for one in made.episodes} == {"pay"}
     assert made.insights.findings, "what is wrong now is told whatever is drawn"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgtui.model.answer import Fault
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import Listing
-from kgtui.model.roster import roster
+from kgtui.model.member_index import encode_member_index
 from kgtui.model.snapshot import Snapshot, Summary
 
 NOW = 1_000_000.0
@@ -32,7 +32,7 @@ def summary(
         lag_unknown,
         1,
         topics,
-        roster(clients, hosts, member_ids),
+        encode_member_index(clients, hosts, member_ids),
         NOW - age,
         state=state,
         type=type,

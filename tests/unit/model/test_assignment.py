@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from kgtui.model.assignment import MOST_INFERRED, Assignment, Status, assignment_of
+from kgtui.model.assignment import MOST_INFERRED, Assignment, Item, Status, assignment_of, items_of
 from kgtui.model.group import GroupDescription
-from kgtui.model.holding import Item, items_of
 from kgtui.model.members import (
     ConnectWorker,
     Member,

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtui.errors import QueryError
-from kgtui.model.query import Query, Sieve, parse
+from kgtui.model.query import FilterCache, Query, parse
 from kgtui.model.query.group_terms import FlagTerm, NameTerm, NumberTerm
 from kgtui.model.query.patterns import Glob
-from kgtui.model.query.quantity import COUNT_UNITS, TIME_UNITS, Range, read_range
+from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS, Range, read_range
 from kgtui.model.query.terms import IdMatch, IdTerm, ListingTerm
 from kgtui.model.slices import run_at_once
 from tests.unit.model.query_cases import CLASSIC, CONSUMER, company, snapshot
@@ -97,7 +97,7 @@ def test_selecting_is_matching_one_by_one_and_terms_are_joined_by_and(parts: lis
 
 @given(st.lists(st.tuples(st.lists(terms, max_size=2), st.booleans()), max_size=6))
 def test_a_sieve_lets_through_what_a_filter_by_itself_does(passes: list[tuple[list[IdTerm], bool]]) -> None:
-    sieve, snap = Sieve(), company()
+    sieve, snap = FilterCache(), company()
     for parts, changed in passes:
         if changed:
             listing, ids = next(iter(snap.by_listing.items()))
@@ -118,7 +118,7 @@ def test_what_passes_a_word_passes_a_part_of_it(word: str, more: str, ids: list[
 def test_another_letter_looks_only_at_what_is_left_and_the_same_filter_only_at_lists_that_changed() -> None:
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})
-    sieve = Sieve()
+    sieve = FilterCache()
     looked: list[int] = []
 
     class Counted(IdTerm):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kgtui.model.group import GroupDescription
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
-from kgtui.model.past import past_of
 from kgtui.model.series import GROUPS, LENGTH, SIGHTS, Series, SeriesStore
+from kgtui.model.timeline import timeline_of
 
 
 def test_trend_is_the_change_of_lag_a_second() -> None:
@@ -66,16 +66,16 @@ def test_looks_that_find_the_group_otherwise_are_kept() -> None:
     series.add(4.0, 0, 2, description=description("Reconciling", 5, ("a", (0,)), ("b", ())))
     series.add(6.0, 0, 2, description=description("Stable", 5, ("a", (0,)), ("b", (1,))))
     series.add(99.0, 0, 1, description=description("Stable", 6, ("b", (0, 1))))
-    told = [(s.at, s.state, s.epoch, s.joined, s.left, s.moved, s.gap) for s in series.sights]
+    told = [(s.at, s.state, s.epoch, s.joined, s.left, s.moved, s.gap) for s in series.change_points]
     assert told == [
         (0.0, "Stable", 4, (), (), 0, ""),
         (4.0, "Reconciling", 5, ("b",), (), 0, ""),
         (6.0, "Stable", 5, (), (), 1, ""),
         (99.0, "Stable", 6, (), ("a",), 1, "not looked at"),
     ]
-    past = past_of(series, 5.0, 100.0)
+    past = timeline_of(series, 5.0, 100.0)
     assert [change.rebalanced for change in past.changes] == [2.0, None]
-    seen = [past.sight_at(at) for at in (5.0, 7.0, 99.5)]
+    seen = [past.change_point_at(at) for at in (5.0, 7.0, 99.5)]
     assert [sight.state if sight else None for sight in seen] == ["Reconciling", None, "Stable"]
 
 
@@ -83,5 +83,5 @@ def test_sights_are_bounded() -> None:
     series = Series()
     for second in range(SIGHTS + 20):
         series.add(float(second), 0, 0, description=description("Stable", second))
-    assert len(series.sights) == SIGHTS
-    assert series.sights[-1].epoch == SIGHTS + 19
+    assert len(series.change_points) == SIGHTS
+    assert series.change_points[-1].epoch == SIGHTS + 19

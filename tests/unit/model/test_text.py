@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtui.model.query.words import Cutter
+from kgtui.model.query.lexer import Cutter
 from kgtui.model.text import MOST_MARKS, is_visible, visible
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kgtui.model.group import GroupDescription
 from kgtui.model.group_types import SHARE
-from kgtui.model.health import Observation, health_of
+from kgtui.model.health import ReadHistory, health_of
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, ShareOffset
 from kgtui.model.verdict import Status
@@ -116,7 +116,7 @@ def test_a_share_group_that_keeps_up_is_well() -> None:
 
 
 def _kind(group: Group) -> Status:
-    seen = Observation()
+    seen = ReadHistory()
     for step in range(80):
         t = 600.0 + step * 2.0
         seen.add(1e9 + t, described(group, t), offsets(group, t))

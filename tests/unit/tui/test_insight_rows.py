@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from kgtui.insights.finding import Evidence, Finding, Insights, Kind, Severity
 from kgtui.lake.gold import NEVER_MADE, TableAge
-from kgtui.model.course import Course
+from kgtui.model.timeline import LagHistory
 from kgtui.tui import text
 from kgtui.tui.insights.evidence import evidence_columns, evidence_rows, evidence_title
 from kgtui.tui.insights.findings import (
@@ -145,9 +145,9 @@ def test_what_to_do_without_findings() -> None:
 def test_a_course_is_plotted_with_its_gap_and_without_states() -> None:
     """Nothing connects what was seen before a gap with what was seen after it; days are told of a long time."""
     minutes = (0.0, 60.0, 600.0, 660.0)
-    course = Course(minutes, (5, 5, None, 7), (None, 1.0, None, 2.0), (None,) * 4, (None,) * 4, (1, 1, 2, 2),
+    course = LagHistory(minutes, (5, 5, None, 7), (None, 1.0, None, 2.0), (None,) * 4, (None,) * 4, (1, 1, 2, 2),
                     frozenset({600.0}))  # fmt: skip
-    past = course.past(0.0, 660.0)
+    past = course.timeline(0.0, 660.0)
     assert past.gaps == ((60.0, 600.0, "nothing recorded"),)
     assert past.value_at(past.lag, 600.0) is None
     assert past.value_at(past.lag) == 7
@@ -158,5 +158,5 @@ def test_a_course_is_plotted_with_its_gap_and_without_states() -> None:
     assert not {"state", "epoch", "changes"} & set(labels)
     assert "^" in lines[-1]
     assert len(lines) == 8
-    days = words(plot_lines(course.past(NOW, NOW + 3 * 86_400), 80, 8, drawn=False, states=False))
+    days = words(plot_lines(course.timeline(NOW, NOW + 3 * 86_400), 80, 8, drawn=False, states=False))
     assert text.date(NOW)[5:16] in days[-1]

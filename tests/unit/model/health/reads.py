@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kgtui.model.group import GroupDescription
-from kgtui.model.health import Observation
+from kgtui.model.health import ReadHistory
 from kgtui.model.health.samples import Sample
 from kgtui.model.health.values import DEFAULT_WATCHING
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, ShareOffset
@@ -59,9 +59,9 @@ def watch(
     *,
     description: GroupDescription | None = None,
     watching: Watching = DEFAULT_WATCHING,
-) -> Observation:
+) -> ReadHistory:
     """An observation of these reads; None is one that failed."""
-    seen = Observation(watching)
+    seen = ReadHistory(watching)
     for number, read in enumerate(reads):
         told = None if read is None else description or described()
         seen.add(T0 + number * every, told, read, fault=read is None)

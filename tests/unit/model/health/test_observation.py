@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from kgtui.model.health import Observation, Watching, health_of
+from kgtui.model.health import ReadHistory, Watching, health_of
 from kgtui.model.health.rebalances import LENGTH as STRETCHES
 from kgtui.model.health.rebalances import RebalanceLog
 from kgtui.model.health.samples import LENGTH
 from kgtui.model.health.values import EmptySpell, RebalanceRate, TimeLag
-from kgtui.model.health.words import duration
+from kgtui.model.health.wording import duration
 from kgtui.model.retention import Retention
 from tests.scripted import member
 from tests.unit.model.health.reads import T0, described, offsets, watch
@@ -83,7 +83,7 @@ def test_members_behind_the_target_hold_up_the_group() -> None:
 
 
 def test_time_empty_is_as_long_as_it_was_seen() -> None:
-    seen = Observation()
+    seen = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
     assert health_of(seen).empty == EmptySpell(20.0)
@@ -114,7 +114,7 @@ def test_time_empty_begins_anew_after_a_gap() -> None:
 
 
 def test_state_changes_and_epoch_steps_of_the_last_hour() -> None:
-    seen = Observation()
+    seen = ReadHistory()
     states = ["Stable", "Reconciling", "Stable", "Reconciling", "Stable", "Stable"]
     for n, (state, epoch) in enumerate(zip(states, (1, 2, 2, 4, 4, 4), strict=True)):
         seen.add(T0 + 10 * n, described(state, epoch=epoch), offsets((1, 1)))
@@ -126,7 +126,7 @@ def test_state_changes_and_epoch_steps_of_the_last_hour() -> None:
 
 
 def test_classic_groups_have_no_epochs_to_count() -> None:
-    seen = Observation()
+    seen = ReadHistory()
     for n, state in enumerate(["Stable", "PreparingRebalance", "CompletingRebalance", "Stable"]):
         seen.add(T0 + 10 * n, described(state), None)
     assert health_of(seen).rebalances == RebalanceRate(3, None, 1, 30.0)
@@ -146,7 +146,7 @@ def test_changes_over_a_gap_and_older_than_an_hour_are_not_counted() -> None:
 
 
 def test_memory_is_bounded_and_the_oldest_read_stays() -> None:
-    seen = Observation()
+    seen = ReadHistory()
     for n in range(20 * LENGTH):
         seen.add(T0 + 5 * n, described("Stable" if n % 2 else "Reconciling"), offsets((7, 100 + n)))
     kept = list(seen.samples["t", 0])
@@ -189,7 +189,7 @@ def test_a_group_that_was_never_read_is_nothing() -> None:
 
 
 def test_a_description_that_fails_costs_no_offsets() -> None:
-    seen = Observation()
+    seen = ReadHistory()
     for n in range(4):
         seen.add(T0 + 5 * n, None if n % 2 else described(), offsets((1, 5 + n)), fault=bool(n % 2))
     health = health_of(seen)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kgtui.model.health import OBSERVED, Watching, health_of
 from kgtui.model.health.observed import observe
-from kgtui.model.health.words import missing, reason
+from kgtui.model.health.wording import missing, reason
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.verdict import Options, Status
 from tests.unit.model.health.reads import T0, described, kinds, offsets, samples, watch

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtui.model.health import Observation, health_of
-from kgtui.model.health.words import missing, reason
+from kgtui.model.health import ReadHistory, health_of
+from kgtui.model.health.wording import missing, reason
 from kgtui.model.verdict import Status
 from tests.scripted import member
 from tests.unit.model.health.reads import described, kinds, shares, watch
@@ -22,7 +22,7 @@ EVERY = 5.0
 """Seconds from one read to the next."""
 
 
-def seen(rows: list[Row], *, empty: bool = False) -> Observation:
+def seen(rows: list[Row], *, empty: bool = False) -> ReadHistory:
     return watch([shares(row) for row in rows], EVERY, description=LEFT if empty else SHARE)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _Terms = tuple["IdTerm", ...]
 
 
-class Sieve:
+class FilterCache:
     """Remembers by list, as lists are replaced and never mutated; whoever filters again and again keeps one."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ TOPIC_GONE = frozenset({3, 100})
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
+class GroupData:
     """All that the broker gave of one group.
 
     Attributes:
@@ -77,9 +77,9 @@ class Holdings:
         return f"no complete backup: the offsets of {count} cannot be read ({reasons})"
 
 
-async def read_holdings(
+async def read_group_data(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
-) -> dict[str, Holdings | Fault]:
+) -> dict[str, GroupData | Fault]:
     """Group id → what it holds, or why its offsets could not be read. Configs and bounds may be missing."""
     described = {description.group: description for description in descriptions}
     read = await read_groups(
@@ -92,12 +92,12 @@ async def read_holdings(
         separately=True,
         log_timeout=timeout,
     )
-    held: dict[str, Holdings | Fault] = {}
+    held: dict[str, GroupData | Fault] = {}
     for group, description in described.items():
         offsets, configs = read.offsets_of(group), read.configs.get(group)
         if offsets is None:
             held[group] = read.why_missing(group, OFFSETS)
         else:
             fault = None if configs is not None else read.why_missing(group, CONFIGS)
-            held[group] = Holdings(description, offsets, configs, fault)
+            held[group] = GroupData(description, offsets, configs, fault)
     return held

@@ -23,7 +23,7 @@ class Presence(Enum):
     UNKNOWN = "unknown"
 
 
-async def presence_of(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
+async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
     """Describe each group again; where that proves nothing, look for it in a list of which no broker is missing."""
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)

@@ -13,19 +13,19 @@ _BETWEEN, _PART = "\x1f", "\x1e"  # ASCII's unit and record separators
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})  # in ids that hold them: a roster is for searching alone
 
 
-def roster_of(members: Iterable[Member] | None) -> str:
+def member_index_of(members: Iterable[Member] | None) -> str:
     """The roster of some members; `` of none."""
     known = tuple(members or ())
     if not known:
         return ""
-    return roster(
+    return encode_member_index(
         sorted({member.client_id for member in known}),
         sorted({member.host for member in known}),
         [member.member_id for member in known],
     )
 
 
-def roster(clients: Iterable[str], hosts: Iterable[str], member_ids: Iterable[str]) -> str:
+def encode_member_index(clients: Iterable[str], hosts: Iterable[str], member_ids: Iterable[str]) -> str:
     """A roster of client ids, hosts and member ids."""
     return _PART.join(
         _BETWEEN.join(text.translate(_INSTEAD) if not text.isprintable() else text for text in texts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import REBALANCING
@@ -12,7 +13,7 @@ from kgtui.model.group_types import REBALANCING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgtui.model.series import Series, Sight
+    from kgtui.model.series import ChangePoint, Series
 
 
 class Change(NamedTuple):
@@ -25,8 +26,8 @@ class Change(NamedTuple):
         rebalanced: seconds that a rebalance took that ended here, from the look that first saw it; None otherwise.
     """
 
-    before: Sight | None
-    now: Sight
+    before: ChangePoint | None
+    now: ChangePoint
     lasted: float | None = None
     rebalanced: float | None = None
 
@@ -37,7 +38,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Past:
+class GroupTimeline:
     """One group's past; the columns belong together, and NaN is not known.
 
     Attributes:
@@ -56,13 +57,13 @@ class Past:
     members: Sequence[float] = ()
     written: Sequence[float] = ()
     read: Sequence[float] = ()
-    sights: tuple[Sight, ...] = ()
+    change_points: tuple[ChangePoint, ...] = ()
     gaps: tuple[tuple[float, float, str], ...] = ()
 
     @property
     def changes(self) -> list[Change]:
         """What changed in the interval, oldest first."""
-        return [change for change in changes_of(self.sights) if self.since <= change.at <= self.until]
+        return [change for change in changes_of(self.change_points) if self.since <= change.at <= self.until]
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
         """A column's value at a moment, or at the end; None when it is not known."""
@@ -78,24 +79,24 @@ class Past:
         known = [value for value in column[start:stop] if not math.isnan(value)]
         return sum(known) / len(known)
 
-    def sight_at(self, at: float) -> Sight | None:
+    def change_point_at(self, at: float) -> ChangePoint | None:
         """How the group was; None when nothing is known of it."""
         for start, end, _ in self.gaps:
             if start < at < end:
                 return None
         if self.times and at > self.times[-1] + (self.until - self.since) / 20:
             return None
-        index = bisect_right(self.sights, at, key=lambda sight: sight.at)
-        return self.sights[index - 1] if index else None
+        index = bisect_right(self.change_points, at, key=lambda point: point.at)
+        return self.change_points[index - 1] if index else None
 
 
-def changes_of(sights: Sequence[Sight]) -> list[Change]:
+def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
     """Each sight beside the one before."""
     found: list[Change] = []
-    before: Sight | None = None
+    before: ChangePoint | None = None
     since: float | None = None  # when the state began that lasts now
     settled: float | None = None  # when the group was last seen to leave Stable or Empty
-    for now in sights:
+    for now in change_points:
         lasted = rebalanced = None
         if before is None or now.gap:
             found.append(Change(None if now.gap else before, now))
@@ -113,19 +114,52 @@ def changes_of(sights: Sequence[Sight]) -> list[Change]:
     return found
 
 
-def past_of(series: Series | None, since: float, until: float) -> Past:
+def timeline_of(series: Series | None, since: float, until: float) -> GroupTimeline:
     """What a session has seen of a group in an interval."""
     if series is None:
-        return Past(since, until)
+        return GroupTimeline(since, until)
     start, stop = bisect_left(series.times, since), bisect_right(series.times, until)
-    sights = tuple(series.sights[: bisect_right(series.sights, until, key=lambda sight: sight.at)])
-    gaps = tuple((sight.since, sight.at, sight.gap) for sight in sights if sight.gap and sight.since is not None)
-    return Past(
+    change_points = tuple(series.change_points[: bisect_right(series.change_points, until, key=lambda point: point.at)])
+    gaps = tuple((point.since, point.at, point.gap) for point in change_points if point.gap and point.since is not None)
+    return GroupTimeline(
         since, until, series.times[start:stop], series.lag[start:stop], series.members[start:stop],
-        series.written[start:stop], series.read[start:stop], sights, gaps,
+        series.written[start:stop], series.read[start:stop], change_points, gaps,
     )  # fmt: skip
 
 
 def largest(values: Sequence[float]) -> float | None:
     """The largest value that is known."""
     return max((value for value in values if not math.isnan(value)), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class LagHistory:
+    """How a group went: one value a minute, None where nothing is known.
+
+    Attributes:
+        minutes: seconds since the epoch, growing.
+        lag: records.
+        rate_in, rate_out: records a second.
+        time_lag: seconds.
+        breaks: minutes before which polls are missing: nothing connects them to the one before.
+    """
+
+    minutes: tuple[float, ...]
+    lag: tuple[int | None, ...]
+    rate_in: tuple[float | None, ...]
+    rate_out: tuple[float | None, ...]
+    time_lag: tuple[float | None, ...]
+    members: tuple[int | None, ...]
+    breaks: frozenset[float] = frozenset()
+
+    def timeline(self, since: float, until: float) -> GroupTimeline:
+        """The same for plots over an interval; states and epochs are not among it."""
+        gaps = tuple((old, new, "nothing recorded") for old, new in pairwise(self.minutes) if new in self.breaks)
+        return GroupTimeline(
+            since, until, self.minutes, _with_nan(self.lag), _with_nan(self.members), _with_nan(self.rate_in),
+            _with_nan(self.rate_out), gaps=gaps,
+        )  # fmt: skip
+
+
+def _with_nan(values: Sequence[float | None]) -> tuple[float, ...]:
+    return tuple(math.nan if value is None else float(value) for value in values)

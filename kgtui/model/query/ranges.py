@@ -48,7 +48,7 @@ class Range:
         return f"{low}+" if self.high is None else f"{low}..{high}"
 
 
-class RangeError(ValueError):
+class RangeSyntaxError(ValueError):
     """A range that cannot be understood; the message says why."""
 
 
@@ -66,10 +66,10 @@ def read_range(text: str, units: dict[str, int]) -> Range:
         value = _read(text, units)
         return Range(value, value)
     if not low and not high:
-        raise RangeError("the range has no end")
+        raise RangeSyntaxError("the range has no end")
     found = Range(_read(low, units) if low else None, _read(high, units) if high else None)
     if found.low is not None and found.high is not None and found.low > found.high:
-        raise RangeError("the range is empty: its first number is the larger")
+        raise RangeSyntaxError("the range is empty: its first number is the larger")
     return found
 
 
@@ -79,28 +79,28 @@ def _ordered(sign: str, value: float, units: dict[str, int]) -> Range:
     if sign[0] == ">":
         return Range(low=value + step)
     if value - step < 0:
-        raise RangeError("nothing is less than 0")
+        raise RangeSyntaxError("nothing is less than 0")
     return Range(high=value - step)
 
 
 def _read(text: str, units: dict[str, int]) -> float:
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise RangeError(f"{text!r} is not a number" if text else "a number is missing")
+        raise RangeSyntaxError(f"{text!r} is not a number" if text else "a number is missing")
     whole, part, unit = match.groups()
     if unit == "K" and "k" in units:
         unit = "k"
     if unit not in units:
         known = ", ".join(name for name in units if name)
         hint = " (M is a million)" if unit == "m" and "M" in units else ""
-        raise RangeError(f"there is no unit {unit!r} here; units are {known}{hint}")
+        raise RangeSyntaxError(f"there is no unit {unit!r} here; units are {known}{hint}")
     value = Fraction(f"{whole}.{part or 0}") * units[unit]
     if value > LARGEST:
-        raise RangeError(f"{text!r} is too large")
+        raise RangeSyntaxError(f"{text!r} is too large")
     if units is not COUNT_UNITS:
         return float(value)
     if value.denominator != 1:
-        raise RangeError(f"{text!r} is not a whole number")
+        raise RangeSyntaxError(f"{text!r} is not a whole number")
     return int(value)
 
 
