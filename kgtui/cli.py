@@ -32,9 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        from kgtui.output.nowhere import lead_nowhere
+        from kgtui.output.broken_pipe import redirect_to_devnull
 
-        lead_nowhere(sys.stdout)
+        redirect_to_devnull(sys.stdout)
         return PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the edge of the program: reported, with a redacted file
         from kgtui.commands.crash import report

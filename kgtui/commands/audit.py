@@ -9,7 +9,7 @@ from kgtui.actions.state_folder import StateFolder
 from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.config import state_dir
 from kgtui.errors import UsageError
-from kgtui.output.machine import VERSION, json_bytes
+from kgtui.output.formats import VERSION, json_bytes
 from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:

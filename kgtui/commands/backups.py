@@ -12,7 +12,7 @@ from kgtui.config import state_dir
 from kgtui.errors import UsageError
 from kgtui.model.command_line import join
 from kgtui.model.group_types import CONSUMER_TOOL, GROUP_TYPES
-from kgtui.output.machine import VERSION, json_bytes
+from kgtui.output.formats import VERSION, json_bytes
 from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgtui.model.health import GroupHealth, Undecided, Watching
     from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
-    from kgtui.output.health import Checked
+    from kgtui.output.check_results import CheckResults
 
 FORMATS = ("table", "json", "csv")
 FAIL_ON = {"warn": Status.WARN, "error": Status.ERR}
@@ -189,11 +189,11 @@ def _tell(
 
 def _judge(
     args: argparse.Namespace, query: Query, found: Gathered, watch: Watch | RecordedWatch, kept: Retention
-) -> tuple[Checked, list[GroupHealth]]:
+) -> tuple[CheckResults, list[GroupHealth]]:
     """What to print, and the health of all groups that are chosen."""
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of
-    from kgtui.output.health import Checked
+    from kgtui.output.check_results import CheckResults
 
     health = {group: health_of(seen, kept) for group, seen in watch.observations.items()}
     snapshot = _as_of_the_end(found.snapshot, health, watch)
@@ -202,7 +202,7 @@ def _judge(
     asked = args.all or Need.WATCHING in query.needs
     known = sum(1 for group, one in health.items() if group not in watch.group_faults and (one.reads or _gone(one)))
     fail_on = FAIL_ON[args.fail_on]
-    checked = Checked(
+    checked = CheckResults(
         snapshot,
         [group for group in ids if asked or health[group].status is not Status.OK or not health[group].reads],
         _counts(chosen),
@@ -254,18 +254,18 @@ def _counts(chosen: Iterable[GroupHealth]) -> dict[str, int]:
     return counts
 
 
-def _print(form: str, checked: Checked) -> None:
-    from kgtui.output import health
+def _print(form: str, checked: CheckResults) -> None:
+    from kgtui.output import check_results
 
     if form == "json":
-        put_bytes(health.as_json(checked))
+        put_bytes(check_results.as_json(checked))
     elif form == "csv":
-        put_bytes(health.as_csv(checked))
+        put_bytes(check_results.as_csv(checked))
     else:
-        put_text(health.as_table(checked))
+        put_text(check_results.as_table(checked))
 
 
-def _notes(checked: Checked, chosen: Sequence[GroupHealth]) -> None:
+def _notes(checked: CheckResults, chosen: Sequence[GroupHealth]) -> None:
     """In sum how the groups do, what was not read, and what so short a watch could not decide."""
     answered, brokers = checked.coverage.brokers
     if answered < brokers:

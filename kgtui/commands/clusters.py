@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.config import load
-from kgtui.output import machine, marks
+from kgtui.output import formats, marks
 from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:
@@ -69,4 +69,4 @@ def as_json(settings: Settings) -> bytes:
         }
         for name, cluster in sorted(settings.clusters.items())
     ]
-    return machine.json_bytes({"version": machine.VERSION, "config": str(settings.path), "clusters": clusters})
+    return formats.json_bytes({"version": formats.VERSION, "config": str(settings.path), "clusters": clusters})

@@ -21,7 +21,7 @@ from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.config import load, resolve, state_dir
 from kgtui.errors import RefusedError, UsageError
 from kgtui.model.query import parse
-from kgtui.output.machine import json_bytes
+from kgtui.output.formats import json_bytes
 
 if TYPE_CHECKING:
     import argparse

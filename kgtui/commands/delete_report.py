@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from kgtui.actions.execute import requests_of
 from kgtui.actions.plan import Allowed
 from kgtui.actions.words import kind_words, loss_words, undo_words
-from kgtui.output.machine import VERSION, rfc3339
+from kgtui.model.rfc3339 import rfc3339
+from kgtui.output.formats import VERSION
 from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.errors import ClientError, KgtuiError, UnsupportedError
 from kgtui.model.answer import Fault, fault_of
 from kgtui.model.group_types import GROUP_TYPES
-from kgtui.output import machine, marks
+from kgtui.model.rfc3339 import rfc3339
+from kgtui.output import formats, marks
 from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:
@@ -181,9 +182,9 @@ def as_json(findings: Findings) -> bytes:
     """The findings as JSON."""
     operations = findings.cluster_operations
     value: dict[str, Any] = {
-        "version": machine.VERSION,
-        "cluster": machine.cluster_object(findings.cluster),
-        "taken_at": machine.rfc3339(time.time()),
+        "version": formats.VERSION,
+        "cluster": formats.cluster_object(findings.cluster),
+        "taken_at": rfc3339(time.time()),
         "brokers": [
             {
                 "id": node,
@@ -198,9 +199,9 @@ def as_json(findings: Findings) -> bytes:
         "groups": findings.groups,
         "groups_looked_at": findings.looked_at,
         "group_operations": dict(sorted(findings.group_operations.items())),
-        "faults": [machine.fault_object(fault) for fault in findings.faults],
+        "faults": [formats.fault_object(fault) for fault in findings.faults],
     }
-    return machine.json_bytes(value)
+    return formats.json_bytes(value)
 
 
 def as_text(findings: Findings) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from kgtui.insights.finding import Kind, lasted
 from kgtui.model.command_line import join
 from kgtui.model.health.wording import duration
+from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.text import visible
 from kgtui.output import marks
-from kgtui.output.machine import VERSION, json_bytes, rfc3339
+from kgtui.output.formats import VERSION, json_bytes
 from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:

@@ -218,7 +218,7 @@ def _type_text(group_type: str | None) -> str:
 
 def _json(cluster: ClusterInfo, rows: Sequence[tuple[str, Listing]], faults: Sequence[Fault]) -> bytes:
     from kgtui.model.answer import Coverage
-    from kgtui.output import machine
+    from kgtui.output import formats
 
     groups = [
         {
@@ -232,4 +232,4 @@ def _json(cluster: ClusterInfo, rows: Sequence[tuple[str, Listing]], faults: Seq
     ]
     brokers = len(cluster.brokers)
     coverage = Coverage((brokers - len(faults), brokers), (len(rows), len(rows)))
-    return machine.json_bytes(machine.document(cluster, time.time(), coverage, groups, faults))
+    return formats.json_bytes(formats.document(cluster, time.time(), coverage, groups, faults))

@@ -64,7 +64,7 @@ def _status(args: argparse.Namespace) -> int:
 
     found = status(args.lake)
     if args.format == "json":
-        from kgtui.output.machine import VERSION, json_bytes
+        from kgtui.output.formats import VERSION, json_bytes
 
         put_bytes(json_bytes({"version": VERSION, **_object(found)}))
     else:
@@ -163,7 +163,7 @@ def _object(found: LakeStatus) -> dict[str, Any]:
 
 
 def _table_object(one: TableStatus) -> dict[str, Any]:
-    from kgtui.output.machine import rfc3339
+    from kgtui.model.rfc3339 import rfc3339
 
     held = one.contents
     told: dict[str, Any] = {"layer": one.table.layer, "table": one.table.name, "disk_bytes": one.disk}

@@ -13,7 +13,7 @@ from kgtui.commands.connecting import as_of, connected, recorded, run_async, tim
 from kgtui.commands.gather import gather
 from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.errors import UsageError
-from kgtui.output import listing
+from kgtui.output import group_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,15 +86,15 @@ async def _run(args: argparse.Namespace, query: Query | None) -> int:
 async def _once(args: argparse.Namespace, query: Query | None, admin: GroupAdmin, *, one_line: bool = False) -> int:
     members = args.members or args.format == "wide"
     found = await gather(admin, query, members=members, lag=args.lag, timeout=timeout_of(args))
-    listed = listing.Listed(
+    listed = group_list.GroupList(
         as_of(found.snapshot, admin), found.ids, found.coverage, found.faults, found.members, found.lag
     )
     if args.format == "json":
-        put_bytes(listing.as_json(listed, one_line=one_line))
+        put_bytes(group_list.as_json(listed, one_line=one_line))
     elif args.format == "csv":
-        put_bytes(listing.as_csv(listed))
+        put_bytes(group_list.as_csv(listed))
     else:
-        text = listing.as_table(listed, wide=args.format == "wide")
+        text = group_list.as_table(listed, wide=args.format == "wide")
         put_text(_CLEAR + text if args.watch and sys.stdout.isatty() else text)
     _notes(query, found)
     return 0 if found.coverage.complete and not found.faults else 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgtui.errors import KgtuiError
 from kgtui.model.text import visible
 from kgtui.output import marks
-from kgtui.output.nowhere import lead_nowhere
+from kgtui.output.broken_pipe import redirect_to_devnull
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def _to_stdout() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        lead_nowhere(sys.stdout)
+        redirect_to_devnull(sys.stdout)
         raise KgtuiError(f"the output cannot be written: {error.strerror or error}") from error
 
 

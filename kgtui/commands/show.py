@@ -12,7 +12,7 @@ from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.model.answer import Coverage, Fault
 from kgtui.model.group import Listing, listing_of
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
-from kgtui.output import group as full
+from kgtui.output import group_details
 
 if TYPE_CHECKING:
     import argparse
@@ -49,11 +49,11 @@ async def _run(args: argparse.Namespace) -> int:
     whole = sum(1 for group in found if group not in snapshot.group_faults)
     coverage = Coverage((snapshot.answering, len(snapshot.cluster.brokers)), (whole, len(groups)))
     if args.format == "json":
-        put_bytes(full.as_json(snapshot, found, coverage, faults))
+        put_bytes(group_details.as_json(snapshot, found, coverage, faults))
     elif args.format == "csv":
-        put_bytes(full.as_csv(snapshot, found))
+        put_bytes(group_details.as_csv(snapshot, found))
     else:
-        put_text("\n".join(full.as_text(snapshot, group, wide=args.format == "wide") for group in found))
+        put_text("\n".join(group_details.as_text(snapshot, group, wide=args.format == "wide") for group in found))
     for fault in faults:
         where = f"group {fault.group}: " if fault.group is not None else ""
         say(f"{where}{fault.message} [{fault.name}]" + (f" ({fault.advice})" if fault.advice else ""))

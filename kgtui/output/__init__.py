@@ -1,5 +1,6 @@
-"""Groups as tables, JSON and CSV: for the command line and for export from the UI.
+"""Groups as tables, JSON, CSV and Markdown, for the command line and for the export from the screen.
 
-Imports the model only; takes values and returns text. Tables are for people and make every text harmless; JSON and CSV
-are for programs and keep every id exact. Unknown is never 0: `null`, an empty cell, `–`, `?` or `x`.
+The modules take values of the model and return text or bytes; they import the model only. Tables are for people, and
+escape every character that could act on a terminal. JSON and CSV are for programs, and keep every id exactly. An
+unknown value is never written as 0: it is `null`, an empty cell, or one of the marks in `kgtui.output.marks`.
 """

@@ -16,24 +16,29 @@ from typing import TYPE_CHECKING, Any, Literal
 from kgtui.model import command_line
 from kgtui.model.assignment import assignment_of
 from kgtui.model.explanation import faults_of
+from kgtui.model.fields.group_fields import group_object
 from kgtui.model.group import listing_of
 from kgtui.model.group_types import kind_of
 from kgtui.model.redaction import redact
-from kgtui.output import machine
-from kgtui.output.group import group_object
-from kgtui.output.incident_markdown import markdown
+from kgtui.model.rfc3339 import rfc3339, rfc3339_or_none
+from kgtui.model.text import visible
+from kgtui.output import formats, marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from kgtui.model.assignment import Assignment
     from kgtui.model.snapshot import Snapshot
 
-Format = Literal["markdown", "json"]
+ExportFormat = Literal["markdown", "json"]
 
 MOST_NEIGHBOURS = 50
 """Groups on the same topics that are named; the rest are counted."""
+MOST_ROWS = 1_000
+"""Rows of one table that are written out; JSON has them all."""
+MOST_CHARACTERS = 300
+"""Characters of one value that are written out."""
 
 
 def incident(snapshot: Snapshot, group: str, *, version: str, command_config: str | None = None) -> dict[str, Any]:
@@ -50,31 +55,31 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
     kind = kind_of(listing.type, listing.protocol) if listing is not None else "consumer"
     line = command_line.describe(group, kind, snapshot.cluster.seeds, command_config=command_config)
     found = {
-        "version": machine.VERSION,
+        "version": formats.VERSION,
         "tool": f"kgtui {version}",
-        "taken_at": machine.rfc3339(snapshot.taken_at),
-        "cluster": machine.cluster_object(snapshot.cluster),
+        "taken_at": rfc3339(snapshot.taken_at),
+        "cluster": formats.cluster_object(snapshot.cluster),
         "brokers": _brokers(snapshot),
         "group": group_object(whole, group) if listing is not None else {"group": group},
         "listed": group in snapshot.groups,
-        "state_since": _time(snapshot.state_since.get(group)),
-        "read_at": {name: _time(at) for name, at in _read_at(snapshot, group).items()},
+        "state_since": rfc3339_or_none(snapshot.state_since.get(group)),
+        "read_at": {name: rfc3339_or_none(at) for name, at in _read_at(snapshot, group).items()},
         "assignment": _assignment(snapshot, group),
         "neighbours": _neighbours(snapshot, group),
-        "faults": [machine.fault_object(fault) | {"advice": fault.advice} for fault in faults_of(snapshot, group)],
+        "faults": [formats.fault_object(fault) | {"advice": fault.advice} for fault in faults_of(snapshot, group)],
         "command": line.text,
     }
     return dict(_map(found, redact))
 
 
-def render(found: dict[str, Any], form: Format) -> bytes:
+def render(found: dict[str, Any], form: ExportFormat) -> bytes:
     """An incident as UTF-8 Markdown or JSON."""
     if form == "json":
-        return machine.json_bytes(found)
+        return formats.json_bytes(found)
     return markdown(found).encode("utf-8", "backslashreplace")
 
 
-def write(folder: Path, found: dict[str, Any], form: Format) -> Path:
+def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
     """Write an incident into a new file of its own, readable by its owner only, and return its path. Raises OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     group = str(found["group"]["group"])
@@ -117,11 +122,11 @@ def _brokers(snapshot: Snapshot) -> list[dict[str, Any]]:
         {
             "id": node,
             "address": status.address,
-            "answered_at": _time(status.answered_at),
+            "answered_at": rfc3339_or_none(status.answered_at),
             "took_ms": status.took_ms,
             "groups": status.groups,
             "failures": status.failures,
-            "fault": machine.fault_object(status.fault) if status.fault is not None else None,
+            "fault": formats.fault_object(status.fault) if status.fault is not None else None,
         }
         for node, status in sorted(snapshot.brokers.items())
     ]
@@ -182,10 +187,6 @@ def _neighbours(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
     return {"count": len(names), "swept": [snapshot.swept, len(snapshot.groups)], "groups": rows[:MOST_NEIGHBOURS]}
 
 
-def _time(at: float | None) -> str | None:
-    return None if at is None else machine.rfc3339(at)
-
-
 def _map(value: Any, change: Callable[[str], str]) -> Any:
     """The same values with every text changed; names of fields stay, names that clusters gave are changed too."""
     if isinstance(value, str):
@@ -195,3 +196,178 @@ def _map(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, list | tuple):
         return [_map(inner, change) for inner in value]
     return value
+
+
+def markdown(found: dict[str, Any]) -> str:
+    """The incident as Markdown; see `kgtui.output.incident.incident`."""
+    group = found["group"]
+    parts = [
+        f"# Group {code(group['group'])}",
+        f"{found['tool']} · {found['taken_at']} · cluster {code(found['cluster']['id'])}",
+        _facts_section(found),
+        _section("Faults", _faults_section(found["faults"])),
+        _section("Assignment", _assignment_section(found["assignment"])),
+        _section("Members", _members_section(group.get("members"))),
+        _section("Partitions", _partitions_section(group.get("partitions"))),
+        _section("Config", _configs_section(group.get("configs"))),
+        _section("Groups on the same topics", _neighbors_section(found["neighbours"])),
+        _section("Brokers", _brokers_section(found["brokers"])),
+        _section("With Kafka's tools", fenced(found["command"])),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def code(value: object) -> str:
+    """A value as a code span that nothing in it can close; the mark for none when it is missing."""
+    if value is None or value == "":
+        return marks.NONE
+    text = visible(str(value)[: MOST_CHARACTERS + 1])
+    if len(str(value)) > MOST_CHARACTERS:
+        text = visible(str(value)[:MOST_CHARACTERS]) + f"… ({len(str(value)):,} characters)"
+    fence = "`" * (_longest_run(text) + 1)
+    space = " " if text.startswith(("`", " ")) or text.endswith(("`", " ")) else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def fenced(text: str) -> str:
+    """A block of code that nothing in it can close."""
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)
+
+
+def _section(title: str, body: str) -> str:
+    return f"## {title}\n\n{body}" if body else ""
+
+
+def _markdown_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    escaped = "\\|"
+    lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
+    # A pipe ends the cell, even inside a code span.
+    lines += [f"| {' | '.join(cell.replace('|', escaped) for cell in row)} |" for row in rows[:MOST_ROWS]]
+    left = len(rows) - MOST_ROWS
+    return "\n".join(lines) + (f"\n\nand {left:,} more, which the JSON export has" if left > 0 else "")
+
+
+def _number(value: int | None, missing: str = marks.NO_ANSWER) -> str:
+    return missing if value is None else f"{value:,}"
+
+
+def _facts_section(found: dict[str, Any]) -> str:
+    group = found["group"]
+    lines = [] if found["listed"] else ["- **no longer listed**: deleted, or expired"]
+    since = f" since {found['state_since']}" if found["state_since"] else ""
+    lines.append(f"- state: {code(group.get('state'))}{since}")
+    lines.append(f"- type: {code(group.get('type'))}, protocol {code(group.get('protocol'))}")
+    lines.append(f"- coordinator: {_number(group.get('coordinator'))}")
+    lines.append(f"- assignor: {code(group.get('assignor'))}")
+    if group.get("group_epoch") is not None:
+        lines.append(f"- epochs: group {group['group_epoch']}, assignment {_number(group['assignment_epoch'])}")
+    lag, unknown = group.get("lag"), group.get("lag_unknown")
+    said = _number(lag) if not unknown or lag is None else f"at least {lag:,}"
+    lines.append(f"- lag: {said}{f', {unknown:,} partitions unknown' if unknown else ''}")
+    operations = group.get("authorized_operations")
+    lines.append(f"- this user may: {'not told' if operations is None else ', '.join(operations) or 'nothing'}")
+    lines.append(f"- described by: {code(group.get('described_by'))}")
+    for what, at in found["read_at"].items():
+        lines.append(f"- {what} read: {at or 'never'}")
+    return "\n".join(lines)
+
+
+def _faults_section(faults: Iterable[dict[str, Any]]) -> str:
+    lines = []
+    for fault in faults:
+        where = f" (broker {fault['broker']})" if fault["broker"] is not None else ""
+        advice = f" Next: {code(_on_one_line(fault['advice']))}" if fault["advice"] else ""
+        lines.append(f"- {code(fault['name'])}{where}: {code(_on_one_line(fault['message']))}{advice}")
+    return "\n".join(lines)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _assignment_section(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    lines = [f"{found['items']:,} assigned or expected, {len(found['unsettled']):,} not settled"]
+    skew = [f"{by} {ratio:.2f}" for by, ratio in found["skew"].items() if ratio is not None]
+    if skew:
+        lines.append(f"skew (heaviest over an even share): {', '.join(skew)}")
+    for one in found["blockers"]:
+        behind = "left, its place is kept" if one["epochs_behind"] is None else f"{one['epochs_behind']} epochs behind"
+        lines.append(f"held up by {code(one['member_id'])}: gives up {one['gives_up']}, {behind}")
+    if found["idle"]:
+        lines.append(f"idle: {', '.join(code(member) for member in found['idle'][:20])}")
+    rows = [
+        [code(one["name"]), _number(one["number"], marks.NONE), code(one["role"]), one["status"],
+         _codes(one["owners"]), _codes(one["targets"] or ()), _codes(one["waits_for"])]
+        for one in found["unsettled"]
+    ]  # fmt: skip
+    whole = _markdown_table(("name", "number", "role", "status", "owner", "target", "waits for"), rows)
+    return "\n".join(f"- {line}" for line in lines) + (f"\n\n{whole}" if whole else "")
+
+
+def _codes(values: Iterable[str]) -> str:
+    return ", ".join(code(value) for value in values) or marks.NONE
+
+
+def _members_section(members: Sequence[dict[str, Any]] | None) -> str:
+    if members is None:
+        return "not told"
+    rows = [
+        [code(one["member_id"]), code(one["instance_id"]), code(one["client_id"]), code(one["host"]),
+         code(one["rack"]), _number(one["epoch"], marks.NONE), code(one["protocol"]), _number(one["assigned"])]
+        for one in members
+    ]  # fmt: skip
+    titles = ("member", "instance", "client", "host", "rack", "epoch", "protocol", "assigned")
+    return _markdown_table(titles, rows) or "none"
+
+
+def _partitions_section(partitions: Sequence[dict[str, Any]] | None) -> str:
+    if partitions is None:
+        return "not read"
+    rows = []
+    for one in partitions:
+        position = one["committed"] if one["start_offset"] is None else one["start_offset"]
+        missing = marks.NONE if one["reason"] == "no commit" else marks.NO_ANSWER
+        lost = f"{one['lost']:,} lost" if one["lost"] else ""
+        rows.append(
+            [code(one["topic"]), str(one["partition"]), _number(position, missing), _number(one["log_start"]),
+             _number(one["log_end"]), _number(one["lag"], missing), lost or one["reason"] or "", code(one["member_id"])]
+        )  # fmt: skip
+    titles = ("topic", "partition", "position", "log start", "log end", "lag", "note", "owner")
+    return _markdown_table(titles, rows) or "no offsets"
+
+
+def _configs_section(configs: Sequence[dict[str, Any]] | None) -> str:
+    rows = [
+        [code(one["name"]), "hidden" if one["sensitive"] else code(one["value"]), code(one["source"])]
+        for one in configs or ()
+    ]
+    return _markdown_table(("name", "value", "source"), rows)
+
+
+def _neighbors_section(found: dict[str, Any] | None) -> str:
+    if found is None or not found["count"]:
+        return ""
+    rows = [[code(one["group"]), code(one["state"]), _number(one["lag"])] for one in found["groups"]]
+    swept, every = found["swept"]
+    return f"{found['count']:,}, of {swept:,} of {every:,} groups looked at\n\n" + _markdown_table(
+        ("group", "state", "lag"), rows
+    )
+
+
+def _brokers_section(brokers: Sequence[dict[str, Any]]) -> str:
+    rows = [
+        [str(one["id"]), code(one["address"]), one["answered_at"] or "never",
+         marks.NONE if one["took_ms"] is None else f"{one['took_ms']:.0f} ms",
+         code(_on_one_line(one["fault"]["message"])) if one["fault"] else "fine"]
+        for one in brokers
+    ]  # fmt: skip
+    return _markdown_table(("broker", "address", "answered", "took", "how it is"), rows)

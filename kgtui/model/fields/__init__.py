@@ -34,6 +34,9 @@ Row = ParamSpec("Row")
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
 """Primitive types have Delta's names; `array` and `object` are JSON's."""
 
+NONE = "–"
+"""Stands for an empty list in texts for people."""
+
 _NUMBERS = frozenset({"int", "long", "double"})
 
 

@@ -5,16 +5,18 @@ A value that the description of the group has is taken from there, otherwise fro
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kgtui.model.fields import Field, Missing, as_object
+from kgtui.model.fields import NONE, Field, Missing, as_object
 from kgtui.model.group_types import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kgtui.model.fields.partition_fields import PartitionRow
-    from kgtui.model.group import GroupConfig, GroupDescription
+    from kgtui.model.group import GroupConfig
     from kgtui.model.members import Member, Topology
     from kgtui.model.offsets import LagTotal
     from kgtui.model.snapshot import Snapshot
@@ -24,11 +26,6 @@ if TYPE_CHECKING:
 _LIST = "ListGroups"
 _DESCRIBE = "the describe RPC of the group's type"
 _MOST_NAMES = 3
-
-
-def _description(snapshot: Snapshot, group: str) -> GroupDescription | None:
-    reading = snapshot.details.get(group)
-    return None if reading is None else reading.value
 
 
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
@@ -48,9 +45,8 @@ def _type(snapshot: Snapshot, group: str) -> str | None:
     listed = snapshot.groups[group].type
     if listed is not None:
         return listed
-    from kgtui.model import facts
-
-    return facts.type_of(snapshot, group)
+    read: str | None = _module("facts").type_of(snapshot, group)
+    return read
 
 
 def _protocol(snapshot: Snapshot, group: str) -> str:
@@ -80,24 +76,28 @@ def _coordinator_address(snapshot: Snapshot, group: str) -> str:
     return f"{broker.address} ({node})" if broker else str(node)
 
 
-# The functions below import when they are called, because a plain `kgtui ls` calls none of them.
+@cache
+def _module(name: str) -> Any:
+    """Import a module of the model on its first use, because a plain `kgtui ls` needs none of them.
+
+    An `import` statement within the functions below would cost more than their work, for 100,000 groups.
+    """
+    return import_module(f"kgtui.model.{name}")
 
 
 def _member_count(snapshot: Snapshot, group: str) -> int | None:
-    from kgtui.model import facts
-
-    return facts.member_count(snapshot, group)
+    count: int | None = _module("facts").member_count(snapshot, group)
+    return count
 
 
 def _members(snapshot: Snapshot, group: str) -> tuple[Member, ...] | None:
-    found = _description(snapshot, group)
-    return None if found is None else found.members
+    reading = snapshot.details.get(group)
+    return None if reading is None else reading.value.members
 
 
 def _lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
-    from kgtui.model import facts
-
-    return facts.lag_total(snapshot, group)
+    total: LagTotal | None = _module("facts").lag_total(snapshot, group)
+    return total
 
 
 def _lag_unknown(snapshot: Snapshot, group: str) -> int | None:
@@ -111,24 +111,21 @@ def _partition_count(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    from kgtui.model import facts
-
-    return facts.topics(snapshot, group)
+    topics: tuple[str, ...] | None = _module("facts").topics(snapshot, group)
+    return topics
 
 
 def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    from kgtui.model import facts
-
-    hosts = facts.hosts(snapshot, group)
+    hosts: tuple[str, ...] | None = _module("facts").hosts(snapshot, group)
     return None if hosts is None else tuple(host.removeprefix("/") for host in hosts)
 
 
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
     """Return the partitions of a group; None if its offsets could not be read. A Connect group has none."""
-    from kgtui.model.fields.partition_fields import partition_rows
-
-    unread = group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults)
-    return None if unread else partition_rows(snapshot, group)
+    if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
+        return None
+    rows: list[PartitionRow] = _module("fields.partition_fields").partition_rows(snapshot, group)
+    return rows
 
 
 def _configs(snapshot: Snapshot, group: str) -> tuple[GroupConfig, ...] | None:
@@ -137,9 +134,8 @@ def _configs(snapshot: Snapshot, group: str) -> tuple[GroupConfig, ...] | None:
 
 
 def _read_at(snapshot: Snapshot, group: str) -> float | None:
-    from kgtui.model import facts
-
-    return facts.read_at(snapshot, group)
+    at: float | None = _module("facts").read_at(snapshot, group)
+    return at
 
 
 def lag_text(total: LagTotal) -> str:
@@ -150,26 +146,22 @@ def lag_text(total: LagTotal) -> str:
 
 
 def _names_text(names: Sequence[str]) -> str:
-    shown = ",".join(names[:_MOST_NAMES])
+    shown = ",".join(names[:_MOST_NAMES]) or NONE
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
 def _time(seconds: float) -> str:
-    from kgtui.model.rfc3339 import rfc3339
-
-    return rfc3339(seconds)
+    text: str = _module("rfc3339").rfc3339(seconds)
+    return text
 
 
 def _member_objects(members: Sequence[Member]) -> list[dict[str, Any]]:
-    from kgtui.model.fields.member_fields import member_object
-
-    return [*map(member_object, members)]
+    return [*map(_module("fields.member_fields").member_object, members)]
 
 
 def _partition_objects(rows: Sequence[PartitionRow]) -> list[dict[str, Any]]:
-    from kgtui.model.fields.partition_fields import PARTITION_OBJECT
-
-    return [as_object(PARTITION_OBJECT, row) for row in rows]
+    fields = _module("fields.partition_fields").PARTITION_OBJECT
+    return [as_object(fields, row) for row in rows]
 
 
 def _config_objects(configs: Sequence[GroupConfig]) -> list[dict[str, Any]]:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kgtui.model.fields import Field, Missing, as_object
+from kgtui.model.fields import NONE, Field, Missing, as_object
 
 if TYPE_CHECKING:
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import ConnectWorker, Member, RegistryNode, StreamsMember, Tasks, TopicPartitions
 
     MemberField = Field[[Member]]
-
-NONE = "–"
-"""Stands for an empty part of an assignment."""
 
 _DESCRIBE = "the describe RPC of the group's type"
 _METADATA = "the member's subscription metadata"

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 import kgtui
-from kgtui.output.incident import Format, incident, write
+from kgtui.output.incident import ExportFormat, incident, write
 from kgtui.tui.panes.base import to_content
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, Cell, fit_text, wrap_cells
 
@@ -95,7 +95,7 @@ class ExportDialog(ModalScreen["Path | None"]):
         self._write("json" if form == "json" else "markdown")
 
     @work(exclusive=True, group="export", exit_on_error=False, description="export")
-    async def _write(self, form: Format) -> None:
+    async def _write(self, form: ExportFormat) -> None:
         try:
             self.written = await asyncio.to_thread(self._export, form)
         except OSError as error:
@@ -105,6 +105,6 @@ class ExportDialog(ModalScreen["Path | None"]):
             self._say([Cell("Written: ", OK), Cell(str(self.written))])
             self.query_one("#close").focus()
 
-    def _export(self, form: Format) -> Path:
+    def _export(self, form: ExportFormat) -> Path:
         found = incident(self._snapshot, self.group, version=kgtui.__version__, command_config=self._command_config)
         return write(self._folder, found, form)

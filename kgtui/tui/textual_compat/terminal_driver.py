@@ -13,7 +13,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kgtui.output.nowhere import lead_nowhere
+from kgtui.output.broken_pipe import redirect_to_devnull
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -50,7 +50,7 @@ class LossTolerantTerminal:
         try:
             return self._file.write(data)
         except OSError:
-            lead_nowhere(self._file)
+            redirect_to_devnull(self._file)
             return len(data)
 
     def flush(self) -> None:
@@ -58,7 +58,7 @@ class LossTolerantTerminal:
         try:
             self._file.flush()
         except OSError:
-            lead_nowhere(self._file)
+            redirect_to_devnull(self._file)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)

@@ -15,12 +15,11 @@ import pytest
 
 from kgtui.commands.show import look
 from kgtui.model.answer import Coverage, Fault
-from kgtui.output import group as full
-from kgtui.output import listing
+from kgtui.output import group_details, group_list
 from kgtui.output.incident import incident, render
 from tests.pilot.panes import data
 from tests.unit.model.query_cases import NOW, company
-from tests.unit.output.test_group import cluster
+from tests.unit.output.test_group_details import cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +31,10 @@ FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, 1, "Orders-Share", 
 SHOWN = ("pay", "shared", "connect", "registry", "app", "simple")
 
 
-def listed(*, members: bool = True, lag: bool = True) -> listing.Listed:
+def listed(*, members: bool = True, lag: bool = True) -> group_list.GroupList:
     snapshot = company()
     ids = sorted(snapshot.groups)
-    return listing.Listed(snapshot, ids, Coverage((1, 2), (5, 6)), (FAULT,), members, lag)
+    return group_list.GroupList(snapshot, ids, Coverage((1, 2), (5, 6)), (FAULT,), members, lag)
 
 
 def described() -> tuple[Snapshot, tuple[Fault, ...]]:
@@ -48,13 +47,13 @@ def described() -> tuple[Snapshot, tuple[Fault, ...]]:
 
 def show_json() -> bytes:
     snapshot, faults = described()
-    return full.as_json(snapshot, SHOWN, Coverage((3, 3), (6, 6)), (*faults, FAULT))
+    return group_details.as_json(snapshot, SHOWN, Coverage((3, 3), (6, 6)), (*faults, FAULT))
 
 
 def show_tables(*, wide: bool) -> bytes:
     """The tables of `show`, without the paragraph of facts above them."""
     snapshot, _ = described()
-    texts = [full.as_text(snapshot, group, wide=wide) for group in SHOWN]
+    texts = [group_details.as_text(snapshot, group, wide=wide) for group in SHOWN]
     return "\n".join(part for text in texts for part in text.split("\n\n")[1:]).encode()
 
 
@@ -64,15 +63,15 @@ def incidents() -> bytes:
 
 
 CASES: dict[str, Callable[[], bytes]] = {
-    "ls.json": lambda: listing.as_json(listed()),
-    "ls-without-lag.json": lambda: listing.as_json(listed(lag=False), one_line=True),
-    "ls.csv": lambda: listing.as_csv(listed()),
-    "ls.txt": lambda: listing.as_table(listed()).encode(),
-    "ls-plain.txt": lambda: listing.as_table(listed(members=False, lag=False)).encode(),
-    "ls-wide.txt": lambda: listing.as_table(listed(), wide=True).encode(),
-    "ls-wide-without-lag.txt": lambda: listing.as_table(listed(lag=False), wide=True).encode(),
+    "ls.json": lambda: group_list.as_json(listed()),
+    "ls-without-lag.json": lambda: group_list.as_json(listed(lag=False), one_line=True),
+    "ls.csv": lambda: group_list.as_csv(listed()),
+    "ls.txt": lambda: group_list.as_table(listed()).encode(),
+    "ls-plain.txt": lambda: group_list.as_table(listed(members=False, lag=False)).encode(),
+    "ls-wide.txt": lambda: group_list.as_table(listed(), wide=True).encode(),
+    "ls-wide-without-lag.txt": lambda: group_list.as_table(listed(lag=False), wide=True).encode(),
     "show.json": show_json,
-    "show.csv": lambda: full.as_csv(described()[0], SHOWN),
+    "show.csv": lambda: group_details.as_csv(described()[0], SHOWN),
     "show-tables.txt": lambda: show_tables(wide=False),
     "show-wide-tables.txt": lambda: show_tables(wide=True),
     "incident.json": incidents,

@@ -12,14 +12,13 @@ import pytest
 from kgtui.model.members import ConnectWorker
 from kgtui.model.redaction import REMOVED, redact
 from kgtui.model.snapshot import Reading, Snapshot, Summary
-from kgtui.output.incident import file_stem, incident, render, write
-from kgtui.output.incident_markdown import code, fenced, markdown
+from kgtui.output.incident import code, fenced, file_stem, incident, markdown, render, write
 from tests.pilot.panes.data import HOSTILE, company, connect
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kgtui.output.incident import Format
+    from kgtui.output.incident import ExportFormat
 
 
 def found(group: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
@@ -50,7 +49,7 @@ def test_sensitive_values_and_secrets_in_texts_are_not_there() -> None:
     snapshot = company()
     described = replace(connect(), members=(worker,))
     snapshot = replace(snapshot, details=dict(snapshot.details) | {"connect-prod": Reading(described, 1.0)})
-    forms: tuple[Format, ...] = ("markdown", "json")
+    forms: tuple[ExportFormat, ...] = ("markdown", "json")
     for form in forms:
         text = render(found("connect-prod", snapshot), form).decode()
         assert "hunter2" not in text

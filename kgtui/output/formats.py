@@ -1,12 +1,10 @@
-"""What every JSON and CSV of ours shares: the version, the cluster, the moment, the faults, exact ids."""
+"""The output formats of kgtui, and what all JSON and CSV share: version, cluster, time, faults, exact ids."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from kgtui.model.rfc3339 import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,20 +12,26 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Coverage, Fault
     from kgtui.model.cluster import ClusterInfo
 
+Format = Literal["table", "wide", "json", "csv", "markdown"]
+"""Every format that a command or an export can write; each offers some of them."""
+
+FORMATS: dict[Format, str] = {
+    "table": "for people",
+    "wide": "a table with more columns",
+    "json": "one document with every field",
+    "csv": "one line per row, with a header",
+    "markdown": "for tickets and chats",
+}
+"""Format → what it is, for help texts."""
+
 VERSION = 1
-"""Of the JSON; grows when a reader of the old one would be misled."""
-
-
-def rfc3339(seconds: float) -> str:
-    """A time, in seconds since the epoch, as RFC 3339 in UTC with milliseconds."""
-    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
-    return text.removesuffix("+00:00") + "Z"
+"""Version of the JSON documents. It grows with a change that a reader of older documents would misunderstand."""
 
 
 def document(
     cluster: ClusterInfo, taken_at: float, coverage: Coverage, groups: Sequence[object], faults: Iterable[Fault]
 ) -> dict[str, Any]:
-    """The frame of every JSON that is about groups."""
+    """Return the JSON document that every list of groups is in."""
     return {
         "version": VERSION,
         "cluster": cluster_object(cluster),
@@ -39,7 +43,7 @@ def document(
 
 
 def cluster_object(cluster: ClusterInfo) -> dict[str, Any]:
-    """A cluster: id, addresses used to find it, brokers by id."""
+    """Return a cluster as JSON has it: its id, the addresses that it was found by, and its brokers, sorted by id."""
     return {
         "id": cluster.cluster_id,
         "bootstrap": list(cluster.seeds),
@@ -53,7 +57,7 @@ def cluster_object(cluster: ClusterInfo) -> dict[str, Any]:
 
 
 def fault_object(fault: Fault) -> dict[str, Any]:
-    """What could not be learned, and why."""
+    """Return a fault as JSON has it: what could not be read, and why."""
     return {
         "broker": fault.broker,
         "group": fault.group,
@@ -64,11 +68,13 @@ def fault_object(fault: Fault) -> dict[str, Any]:
 
 
 def json_bytes(value: object, *, one_line: bool = False) -> bytes:
-    """UTF-8 JSON with its line end.
+    """Encode a value as JSON in UTF-8, with a line feed at the end.
 
-    Ids that are not UTF-8 keep their bytes as the lone surrogates that Python's `surrogateescape` makes of them; JSON
-    can write those as escapes only.
+    An id that is not UTF-8 has lone surrogates in place of its bytes, as Python's `surrogateescape` decodes them. JSON
+    can write those as escapes only, so a document with such an id is written in ASCII.
     """
+    import json
+
     indent = None if one_line else 1
     try:
         return (json.dumps(value, ensure_ascii=False, indent=indent) + "\n").encode()
@@ -77,7 +83,13 @@ def json_bytes(value: object, *, one_line: bool = False) -> bytes:
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """UTF-8 CSV (RFC 4180, with line feeds); None is an empty cell, ids that are not UTF-8 keep their bytes."""
+    """Encode rows as CSV in UTF-8 (RFC 4180, but with line feeds); None is an empty cell.
+
+    Ids that are not UTF-8 keep their bytes.
+    """
+    import csv
+    import io
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)

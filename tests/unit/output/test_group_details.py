@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.commands.show import look
 from kgtui.model.answer import Coverage, Fault
+from kgtui.model.fields.partition_fields import PARTITION_OBJECT
 from kgtui.model.group import GroupConfig
 from kgtui.model.members import ConnectWorker, RegistryNode, StreamsAssignment, StreamsMember, Subtopology, Topology
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
-from kgtui.output import group as full
+from kgtui.output import group_details
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def cluster() -> ScriptedAdmin:
 async def shown(*groups: str, admin: ScriptedAdmin | None = None) -> tuple[Snapshot, dict[str, Any]]:
     snapshot, faults = await look(admin or cluster(), groups, timeout=5)
     found = [group for group in groups if group in snapshot.groups]
-    data = json.loads(full.as_json(snapshot, found, Coverage((3, 3), (len(found), len(groups))), faults))
+    data = json.loads(group_details.as_json(snapshot, found, Coverage((3, 3), (len(found), len(groups))), faults))
     return snapshot, data
 
 
@@ -95,7 +96,7 @@ async def test_why_a_lag_is_unknown_is_said_partition_by_partition() -> None:
 async def test_a_sensitive_config_has_no_value_anywhere() -> None:
     snapshot, data = await shown("pay")
     assert "hunter2" not in json.dumps(data)
-    assert "hunter2" not in full.as_text(snapshot, "pay", wide=True)
+    assert "hunter2" not in group_details.as_text(snapshot, "pay", wide=True)
 
 
 async def test_a_share_group_has_start_offsets_and_the_brokers_lag() -> None:
@@ -105,28 +106,28 @@ async def test_a_share_group_has_start_offsets_and_the_brokers_lag() -> None:
         (1000, None, 4),
         (None, None, None),
     ]
-    assert "START-OFFSET" in full.as_text(snapshot, "shared")
+    assert "START-OFFSET" in group_details.as_text(snapshot, "shared")
 
 
 async def test_text_of_each_kind() -> None:
     snapshot, data = await shown("pay", "connect", "registry", "app", "simple")
     assert data["faults"] == []
-    pay = full.as_text(snapshot, "pay")
+    pay = group_details.as_text(snapshot, "pay")
     assert "assignment epoch  6" in pay
     assert "classic" in pay.split("EPOCH")[1]
     assert "consumer.session.timeout.ms  50000" in pay
-    assert "http://w:8083/ (leader) sink;sink:0,1" in full.as_text(snapshot, "connect")
-    assert "http://r:8081 (leader)" in full.as_text(snapshot, "registry")
-    assert "active 0:0,1 standby 1:2" in full.as_text(snapshot, "app")
-    assert "kind          simple" in full.as_text(snapshot, "simple")
+    assert "http://w:8083/ (leader) sink;sink:0,1" in group_details.as_text(snapshot, "connect")
+    assert "http://r:8081 (leader)" in group_details.as_text(snapshot, "registry")
+    assert "active 0:0,1 standby 1:2" in group_details.as_text(snapshot, "app")
+    assert "kind          simple" in group_details.as_text(snapshot, "simple")
     assert data["groups"][3]["topology"]["subtopologies"][0]["source_topics"] == ["orders"]
 
 
 async def test_csv_is_one_line_a_partition() -> None:
     snapshot, _ = await shown("pay", "shared")
-    rows = list(csv.DictReader(io.StringIO(full.as_csv(snapshot, ["pay", "shared"]).decode())))
+    rows = list(csv.DictReader(io.StringIO(group_details.as_csv(snapshot, ["pay", "shared"]).decode())))
     assert len(rows) == 7
-    assert tuple(rows[0]) == full.CSV_HEADER
+    assert tuple(rows[0]) == ("group", *(field.name for field in PARTITION_OBJECT))
     assert (rows[1]["topic"], rows[1]["metadata"], rows[1]["lag"], rows[2]["lag"]) == ("orders", "note", "5", "")
 
 
@@ -141,7 +142,7 @@ async def test_hostile_members_are_harmless() -> None:
     admin = ScriptedAdmin()
     admin.add("a\nb", members=(member("\x1b[2J", client_id="x\u202ey", topics=("t\n",), assignment=(("t\n", (0,)),)),))
     snapshot, data = await shown("a\nb", admin=admin)
-    text = full.as_text(snapshot, "a\nb", wide=True)
+    text = group_details.as_text(snapshot, "a\nb", wide=True)
     assert all(line.isprintable() for line in text.split("\n"))
     assert data["groups"][0]["members"][0]["member_id"] == "\x1b[2J"
 
@@ -152,4 +153,4 @@ async def test_a_forbidden_group_says_why_and_what_to_do() -> None:
     snapshot, data = await shown("pay", "shared", admin=admin)
     assert [row["group"] for row in data["groups"]] == ["shared"]
     assert data["faults"][0]["code"] == 30
-    assert "shared" in full.as_text(snapshot, "shared")
+    assert "shared" in group_details.as_text(snapshot, "shared")

@@ -9,7 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model.answer import Coverage, Fault
-from kgtui.output import listing, machine, marks
+from kgtui.model.fields.group_fields import LISTED
+from kgtui.model.rfc3339 import rfc3339
+from kgtui.output import group_list, marks
 from tests.unit.model.query_cases import CONSUMER, company, snapshot, summary
 
 if TYPE_CHECKING:
@@ -18,20 +20,20 @@ if TYPE_CHECKING:
 HOSTILE = ("[/red]", "a,b", 'q"q', "two\nlines", "\x1b[31m", "x\u202ey", "🦄", "=cmd()", "raw\udcff", " ", "y" * 32_000)
 
 
-def listed(snap: Snapshot, *, members: bool = True, lag: bool = True, **more: Any) -> listing.Listed:
+def listed(snap: Snapshot, *, members: bool = True, lag: bool = True, **more: Any) -> group_list.GroupList:
     ids = sorted(snap.groups)
     coverage = Coverage((2, 2), (len(ids), len(ids)))
-    return listing.Listed(snap, ids, coverage, members=members, lag=lag, **more)
+    return group_list.GroupList(snap, ids, coverage, members=members, lag=lag, **more)
 
 
 def rows(snap: Snapshot, **more: Any) -> dict[str, dict[str, Any]]:
-    found = json.loads(listing.as_json(listed(snap, **more)))
+    found = json.loads(group_list.as_json(listed(snap, **more)))
     return {row["group"]: row for row in found["groups"]}
 
 
 def test_the_json_has_the_fields_that_scripts_rely_on() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "not yours", 30, 1, "Orders-Share", "ask")
-    found = json.loads(listing.as_json(listed(company(), faults=(fault,))))
+    found = json.loads(group_list.as_json(listed(company(), faults=(fault,))))
     assert list(found) == ["version", "cluster", "taken_at", "coverage", "groups", "faults"]
     assert found["version"] == 1
     assert found["cluster"]["id"] == "test"
@@ -63,32 +65,32 @@ def test_unknown_is_null_and_never_zero() -> None:
 
 
 def test_times_are_rfc_3339_in_utc() -> None:
-    assert machine.rfc3339(0) == "1970-01-01T00:00:00.000Z"
-    assert datetime.fromisoformat(machine.rfc3339(1_700_000_000.25)).timestamp() == 1_700_000_000.25
+    assert rfc3339(0) == "1970-01-01T00:00:00.000Z"
+    assert datetime.fromisoformat(rfc3339(1_700_000_000.25)).timestamp() == 1_700_000_000.25
 
 
 def test_hostile_ids_are_exact_in_machine_formats() -> None:
     snap = snapshot(dict.fromkeys(HOSTILE, CONSUMER))
     assert set(rows(snap)) == set(HOSTILE)
-    text = listing.as_csv(listed(snap)).decode("utf-8", "surrogateescape")
+    text = group_list.as_csv(listed(snap)).decode("utf-8", "surrogateescape")
     assert [row["group"] for row in csv.DictReader(io.StringIO(text, newline=""))] == sorted(HOSTILE)
 
 
 def test_hostile_ids_are_harmless_in_tables() -> None:
-    text = listing.as_table(listed(snapshot(dict.fromkeys(HOSTILE, CONSUMER))))
+    text = group_list.as_table(listed(snapshot(dict.fromkeys(HOSTILE, CONSUMER))))
     assert len(text.splitlines()) == len(HOSTILE) + 1
     assert all(line.isprintable() for line in text.splitlines())
 
 
 def test_csv_leaves_unknown_empty() -> None:
-    text = listing.as_csv(listed(company())).decode()
+    text = group_list.as_csv(listed(company())).decode()
     found = {row["group"]: row for row in csv.DictReader(io.StringIO(text))}
     assert (found["old.group"]["lag"], found["payments.refund"]["lag"]) == ("", "0")
-    assert tuple(found["old.group"]) == listing.CSV_HEADER
+    assert list(found["old.group"]) == [field.name for field in LISTED]
 
 
 def test_a_plain_table_has_no_column_that_was_not_asked_for() -> None:
-    text = listing.as_table(listed(company(), members=False, lag=False))
+    text = group_list.as_table(listed(company(), members=False, lag=False))
     assert text.splitlines()[0].split() == ["GROUP", "TYPE", "PROTOCOL", "STATE", "COORDINATOR"]
     assert text.splitlines()[-1].split() == ["payments.settle", "consumer", "consumer", "Stable", "1"]
     assert text.splitlines()[3].split() == ["connect-cluster", "classic", "connect", "Stable", "1"]
@@ -108,14 +110,14 @@ def test_a_table_tells_apart_none_no_answer_no_permission_and_zero() -> None:
         },
         faults={"late": silent, "mine": forbidden},
     )
-    text = listing.as_table(listed(snap))
+    text = group_list.as_table(listed(snap))
     assert [line.split()[5:] for line in text.splitlines()[1:]] == [
         ["?", "?"], ["x", "x"], ["0", "–"], ["1", "≥", "7"], ["1", "0"],
     ]  # fmt: skip
 
 
 def test_a_wide_table_names_coordinator_topics_and_hosts() -> None:
-    line = listing.as_table(listed(company()), wide=True).splitlines()[-1]
+    line = group_list.as_table(listed(company()), wide=True).splitlines()[-1]
     assert "one.kafka:9092 (1)" in line
     assert line.endswith("payments,rates  10.0.3.7")
 

@@ -1,0 +1,276 @@
+"""The verdicts on groups, one per line: the output of `kgtui check`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kgtui.model.fields import Field, Missing, as_object
+from kgtui.model.fields.group_fields import COORDINATOR, GROUP, PROTOCOL, TYPE
+from kgtui.model.health.wording import duration, expiry, loss_in, missing, reason
+from kgtui.model.rfc3339 import rfc3339
+from kgtui.model.verdict import Status
+from kgtui.output import formats, marks
+from kgtui.output.table import Column, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kgtui.model.answer import Coverage, Fault
+    from kgtui.model.fields import Type
+    from kgtui.model.fields.group_fields import GroupField
+    from kgtui.model.health import EmptySpell, GroupHealth, Loss, PartitionHealth, RebalanceRate, TimeLag, Undecided
+    from kgtui.model.snapshot import Snapshot
+
+_STEADY = 0.05
+"""Largest change of the lag that is shown as no trend, in records/s."""
+_LONG_TIME_LAG = 60.0
+"""Shortest time lag for which the estimated drain time is shown, in seconds."""
+_WATCHED = "the reads of this watch"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResults:
+    """The verdicts to print.
+
+    Attributes:
+        snapshot: has the health of every group that was watched.
+        ids: the groups to print, in their order.
+        counts: verdict → how many of the chosen groups have it, printed or not.
+        failed: whether a group has a verdict at least as bad as `fail_on`.
+        fail_on: the verdict from which on the check fails.
+        seconds: how long the groups were watched.
+        interval: seconds between two reads.
+        coverage: how many brokers answered, and how many groups could be read.
+        faults: everything that could not be read, with its reason.
+    """
+
+    snapshot: Snapshot
+    ids: Sequence[str]
+    counts: dict[str, int]
+    failed: bool
+    fail_on: Status
+    seconds: float
+    interval: float
+    coverage: Coverage
+    faults: tuple[Fault, ...] = ()
+
+
+def as_table(results: CheckResults) -> str:
+    """Write the verdicts as a table; `OK?` means that a worse verdict could not be ruled out."""
+    columns = [Column(field.title, number=field.align == "right") for field in TABLE_COLUMNS]
+    return table([*columns, Column("WHY")], [_cells(results.snapshot, group) for group in results.ids])
+
+
+def _cells(snapshot: Snapshot, group: str) -> list[str]:
+    unread = marks.unknown(snapshot.group_faults.get(group))
+    why = "; ".join(notes(snapshot.health[group], TYPE.value(snapshot, group)))
+    return [*(marks.cell(field, unread, snapshot, group) for field in TABLE_COLUMNS), why]
+
+
+def as_json(results: CheckResults) -> bytes:
+    """Write the verdicts in the JSON document of `ls`, with the run as a whole under `check`; spans are in seconds."""
+    snapshot = results.snapshot
+    groups = [as_object(JSON_FIELDS, snapshot, group) for group in results.ids]
+    document = formats.document(snapshot.cluster, snapshot.taken_at, results.coverage, groups, results.faults)
+    document["check"] = {
+        "seconds": results.seconds,
+        "interval": results.interval,
+        "fail_on": results.fail_on.name,
+        "failed": results.failed,
+        "verdicts": results.counts,
+    }
+    return formats.json_bytes(document)
+
+
+def as_csv(results: CheckResults) -> bytes:
+    """Write the verdicts as CSV with a header line; unknown values are empty cells."""
+    rows = (tuple(as_object(CSV_FIELDS, results.snapshot, group).values()) for group in results.ids)
+    return formats.csv_bytes([field.name for field in CSV_FIELDS], rows)
+
+
+def trend_text(trend: float | None) -> str:
+    """Write the trend of a lag, in records/s: `+12.5/s`, `-3.0/s`, `0/s`, or `–` if it is unknown."""
+    if trend is None:
+        return marks.NONE
+    return "0/s" if abs(trend) < _STEADY else f"{trend:+,.1f}/s"
+
+
+def notes(health: GroupHealth, group_type: str | None) -> list[str]:
+    """Return the reason of the verdict and everything else that needs attention, most urgent first."""
+    found = [reason(health, group_type)]
+    if health.lost:
+        found.append(f"{health.lost:,} records expired unread")
+    if health.loss is not None and health.loss.seconds <= health.loss.NEAR:
+        found.append(f"records of {health.loss.topic} will be lost in {loss_in(health.loss)}")
+    empty = health.empty
+    if empty is not None and empty.expires_in is not None and empty.expires_in <= empty.SOON:
+        found.append(expiry(empty))
+    if health.rebalances is not None and health.rebalances.flapping:
+        found.append(f"{health.rebalances.rebalances} rebalances in {duration(health.rebalances.seconds)}")
+    if health.holding_up:
+        count = len(health.holding_up)
+        found.append(f"{count} member{'s' * (count != 1)} behind the group's epoch")
+    time_lag = health.time_lag
+    if health.drain and time_lag is not None and (time_lag.at_least or time_lag.seconds >= _LONG_TIME_LAG):
+        found.append(f"caught up in about {duration(health.drain)}")
+    found += [missing(one) for one in health.undecided]
+    return [text for text in found if text]
+
+
+def verdict_text(health: GroupHealth) -> str:
+    """Write a verdict: `OK`, `OK?`, `WARN`, or for a group in error its cause, such as `STOP`."""
+    name = "GONE" if health.status is Status.NOT_FOUND else health.kind.name
+    return name + "?" * bool(health.undecided)
+
+
+# Values of the fields --------------------------------------------------------------------------------------------
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+def _time_lag_text(time_lag: TimeLag) -> str:
+    return f"{marks.AT_LEAST + ' ' if time_lag.at_least else ''}{duration(time_lag.seconds)}"
+
+
+def _time_lag_object(time_lag: TimeLag) -> dict[str, Any]:
+    return {"seconds": _rounded(time_lag.seconds), "at_least": time_lag.at_least}
+
+
+def _undecided_object(one: Undecided) -> dict[str, Any]:
+    needs = {} if one.why else {"needs": _rounded(one.needs), "has": _rounded(one.has)}
+    return {
+        "verdict": one.status.name, "lacks": one.lack.value, "partitions": one.partitions, **needs, "text": missing(one)
+    }  # fmt: skip
+
+
+def _partition_object(row: PartitionHealth) -> dict[str, Any]:
+    return {
+        "topic": row.topic, "partition": row.partition, "verdict": row.status.name, "lag": row.lag,
+        "position": row.position, "unchanged": _rounded(row.still), "complete": row.complete,
+        "subscribed": row.subscribed,
+    }  # fmt: skip
+
+
+def _max_lag(health: GroupHealth) -> PartitionHealth | None:
+    return None if health.verdict.max_lag is None else health.partitions[health.verdict.max_lag]
+
+
+def _loss_object(loss: Loss) -> dict[str, Any]:
+    return {
+        "topic": loss.topic, "partition": loss.partition, "seconds": _rounded(loss.seconds), "at_most": loss.at_most,
+        "basis": loss.basis, "lead": loss.lead,
+    }  # fmt: skip
+
+
+def _rebalances_object(rate: RebalanceRate) -> dict[str, Any]:
+    return {
+        "count": rate.rebalances, "state_changes": rate.state_changes, "epoch_steps": rate.epoch_steps,
+        "seconds": _rounded(rate.seconds), "per_hour": _rounded(rate.per_hour), "flapping": rate.flapping,
+    }  # fmt: skip
+
+
+def _empty_object(empty: EmptySpell) -> dict[str, Any]:
+    return {
+        "seconds": _rounded(empty.seconds), "at_least": empty.at_least, "expires_in": _rounded(empty.expires_in)
+    }  # fmt: skip
+
+
+def _holding_up(health: GroupHealth) -> list[dict[str, Any]]:
+    return [{"member_id": name, "epochs_behind": behind} for name, behind in health.holding_up.items()]
+
+
+def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
+    return [_partition_object(row) for row in health.partitions.values() if row.status > Status.OK]
+
+
+# The fields, in addition to those of every group ------------------------------------------------------------------
+
+
+def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
+    """Return a field whose value comes from the health of a group."""
+    return Field(name, title, kind, _WATCHED, lambda snapshot, group: value(snapshot.health[group]), **more)
+
+
+STATE = _health("state", "STATE", "string", lambda health: health.state)
+VERDICT = _health("verdict", "VERDICT", "string", lambda health: health.status.name if health.reads else None)
+VERDICT_TEXT = _health(
+    "verdict",
+    "VERDICT",
+    "string",
+    lambda health: verdict_text(health) if health.reads else None,
+    missing=Missing.UNREAD,
+)
+CAUSE = _health("cause", "CAUSE", "string", lambda health: health.kind.name if health.reads else None)
+BASIS = _health("basis", "BASIS", "string", lambda health: health.basis)
+REASON: GroupField = Field(
+    "reason", "REASON", "string", _WATCHED,
+    lambda snapshot, group: reason(snapshot.health[group], TYPE.value(snapshot, group)),
+)  # fmt: skip
+UNDECIDED = _health("undecided", "UNDECIDED", "array", lambda health: [*map(_undecided_object, health.undecided)])
+UNDECIDED_TEXT = _health("undecided", "UNDECIDED", "string", lambda health: "; ".join(map(missing, health.undecided)))
+COMPLETE = _health("complete", "COMPLETE", "double", lambda health: health.verdict.complete)
+LAG_TEXT = _health(
+    "lag", "LAG", "long", lambda health: health.lag, format=lambda lag: marks.lag(lag.lag, lag.unknown),
+    missing=Missing.UNREAD,
+)  # fmt: skip
+LAG = _health("lag", "LAG", "long", lambda health: None if health.lag is None else health.lag.lag)
+LAG_UNKNOWN = _health(
+    "lag_unknown", "LAG UNKNOWN", "int", lambda health: None if health.lag is None else health.lag.unknown
+)
+MAX_LAG = _health("max_lag", "MAX LAG", "object", _max_lag, encode=_partition_object)
+TREND = _health("trend", "TREND", "double", lambda health: health.trend, format=trend_text, encode=_rounded)
+TREND_SECONDS = _health("trend_seconds", "TREND OVER", "double", lambda health: health.trend_seconds, encode=_rounded)
+TIME_LAG = _health(
+    "time_lag", "TIME LAG", "object", lambda health: health.time_lag, format=_time_lag_text, encode=_time_lag_object
+)
+TIME_LAG_SECONDS = _health(
+    "time_lag", "TIME LAG", "double", lambda health: health.time_lag, format=_time_lag_text,
+    encode=lambda time_lag: _rounded(time_lag.seconds),
+)  # fmt: skip
+TIME_LAG_AT_LEAST = _health(
+    "time_lag_at_least", "AT LEAST", "boolean", lambda health: health.time_lag, encode=lambda lag: lag.at_least
+)
+DRAIN = _health("drain", "CAUGHT UP IN", "double", lambda health: health.drain, encode=_rounded)
+LOST = _health("lost", "LOST", "long", lambda health: health.lost)
+LOSS = _health("loss", "LOSS", "object", lambda health: health.loss, encode=_loss_object)
+LOSS_IN = _health(
+    "loss_in", "LOSS IN", "double", lambda health: health.loss, encode=lambda loss: _rounded(loss.seconds)
+)
+REBALANCES = _health("rebalances", "REBALANCES", "object", lambda health: health.rebalances, encode=_rebalances_object)
+REBALANCES_PER_HOUR = _health(
+    "rebalances_per_hour", "REBALANCES/H", "double", lambda health: health.rebalances,
+    encode=lambda rate: _rounded(rate.per_hour),
+)  # fmt: skip
+HOLDING_UP = _health("holding_up", "HOLDING UP", "array", _holding_up)
+MEMBERS_BEHIND = _health("members_behind", "MEMBERS BEHIND", "int", lambda health: len(health.holding_up))
+EMPTY = _health("empty", "EMPTY", "object", lambda health: health.empty, encode=_empty_object)
+EMPTY_SECONDS = _health(
+    "empty", "EMPTY", "double", lambda health: health.empty, encode=lambda empty: _rounded(empty.seconds)
+)
+EXPIRES_IN = _health(
+    "expires_in", "EXPIRES IN", "double", lambda health: health.empty, encode=lambda empty: _rounded(empty.expires_in)
+)
+PARTITIONS = _health("partitions", "PARTITIONS", "array", _bad_partitions)
+SECONDS = _health("seconds", "SECONDS", "double", lambda health: health.seconds, encode=_rounded)
+READS = _health("reads", "READS", "int", lambda health: health.reads)
+READS_FAILED = _health("reads_failed", "FAILED", "int", lambda health: health.failed)
+READ_AT = _health("read_at", "READ AT", "timestamp", lambda health: health.read_at, format=rfc3339, encode=rfc3339)
+
+TABLE_COLUMNS = (GROUP, TYPE, STATE, VERDICT_TEXT, LAG_TEXT, TREND, TIME_LAG_SECONDS)
+"""Columns of the table of `kgtui check`, before its last one: why the verdict is what it is."""
+
+CSV_FIELDS = (
+    GROUP, TYPE, STATE, VERDICT, CAUSE, BASIS, LAG, LAG_UNKNOWN, TREND, TIME_LAG_SECONDS, TIME_LAG_AT_LEAST, DRAIN,
+    LOST, LOSS_IN, REBALANCES_PER_HOUR, MEMBERS_BEHIND, EMPTY_SECONDS, EXPIRES_IN, UNDECIDED_TEXT, REASON,
+)  # fmt: skip
+"""Fields of a group in the CSV of `kgtui check`."""
+
+JSON_FIELDS = (
+    GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, VERDICT, CAUSE, BASIS, REASON, UNDECIDED, COMPLETE, LAG, LAG_UNKNOWN,
+    MAX_LAG, TREND, TREND_SECONDS, TIME_LAG, DRAIN, LOST, LOSS, REBALANCES, HOLDING_UP, EMPTY, PARTITIONS, SECONDS,
+    READS, READS_FAILED, READ_AT,
+)  # fmt: skip
+"""Fields of a group in the JSON of `kgtui check`."""

@@ -1,0 +1,86 @@
+"""One group, or a few, with members, partitions and configs: the output of `kgtui show`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.model.fields import as_object
+from kgtui.model.fields.group_fields import HEADER_LINES, group_object
+from kgtui.model.fields.member_fields import member_columns
+from kgtui.model.fields.partition_fields import PARTITION_OBJECT, partition_columns, partition_rows
+from kgtui.model.text import visible
+from kgtui.output import formats, marks
+from kgtui.output.table import Column, cell_width, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kgtui.model.answer import Coverage, Fault
+    from kgtui.model.group import GroupDescription
+    from kgtui.model.snapshot import Snapshot
+
+
+def as_json(snapshot: Snapshot, groups: Sequence[str], coverage: Coverage, faults: Sequence[Fault]) -> bytes:
+    """Write the groups as JSON: the document of `ls`, with everything known of each group."""
+    objects = [group_object(snapshot, group) for group in groups]
+    return formats.json_bytes(formats.document(snapshot.cluster, snapshot.taken_at, coverage, objects, faults))
+
+
+def as_csv(snapshot: Snapshot, groups: Sequence[str]) -> bytes:
+    """Write every partition with an offset or an owner as one line of CSV."""
+    rows = (
+        (group, *as_object(PARTITION_OBJECT, row).values())
+        for group in groups
+        for row in partition_rows(snapshot, group)
+    )
+    return formats.csv_bytes(("group", *(field.name for field in PARTITION_OBJECT)), rows)
+
+
+def as_text(snapshot: Snapshot, group: str, *, wide: bool = False) -> str:
+    """Write a group for people: facts, members, partitions, and the configs that were changed (all with `wide`)."""
+    reading = snapshot.details.get(group)
+    parts = [_header(snapshot, group)]
+    if reading is not None and reading.value.members:
+        parts.append(_members_table(reading.value, wide=wide))
+    parts += [_partitions_table(snapshot, group, wide=wide), _configs_table(snapshot, group, wide=wide)]
+    return "\n".join(part for part in parts if part)
+
+
+def _header(snapshot: Snapshot, group: str) -> str:
+    fault = snapshot.group_faults.get(group)
+    lines = {
+        field.title.lower(): marks.cell(field, marks.unknown(fault), snapshot, group)
+        for field in HEADER_LINES
+        if not field.optional or field.text(snapshot, group)
+    }
+    if fault is not None:
+        lines["fault"] = f"{fault.message} [{fault.name}]" + (f": {fault.advice}" if fault.advice else "")
+    width = max(cell_width(title) for title in lines)
+    facts = "".join(f"  {title:<{width}}  {visible(text)}\n" for title, text in lines.items())
+    return f"{visible(group)}\n{facts}"
+
+
+def _members_table(description: GroupDescription, *, wide: bool) -> str:
+    fields = member_columns(description, wide=wide)
+    rows = [[marks.cell(field, marks.NO_ANSWER, member) for field in fields] for member in description.members or ()]
+    return table([Column(field.title, number=field.align == "right") for field in fields], rows, indent="  ")
+
+
+def _partitions_table(snapshot: Snapshot, group: str, *, wide: bool) -> str:
+    rows = partition_rows(snapshot, group)
+    if not rows:
+        return ""
+    fields = partition_columns(share=any(row.share and row.lag.position is not None for row in rows), wide=wide)
+    cells = [[marks.cell(field, marks.unread_partition(row.lag.reason), row) for field in fields] for row in rows]
+    return table([Column(field.title, number=field.align == "right") for field in fields], cells, indent="  ")
+
+
+def _configs_table(snapshot: Snapshot, group: str, *, wide: bool) -> str:
+    reading = snapshot.configs.get(group)
+    configs = reading.value if reading is not None else ()
+    rows = [
+        (config.name, marks.FORBIDDEN if config.value is None or config.sensitive else config.value, config.source)
+        for config in configs
+        if wide or config.source == "DYNAMIC_GROUP_CONFIG"
+    ]
+    return table((Column("CONFIG"), Column("VALUE"), Column("SOURCE")), rows, indent="  ") if rows else ""
