@@ -88,42 +88,42 @@ class Watched:
         _replace(SweepTier, "_rate", lambda tier: rate(tier) * (HURRY if self.hurried else 1))
 
     def _count_keys(self) -> None:
-        move, opened, choice, laid_out = (
-            GroupTree.move_to, GroupTree._open_node, GroupTree._choice_made, GroupTree.laid_out,
+        move, opened, choice, apply_layout = (
+            GroupTree.move_to, GroupTree._open_node, GroupTree._choice_made, GroupTree.apply_layout,
         )  # fmt: skip
 
         def move_to(tree: GroupTree, row: int) -> None:
             self.count += 1
             move(tree, row)
-            tree.refresh_line(tree.view.row)
+            tree.refresh_line(tree.model.cursor_row)
 
         def open_node(tree: GroupTree, *args: Any, **named: Any) -> None:
             self.count += 1
             opened(tree, *args, **named)
-            tree.refresh_line(tree.view.row)
+            tree.refresh_line(tree.model.cursor_row)
 
         def choice_made(tree: GroupTree) -> None:
             self._chosen = True
             choice(tree)
 
-        def laid(tree: GroupTree, hold: Any) -> None:
-            laid_out(tree, hold)
+        def laid(tree: GroupTree, scroll_anchor: Any) -> None:
+            apply_layout(tree, scroll_anchor)
             if self._chosen:
                 self._chosen = False
                 self.count += 1
-                tree.refresh_line(tree.view.row)
+                tree.refresh_line(tree.model.cursor_row)
 
         _replace(GroupTree, "move_to", move_to)
         _replace(GroupTree, "_open_node", open_node)
         _replace(GroupTree, "_choice_made", choice_made)
-        _replace(GroupTree, "laid_out", laid)
+        _replace(GroupTree, "apply_layout", laid)
 
     def _draw_count(self) -> None:
         render = GroupTree.render_line
 
         def render_line(tree: GroupTree, y: int) -> Strip:
             strip = render(tree, y)
-            if tree.scroll_offset.y + y != tree.view.row:
+            if tree.scroll_offset.y + y != tree.model.cursor_row:
                 return strip
             width = tree.columns
             return Strip([*strip.crop(0, max(width - MARK, 0)), Segment(f"<{self.count:06}>"), *strip.crop(width)])
@@ -141,8 +141,8 @@ class Watched:
             self.snapshots = 0
         elif question == "largest":
             # The cursor to the node with the most groups, closed; the keys do the rest.
-            node = max(tree.view.forest.nodes.values(), key=lambda node: len(node.parts) and node.count)
-            tree.move_to(tree.view.layout.header(node.path) or 0)
+            node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
+            tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}
         elif question == "hurry":
             self.hurried = parameters["hurried"]
@@ -152,7 +152,7 @@ class Watched:
             "snapshots": self.snapshots,
             "groups": len(snapshot.groups),
             "swept": snapshot.swept,
-            "rows": tree.view.layout.rows,
+            "rows": tree.model.layout.rows,
             "worst": self.callbacks.worst,
             "worst_name": self.callbacks.worst_name,
             "long": dict(self.callbacks.long),

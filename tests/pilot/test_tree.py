@@ -46,7 +46,7 @@ async def test_keys_move_open_and_close(tmp_path: Path) -> None:
         await pilot.press("k")
         assert tree.group == "orders.enrich"
         await pilot.press("left")
-        assert tree.view.anchor == RowKey(("consumer", "Stable"))
+        assert tree.model.cursor_key == RowKey(("consumer", "Stable"))
         await pilot.press("left")
         assert "orders.enrich" not in "\n".join(rows(app))
         await pilot.press("right", "right")
@@ -54,7 +54,7 @@ async def test_keys_move_open_and_close(tmp_path: Path) -> None:
         await pilot.press("G")
         assert tree.group == "streams-app"
         await pilot.press("g")
-        assert tree.view.row == 0
+        assert tree.model.cursor_row == 0
 
 
 async def test_next_opens_nodes_and_wraps(tmp_path: Path) -> None:
@@ -62,10 +62,10 @@ async def test_next_opens_nodes_and_wraps(tmp_path: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         tree = tree_of(app)
-        assert not any(tree.view.layout.groups(0, tree.view.layout.rows))
+        assert not any(tree.model.layout.groups(0, tree.model.layout.rows))
         await pilot.press("n")
         assert tree.group == "team-000.service-000097"
-        tree.move_to(tree.view.layout.rows)
+        tree.move_to(tree.model.layout.rows)
         await pilot.press("n")
         assert tree.group is not None
 
@@ -78,8 +78,8 @@ async def test_a_refresh_moves_nothing(tmp_path: Path) -> None:
         await settled(pilot)
         tree = tree_of(app)
         await pilot.press("n", *["pagedown"] * 5, "up", "up", "up")
-        group, line = tree.group, tree.view.row - tree.scroll_offset.y
-        opened = set(tree.view.layout.opened)
+        group, line = tree.group, tree.model.cursor_row - tree.scroll_offset.y
+        opened = set(tree.model.layout.opened)
         assert group is not None
         assert tree.scroll_offset.y > 0
         after = [row for row in before if row[0] > group or int(row[0][-3:]) % 2] + [
@@ -88,8 +88,8 @@ async def test_a_refresh_moves_nothing(tmp_path: Path) -> None:
         watch.publish(snapshot_of(dict.fromkeys(after)))
         await settled(pilot)
         assert tree.group == group
-        assert tree.view.row - tree.scroll_offset.y == line
-        assert tree.view.layout.opened == opened
+        assert tree.model.cursor_row - tree.scroll_offset.y == line
+        assert tree.model.layout.opened == opened
         assert app.focused is tree
 
 
@@ -117,8 +117,8 @@ async def test_the_cursor_follows_a_group_to_its_new_state(tmp_path: Path) -> No
         moved = [row if row[0] != "orders.enrich" else (*row[:3], "Empty", 1) for row in ROWS]
         watch.publish(snapshot_of(moved, lags=LAGS))
         await settled(pilot)
-        assert tree_of(app).view.anchor == RowKey(("consumer", "Empty"), "orders.enrich")
-        assert "orders.enrich" in rows(app)[tree_of(app).view.row]
+        assert tree_of(app).model.cursor_key == RowKey(("consumer", "Empty"), "orders.enrich")
+        assert "orders.enrich" in rows(app)[tree_of(app).model.cursor_row]
 
 
 async def test_nothing_is_drawn_when_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +243,7 @@ async def test_mouse(tmp_path: Path) -> None:
         await pilot.click(tree, offset=(10, 3))
         assert tree.group == "payments.settle"
         await pilot.click(tree, offset=(10, 0))
-        assert ("consumer",) not in tree.view.layout.opened
+        assert ("consumer",) not in tree.model.layout.opened
         await pilot.click(tree, offset=(10, 0))
         await pilot.click(tree, offset=(10, 2), times=2)
         await settled(pilot)
@@ -255,10 +255,10 @@ async def test_a_large_cluster_starts_closed_and_opens_at_once(tmp_path: Path) -
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         tree = tree_of(app)
-        assert tree.view.layout.rows == 6
+        assert tree.model.layout.rows == 6
         await pilot.press("down", "right")
-        assert tree.view.layout.rows > 17_000
-        first = next(iter(tree.view.layout.groups(2, 3)))
+        assert tree.model.layout.rows > 17_000
+        first = next(iter(tree.model.layout.groups(2, 3)))
         assert first == min(row[0] for row in many(20_000) if row[1] == "consumer" and row[3] == "Stable")
 
 
@@ -273,7 +273,7 @@ async def test_rows_that_come_above_the_window_redraw_what_they_must(tmp_path: P
         await settled(pilot)
         drawn = dict(enumerate(rows(app)))
         above = [(f"aaa-{number}", "consumer", "consumer", "Stable", 1) for number in range(7)]
-        gone = next(iter(tree.view.layout.groups(tree.scroll_offset.y + 3, tree.scroll_offset.y + 4)))
+        gone = next(iter(tree.model.layout.groups(tree.scroll_offset.y + 3, tree.scroll_offset.y + 4)))
         redrawn: list[int] = []
         refresh_line = tree.refresh_line
 

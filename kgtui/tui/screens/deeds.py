@@ -75,7 +75,7 @@ class Deeds(TravelDeeds):
     def last(self) -> None:
         """To the last row."""
         self._move(
-            lambda: self._tree.move_to(self._tree.view.layout.rows), "scroll_bottom", "cursor_last", "scroll_end"
+            lambda: self._tree.move_to(self._tree.model.layout.rows), "scroll_bottom", "cursor_last", "scroll_end"
         )
 
     def expand(self) -> None:
@@ -129,12 +129,12 @@ class Deeds(TravelDeeds):
 
     def group_by(self) -> None:
         """Group the tree by the next of the ways."""
-        at = GROUPINGS.index(self._tree.view.grouping)
+        at = GROUPINGS.index(self._tree.model.grouping)
         self._tree.group_by(GROUPINGS[(at + 1) % len(GROUPINGS)])
 
     def sort(self) -> None:
         """Sort by the next of the columns, the largest first."""
-        sort = SORTS[(SORTS.index(self._tree.view.sort) + 1) % len(SORTS)]
+        sort = SORTS[(SORTS.index(self._tree.model.sort) + 1) % len(SORTS)]
         self._tree.sort_by(sort, descending=sort != "name")
 
     def faults(self) -> None:

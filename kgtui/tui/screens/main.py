@@ -91,7 +91,7 @@ class MainScreen(Screen[None]):
         self.session = session
         self.watched = watch
         self.snapshot = watch.snapshot
-        self._like = like.groups.view if like is not None else None
+        self._like = like.groups.model if like is not None else None
         self._front = like.detail.active if like is not None and session.live_session is not None else PANES[0].id
         self.only_faults = False
         self.group: str | None = None
@@ -134,7 +134,7 @@ class MainScreen(Screen[None]):
 
     def _be_like(self, view: TreeModel) -> None:
         visit = self.session.live_session is not None
-        self.groups.arrange_as(view, cursor=visit)
+        self.groups.copy_arrangement(view, cursor=visit)
         self._like = None  # its groups need not stay in memory
         if visit:
             self.group = self.groups.group
@@ -160,7 +160,7 @@ class MainScreen(Screen[None]):
     @property
     def marked(self) -> set[str]:
         """The groups marked."""
-        return self.groups.view.marked
+        return self.groups.model.marked
 
     def reason(self, action: str) -> str | None:
         """Why an action cannot be done now; None when it can."""
@@ -255,16 +255,16 @@ class MainScreen(Screen[None]):
         on_screen = self.detail.display and self.detail.active == "config"
         self.watched.want_configs(self.group if on_screen else None)
 
-    @on(GroupTree.Arranged)
-    def _arranged(self, message: GroupTree.Arranged) -> None:
+    @on(GroupTree.LaidOut)
+    def _arranged(self, message: GroupTree.LaidOut) -> None:
         filtered = self.only_faults or bool(self.filter_bar.in_force.strip())
         self._shown = message.shown if filtered else None
         self.filter_bar.note_searched(message.searched if filtered else None, only_faults=self.only_faults)
         self.draw_bars()
 
-    @on(GroupTree.Reordered)
+    @on(GroupTree.SettingsChanged)
     def _reordered(self) -> None:
-        view = self.groups.view
+        view = self.groups.model
         self.query_one(TreeHeading).show(GROUPING_TITLES[view.grouping], view.sort, descending=view.descending)
         self.draw_bars()
 

@@ -68,7 +68,7 @@ class TreeNodes:
     """Every node, by path, and the top ones in the order in which they are drawn."""
 
     top: list[Node] = field(default_factory=list)
-    nodes: dict[Path, Node] = field(default_factory=dict)
+    by_path: dict[Path, Node] = field(default_factory=dict)
     grouping: Grouping = "type"
 
     @property
@@ -129,7 +129,7 @@ def build_nodes(
         buckets = yield from _by_group(snapshot, grouping, lists)
     else:
         buckets = yield from _by_listing(snapshot, grouping, lists)
-    return _plant(buckets, grouping)
+    return _create_nodes(buckets, grouping)
 
 
 def _by_listing(
@@ -171,14 +171,14 @@ def _topics_of(snapshot: Snapshot, group: str) -> Sequence[str]:
     return summary.topics or (NO_TOPIC,)
 
 
-def _families(snapshot: Snapshot, group: str) -> Sequence[str]:
+def _families_of(snapshot: Snapshot, group: str) -> Sequence[str]:
     return (family_of(group) or OTHER_NAMES,)
 
 
 def _by_group(
     snapshot: Snapshot, grouping: Grouping, lists: Mapping[Listing, Sequence[str]]
 ) -> Generator[None, None, dict[Path, list[Sequence[str]]]]:
-    keys_of: Callable[[Snapshot, str], Sequence[str]] = _topics_of if grouping == "topic" else _families
+    keys_of: Callable[[Snapshot, str], Sequence[str]] = _topics_of if grouping == "topic" else _families_of
     found: dict[str, list[str]] = defaultdict(list)
     for ids in lists.values():
         for start in range(0, len(ids), SLICE):
@@ -204,22 +204,22 @@ def _join_singles(found: dict[str, list[str]]) -> None:
         found.setdefault(OTHER_NAMES, []).extend(found.pop(key))
 
 
-def _plant(buckets: Mapping[Path, list[Sequence[str]]], grouping: Grouping) -> TreeNodes:
-    forest = TreeNodes(grouping=grouping)
+def _create_nodes(buckets: Mapping[Path, list[Sequence[str]]], grouping: Grouping) -> TreeNodes:
+    nodes = TreeNodes(grouping=grouping)
     for path in sorted(buckets, key=lambda path: _rank(path, grouping)):
-        node = _node(forest, path)
+        node = _node(nodes, path)
         node.parts = buckets[path]
         count = sum(len(part) for part in node.parts)
         for length in range(len(path), -1 if not path else 0, -1):
-            forest.nodes[path[:length]].count += count
-    return forest
+            nodes.by_path[path[:length]].count += count
+    return nodes
 
 
-def _node(forest: TreeNodes, path: Path) -> Node:
-    node = forest.nodes.get(path)
+def _node(nodes: TreeNodes, path: Path) -> Node:
+    node = nodes.by_path.get(path)
     if node is None:
-        node = forest.nodes[path] = Node(path)
-        (forest.top if len(path) <= 1 else _node(forest, path[:-1]).children).append(node)
+        node = nodes.by_path[path] = Node(path)
+        (nodes.top if len(path) <= 1 else _node(nodes, path[:-1]).children).append(node)
     return node
 
 
@@ -271,25 +271,25 @@ class NodeTotal:
         return NodeTotal(sum(known) if known else None, self.unknown + other.unknown)
 
 
-def sum_nodes(forest: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
+def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
     """The total of every node. Yields at each slice of about a thousand groups."""
     found: dict[Path, NodeTotal] = {}
     budget = SLICE
-    for node in forest.nodes.values():
+    for node in nodes.by_path.values():
         if node.children:
             continue
         lag = unknown = 0
         some = False
         for ids in _slices(node.parts):
-            more, missing, any_known = _add(ids, snapshot.summaries)
+            more, missing, any_known = _sum_lags(ids, snapshot.summaries)
             lag, unknown, some = lag + more, unknown + missing, some or any_known
             budget -= len(ids)
             if budget <= 0:
                 budget = SLICE
                 yield
         found[node.path] = NodeTotal(lag if some else None, unknown)
-    for node in forest.top:
-        _sum_up(node, found)
+    for node in nodes.top:
+        _sum_children(node, found)
     return found
 
 
@@ -299,7 +299,7 @@ def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
             yield part[start : start + SLICE]
 
 
-def _add(ids: Sequence[str], summaries: Mapping[str, Summary]) -> tuple[int, int, bool]:
+def _sum_lags(ids: Sequence[str], summaries: Mapping[str, Summary]) -> tuple[int, int, bool]:
     lag = unknown = 0
     some = False
     for group in ids:
@@ -315,10 +315,10 @@ def _add(ids: Sequence[str], summaries: Mapping[str, Summary]) -> tuple[int, int
     return lag, unknown, some
 
 
-def _sum_up(node: Node, found: dict[Path, NodeTotal]) -> NodeTotal:
+def _sum_children(node: Node, found: dict[Path, NodeTotal]) -> NodeTotal:
     if node.children:
         total = NodeTotal()
         for child in node.children:
-            total += _sum_up(child, found)
+            total += _sum_children(child, found)
         found[node.path] = total
     return found[node.path]

@@ -35,9 +35,9 @@ class RowLayout:
     """
 
     def __init__(
-        self, forest: TreeNodes, is_open: Callable[[Node], bool], leaves: Callable[[Node], Sequence[str]]
+        self, nodes: TreeNodes, is_open: Callable[[Node], bool], groups_in_order: Callable[[Node], Sequence[str]]
     ) -> None:
-        self.forest = forest
+        self.nodes = nodes
         self._nodes: list[Node] = []
         self._leaves: list[Sequence[str] | None] = []
         self._starts: list[int] = []
@@ -45,10 +45,12 @@ class RowLayout:
         self._leaves_at: dict[Path, int] = {}
         self.rows = 0
         self.opened: set[Path] = set()
-        for node in forest.top:
-            self._place(node, is_open, leaves)
+        for node in nodes.top:
+            self._add_node(node, is_open, groups_in_order)
 
-    def _place(self, node: Node, is_open: Callable[[Node], bool], leaves: Callable[[Node], Sequence[str]]) -> None:
+    def _add_node(
+        self, node: Node, is_open: Callable[[Node], bool], groups_in_order: Callable[[Node], Sequence[str]]
+    ) -> None:
         if node.path:
             self._header_at[node.path] = len(self._nodes)
             self._append(node, None, 1)
@@ -56,9 +58,9 @@ class RowLayout:
                 return
         self.opened.add(node.path)
         for child in node.children:
-            self._place(child, is_open, leaves)
+            self._add_node(child, is_open, groups_in_order)
         if node.parts:
-            ids = leaves(node)
+            ids = groups_in_order(node)
             self._leaves_at[node.path] = len(self._nodes)
             self._append(node, ids, len(ids))
 
@@ -68,7 +70,7 @@ class RowLayout:
         self._starts.append(self.rows)
         self.rows += length
 
-    def place(self, row: int) -> RowKey | None:
+    def row_key(self, row: int) -> RowKey | None:
         """What is in a row; None outside."""
         found = self.at(row)
         return None if found is None else RowKey(found[0].path, found[1])
@@ -81,20 +83,20 @@ class RowLayout:
         ids = self._leaves[index]
         return self._nodes[index], None if ids is None else ids[row - self._starts[index]]
 
-    def header(self, path: Path) -> int | None:
+    def node_row(self, path: Path) -> int | None:
         """The row of a node's own line; None if it is not shown."""
         index = self._header_at.get(path)
         return None if index is None else self._starts[index]
 
-    def find(self, place: RowKey) -> int | None:
+    def find(self, row_key: RowKey) -> int | None:
         """The row of a place; None if it is not shown."""
-        if place.group is None:
-            return self.header(place.path)
-        span = self.span(place.path)
+        if row_key.group is None:
+            return self.node_row(row_key.path)
+        span = self.span(row_key.path)
         if span is None:
             return None
         start, ids = span
-        at = position(ids, place.group)
+        at = position(ids, row_key.group)
         return None if at is None else start + at
 
     def span(self, path: Path) -> tuple[int, Sequence[str]] | None:
@@ -134,25 +136,25 @@ class PreparedLayout:
         searched: of how many groups the filter's data was there, of how many; None when the list says all.
     """
 
-    forest: TreeNodes
+    nodes: TreeNodes
     order: Mapping[Path, Sequence[str]]
     shown: int
     searched: tuple[int, int] | None
 
 
-async def prepare_layout(view: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
+async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
     """Arrange the view's snapshot. Raises `SupersededError` once the user has chosen otherwise."""
-    snapshot = view.snapshot
+    snapshot = model.snapshot
     chosen = None
     if query.terms:
-        chosen = await slices.run(query.choose(snapshot, view.marked, sieve=view.sieve))
-    forest = await slices.run(build_nodes(snapshot, view.grouping, chosen))
+        chosen = await slices.run(query.choose(snapshot, model.marked, sieve=model.sieve))
+    nodes = await slices.run(build_nodes(snapshot, model.grouping, chosen))
     order: dict[Path, Sequence[str]] = {}
-    for node in forest.nodes.values():
-        if node.parts and (not node.path or view.is_open(node)):
-            ids = await slices.run(view.by_name(node))
-            if view.sort != "name":
-                order[node.path] = await slices.run(sort_groups(ids, snapshot, view.sort, view.descending))
+    for node in nodes.by_path.values():
+        if node.parts and (not node.path or model.is_open(node)):
+            ids = await slices.run(model.groups_by_name(node))
+            if model.sort != "name":
+                order[node.path] = await slices.run(sort_groups(ids, snapshot, model.sort, model.descending))
     searched = await slices.run(query.search_steps(snapshot)) if query.needs else None
     shown = len(snapshot.groups) if chosen is None else sum(len(ids) for ids in chosen.values())
-    return PreparedLayout(forest, order, shown, searched)
+    return PreparedLayout(nodes, order, shown, searched)

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Reading, Snapshot
     from kgtui.tui.tree.grouping import Grouping, Node, NodeTotal, Path
 
-OPENS_BY_ITSELF = 200
+OPEN_ALL_BELOW = 200
 """With at most so many groups shown, every node starts open."""
 SORTED_AT_ONCE = 3_000
 """Groups of one node that are sorted without a pause when it is opened."""
-LIVE_SECONDS = 15.0
+FRESH_SECONDS = 15.0
 """Data of a row in view that is older than this shows its age."""
-VERDICT_SECONDS = 60.0
+FRESH_VERDICT_SECONDS = 60.0
 """A verdict from reads older than this is shown as stale."""
 
 
@@ -48,14 +48,14 @@ class TreeModel:
         self.grouping: Grouping = "type"
         self.sort: Sort = "name"
         self.descending = False
-        self.forest = TreeNodes()
+        self.nodes = TreeNodes()
         self.totals: dict[Path, NodeTotal] = {}
         self.marked: set[str] = set()
-        self.anchor: RowKey | None = None
-        self.row = 0
+        self.cursor_key: RowKey | None = None
+        self.cursor_row = 0
         self.sieve = FilterCache()
-        self._by_hand: dict[Path, bool] = {}
-        self._leaves_open = False
+        self._opened_by_user: dict[Path, bool] = {}
+        self._open_all = False
         self._merged: dict[Path, tuple[list[Sequence[str]], Sequence[str]]] = {}
         self._ordered: dict[Path, Sequence[str]] = {}
         self._lags: dict[str, tuple[Reading[GroupOffsets], LagTotal]] = {}
@@ -65,24 +65,24 @@ class TreeModel:
 
     def is_open(self, node: Node) -> bool:
         """Whether a node is open: by hand, or because few groups are shown or it holds nodes only."""
-        by_hand = self._by_hand.get(node.path)
+        by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
             return by_hand
-        return self._leaves_open or not node.parts
+        return self._open_all or not node.parts
 
     def set_open(self, path: Path, opened: bool) -> None:
         """Open or close a node, and lay the rows out again around the cursor."""
-        self._by_hand[path] = opened
+        self._opened_by_user[path] = opened
         self.relayout()
 
     def reveal(self, group: str) -> bool:
         """Open the nodes above a group and put the cursor there; False if the tree does not show it."""
         path = path_of(self.snapshot, group, self.grouping)
-        if path is None or path not in self.forest.nodes:
+        if path is None or path not in self.nodes.by_path:
             return False
         if path not in self.layout.opened:
             for length in range(1, len(path) + 1):
-                self._by_hand[path[:length]] = True
+                self._opened_by_user[path[:length]] = True
             self.relayout()
         row = self.layout.find(RowKey(path, group))
         if row is None:
@@ -90,37 +90,37 @@ class TreeModel:
         self.put_cursor(row)
         return True
 
-    def decide_openness(self, forest: TreeNodes) -> None:
+    def set_initial_openness(self, nodes: TreeNodes) -> None:
         """Let the number of groups shown now decide which nodes start open; a refresh does not ask again."""
-        self._leaves_open = forest.count <= OPENS_BY_ITSELF
+        self._open_all = nodes.count <= OPEN_ALL_BELOW
 
-    def forget_openness(self) -> None:
+    def reset_openness(self) -> None:
         """Start again with what is open, as when the grouping changes."""
-        self._by_hand.clear()
+        self._opened_by_user.clear()
 
-    def stand_as(self, view: TreeModel) -> None:
+    def copy_cursor(self, model: TreeModel) -> None:
         """Open the nodes that are open in another tree, with the cursor where it is there."""
-        self._by_hand = dict(view._by_hand)
-        self.anchor = view.anchor
+        self._opened_by_user = dict(model._opened_by_user)
+        self.cursor_key = model.cursor_key
 
     # Rows
 
-    def settle(self, forest: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
+    def set_nodes(self, nodes: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
         """Take a forest just arranged; `order` has the groups of open nodes where they are not sorted by name."""
-        self.forest = forest
+        self.nodes = nodes
         self._ordered = dict(order)
-        self._merged = {path: kept for path, kept in self._merged.items() if path in forest.nodes}
+        self._merged = {path: kept for path, kept in self._merged.items() if path in nodes.by_path}
         self.relayout()
 
     def relayout(self) -> None:
         """Lay the rows out again; the cursor follows its group."""
         self.layout = self._lay_out()
-        self.row = self._locate()
+        self.cursor_row = self._find_cursor_row()
 
     def _lay_out(self) -> RowLayout:
-        return RowLayout(self.forest, self.is_open, self.leaves)
+        return RowLayout(self.nodes, self.is_open, self.groups_in_order)
 
-    def by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
+    def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
         """The groups of a node sorted by name, merged again only when its lists differ. Yields at slices."""
         kept = self._merged.get(node.path)
         # Each letter of a filter makes new lists, which often are like those before.
@@ -130,12 +130,12 @@ class TreeModel:
         self._merged[node.path] = (node.parts, ids)
         return ids
 
-    def leaves(self, node: Node) -> Sequence[str]:
+    def groups_in_order(self, node: Node) -> Sequence[str]:
         """The groups of a node in drawing order; by name for now where the order takes longer to make."""
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != "name":
             return ids
-        ids = run_at_once(self.by_name(node))
+        ids = run_at_once(self.groups_by_name(node))
         if self.sort == "name" and not self.descending:
             return ids
         if self.sort != "name" and len(ids) > SORTED_AT_ONCE:
@@ -147,16 +147,16 @@ class TreeModel:
     @property
     def group(self) -> str | None:
         """The group that the cursor stands for, even when it is gone or its node is closed."""
-        return self.anchor.group if self.anchor else None
+        return self.cursor_key.group if self.cursor_key else None
 
     def put_cursor(self, row: int) -> None:
         """Move the cursor to a row, as far as there are rows."""
-        self.row = max(0, min(row, self.layout.rows - 1))
-        self.anchor = self.layout.place(self.row)
+        self.cursor_row = max(0, min(row, self.layout.rows - 1))
+        self.cursor_key = self.layout.row_key(self.cursor_row)
 
     def next_group(self) -> int | None:
         """The row of the next group after the cursor, opening the node that it is in; the first one after the last."""
-        start = self.row + 1
+        start = self.cursor_row + 1
         for row in chain(range(start, self.layout.rows), range(min(start, self.layout.rows))):
             found = self.layout.at(row)
             if found is None:
@@ -166,41 +166,45 @@ class TreeModel:
                 return row
             if node.path not in self.layout.opened:
                 for length in range(1, len(node.path) + 1):
-                    self._by_hand[node.path[:length]] = True
+                    self._opened_by_user[node.path[:length]] = True
                 while node.children:
                     node = node.children[0]
-                    self._by_hand[node.path] = True
+                    self._opened_by_user[node.path] = True
                 self.relayout()
                 span = self.layout.span(node.path)
                 return None if span is None else span[0]
         return None
 
-    def _locate(self) -> int:
-        layout, anchor = self.layout, self.anchor
+    def _find_cursor_row(self) -> int:
+        layout, anchor = self.layout, self.cursor_key
         if layout.rows == 0:
             return 0
         if anchor is None:
             self.put_cursor(0)
-            return self.row
+            return self.cursor_row
         row = layout.find(anchor)
         if row is None and anchor.group is not None:
-            row = self._follow(anchor.group) if anchor.group in self.snapshot.groups else self._beside(anchor)
+            row = (
+                self._row_after_move(anchor.group)
+                if anchor.group in self.snapshot.groups
+                else self._row_where_it_was(anchor)
+            )
         if row is None:
-            row = self._nearest_header(anchor.path)
-        return min(self.row, layout.rows - 1) if row is None else row
+            row = self._nearest_node_row(anchor.path)
+        return min(self.cursor_row, layout.rows - 1) if row is None else row
 
-    def _follow(self, group: str) -> int | None:
+    def _row_after_move(self, group: str) -> int | None:
         """The row of a group that moved to another node, or the line of the closed node that it is in."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
             return None
         row = self.layout.find(RowKey(path, group))
         if row is not None:
-            self.anchor = RowKey(path, group)
+            self.cursor_key = RowKey(path, group)
             return row
-        return self._nearest_header(path) if path in self.forest.nodes else None
+        return self._nearest_node_row(path) if path in self.nodes.by_path else None
 
-    def _beside(self, anchor: RowKey) -> int | None:
+    def _row_where_it_was(self, anchor: RowKey) -> int | None:
         """The row where a group that is gone would be."""
         span = self.layout.span(anchor.path)
         if span is None or anchor.group is None or self.sort != "name":
@@ -209,9 +213,9 @@ class TreeModel:
         at = len(ids) - bisect_left(ids[::-1], anchor.group) if self.descending else bisect_left(ids, anchor.group)
         return start + min(at, len(ids) - 1)
 
-    def _nearest_header(self, path: Path) -> int | None:
+    def _nearest_node_row(self, path: Path) -> int | None:
         for length in range(len(path), 0, -1):
-            row = self.layout.header(path[:length])
+            row = self.layout.node_row(path[:length])
             if row is not None:
                 return row
         return None
@@ -229,11 +233,11 @@ class TreeModel:
             snapshot.state_of(group),
             facts.member_count(snapshot, group),
             self._lag(group),
-            age if age is not None and age > LIVE_SECONDS else None,
+            age if age is not None and age > FRESH_SECONDS else None,
             facts.has_fault(snapshot, group),
             group in self.marked,
             verdict,
-            bool(verdict) and snapshot.taken_at - told_at > VERDICT_SECONDS,
+            bool(verdict) and snapshot.taken_at - told_at > FRESH_VERDICT_SECONDS,
         )
 
     def _lag(self, group: str) -> LagTotal | None:
@@ -249,11 +253,11 @@ class TreeModel:
 
     # Marks
 
-    def under(self, place: RowKey) -> Sequence[str]:
+    def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
         """The groups that a row stands for: its own, or all under its node."""
-        if place.group is not None:
-            return (place.group,)
-        node = self.forest.nodes.get(place.path)
+        if row_key.group is not None:
+            return (row_key.group,)
+        node = self.nodes.by_path.get(row_key.path)
         return () if node is None else [group for part in _parts(node) for group in part]
 
     def toggle_marks(self, groups: Collection[str]) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.tree.layout import RowKey
 
-_STRIPS = 400
+_MOST_CACHED_STRIPS = 400
 """Lines kept as they are drawn: scrolling by a row draws one line, and takes the others from here."""
 
 ROLES = (
@@ -80,10 +80,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
 
     def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self.view = TreeModel(snapshot)
+        self.model = TreeModel(snapshot)
         # By line of the window: after rows came or went above it, the same row stands on another one.
         self._drawn: dict[int, rows.TreeLine | None] = {}
-        self._strips: dict[rows.TreeLine | None, Strip] = {}
+        self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0
         self._in_view: tuple[str, ...] = ()
 
@@ -94,28 +94,28 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
 
     # Rows and scrolling
 
-    def hold(self) -> tuple[RowKey | None, int]:
+    def scroll_anchor(self) -> tuple[RowKey | None, int]:
         """What must stay on its screen line while rows come and go: the cursor if it is in view, else the top row."""
-        top, cursor = self.scroll_offset.y, self.view.row
+        top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
             return None, cursor - top
-        return self.view.layout.place(top), 0
+        return self.model.layout.row_key(top), 0
 
-    def laid_out(self, hold: tuple[RowKey | None, int]) -> None:
+    def apply_layout(self, scroll_anchor: tuple[RowKey | None, int]) -> None:
         """The rows changed: bring scroll bar and lines in line, with as few bytes to the terminal as can be."""
         nothing_yet = not self.virtual_size.height
-        self.set_line_count(self.view.layout.rows)
-        place, offset = hold
-        row = self.view.row if place is None else self.view.layout.find(place)
+        self.set_line_count(self.model.layout.rows)
+        row_key, offset = scroll_anchor
+        row = self.model.cursor_row if row_key is None else self.model.layout.find(row_key)
         if nothing_yet:
-            self.set_top_line(self.view.row - self.size.height + 1)
+            self.set_top_line(self.model.cursor_row - self.size.height + 1)
         else:
             self.set_top_line(self.scroll_offset.y if row is None else row - offset)
         self.refresh_changed()
 
     def scroll_to_cursor(self) -> None:
         """Scroll as little as needed for the cursor to be in view."""
-        row, top, height = self.view.row, self.scroll_offset.y, self.size.height
+        row, top, height = self.model.cursor_row, self.scroll_offset.y, self.size.height
         if row < top:
             self.scroll_to(y=row, animate=False)
         elif height and row >= top + height:
@@ -125,20 +125,20 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         """Other rows are in view."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
-            self._tell_view()
+            self._post_view_change()
 
     def on_resize(self) -> None:
         """A new width asks for other columns."""
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
-        self._strips.clear()
+        self._strip_cache.clear()
         # The frame that the new size brought may be drawn already, with the columns of before.
         self.refresh()
-        self._tell_view()
+        self._post_view_change()
 
-    def _tell_view(self) -> None:
+    def _post_view_change(self) -> None:
         top = self.scroll_offset.y
-        groups = tuple(self.view.layout.groups(top, top + self.size.height))
+        groups = tuple(self.model.layout.groups(top, top + self.size.height))
         if groups != self._in_view:
             self._in_view = groups
             self.post_message(self.ViewChanged(groups))
@@ -152,19 +152,19 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """One line of the window, up to the scroll bar: longer ones would be cut in two each time they are drawn."""
-        line = self._line(self.scroll_offset.y + y)
+        line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
-        strip = self._strips.get(line)
+        strip = self._strip_cache.get(line)
         if strip is None:
-            if len(self._strips) > _STRIPS:
-                self._strips.clear()
-            strip = self._strips[line] = self._coloured(line)
+            if len(self._strip_cache) > _MOST_CACHED_STRIPS:
+                self._strip_cache.clear()
+            strip = self._strip_cache[line] = self._styled(line)
         return strip
 
     def notify_style_update(self) -> None:
         """Another theme, or the focus."""
         super().notify_style_update()
-        self._strips.clear()
+        self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
         """What was drawn stands on other lines now."""
@@ -175,7 +175,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         """Lines are coloured and filled to the width as they are."""
         return strip
 
-    def _coloured(self, line: rows.TreeLine | None) -> Strip:
+    def _styled(self, line: rows.TreeLine | None) -> Strip:
         width = self.columns
         if line is None:
             return Strip.blank(width, self.terminal_style())
@@ -185,23 +185,23 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         segments = [Segment(piece, self.terminal_style(f"group-tree--{role}", *over)) for piece, role in line.pieces]
         return Strip(segments).adjust_cell_length(width, self.terminal_style(*over))
 
-    def _line(self, row: int) -> rows.TreeLine | None:
-        view = self.view
-        found = view.layout.at(row)
+    def _tree_line(self, row: int) -> rows.TreeLine | None:
+        model = self.model
+        found = model.layout.at(row)
         if found is None:
             return None
         node, group = found
-        cursor, width = row == view.row, self.columns
+        cursor, width = row == model.cursor_row, self.columns
         if group is None:
-            opened = node.path in view.layout.opened
-            total = view.totals.get(node.path)
-            return rows.node_line(node, view.forest, total, width, opened=opened, cursor=cursor)
-        return rows.group_line(view.group_row(group), len(node.path), width, cursor=cursor)
+            opened = node.path in model.layout.opened
+            total = model.totals.get(node.path)
+            return rows.node_line(node, model.nodes, total, width, opened=opened, cursor=cursor)
+        return rows.group_line(model.group_row(group), len(node.path), width, cursor=cursor)
 
     def refresh_changed(self) -> None:
         """Redraw the lines of the window whose text is not what was drawn there."""
         top = self.scroll_offset.y
         for y in range(self.size.height):
-            if y not in self._drawn or self._drawn[y] != self._line(top + y):
+            if y not in self._drawn or self._drawn[y] != self._tree_line(top + y):
                 self.refresh_line(top + y)
-        self._tell_view()
+        self._post_view_change()

@@ -92,17 +92,17 @@ def heading_line(width: int, grouping: str, sort: str, descending: bool) -> Tree
 
 
 def node_line(
-    node: Node, forest: TreeNodes, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool
+    node: Node, nodes: TreeNodes, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool
 ) -> TreeLine:
     """The line of a node: its name, how many groups are under it, and their lag."""
     wide = column_widths(width)
     marks = text.marks()
     indent = "  " * node.depth
-    state = shared_state(node, forest.grouping)
+    state = shared_state(node, nodes.grouping)
     shown_state = state is not None and state == node.key
     name_width = max(wide.name + wide.verdict - len(indent) - 2 - (2 if shown_state else 0), 1)
     total = total or NodeTotal(None, node.count)
-    ours = forest.grouping not in ("topic", "family")
+    ours = nodes.grouping not in ("topic", "family")
     name = text.fit(text.dotted(node.key), name_width, cut="middle") if ours else text.plain(node.key, name_width)
     lag = text.lag(total.lag, total.unknown)
     return _joined(

@@ -31,16 +31,16 @@ SLICE_SECONDS = 0.004
 """Length of a slice of work for a new snapshot, in seconds."""
 AWAITED_SLICE_SECONDS = 0.012
 """Length of a slice of work that the user waits for, such as a new filter: it may delay the next key a little more."""
-ARRANGED_A_SECOND = 80_000
+GROUPS_LAID_OUT_PER_SECOND = 80_000
 """Groups a second that are arranged anew at most: a cluster of 100,000 every 1.25 seconds."""
-TOTALLED_A_SECOND = 20_000
+GROUPS_SUMMED_PER_SECOND = 20_000
 """Groups a second whose lag is summed up at most: 100,000 every five seconds."""
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
     """Every group as a tree. A refresh moves neither cursor nor scroll, and opens and closes nothing."""
 
-    class Arranged(Message):
+    class LaidOut(Message):
         """The rows were laid out anew, after a snapshot or a choice of the user.
 
         Attributes:
@@ -53,129 +53,131 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.shown = shown
             self.searched = searched
 
-    class Reordered(Message):
+    class SettingsChanged(Message):
         """Grouping or sorting changed, or marks did; what tells of them is out of date."""
 
     def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(snapshot, id=id)
         self._query: Query = parse("")
-        self._wake = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._choice = asyncio.Event()
-        self._idle.set()
-        self._turn = 0
-        self._chosen_anew = True
-        self._sought: str | None = None
+        self._layout_due = asyncio.Event()
+        self._layout_done = asyncio.Event()
+        self._user_chose = asyncio.Event()
+        self._layout_done.set()
+        self._choice_number = 0
+        self._choice_pending = True
+        self._group_to_reveal: str | None = None
         self._totals_due = 0.0
 
     def on_mount(self) -> None:
         """Start the arranging worker; it ends with the widget."""
-        self.run_worker(self._arrange_forever(), name="arrange", group="tree")
-        self._wake.set()
+        self.run_worker(self._keep_layout_current(), name="arrange", group="tree")
+        self._layout_due.set()
 
     # What others ask of the tree
 
     @property
     def group(self) -> str | None:
         """The group under the cursor; it stays while that group is gone, until the cursor is moved."""
-        return self.view.group
+        return self.model.group
 
     def show(self, snapshot: Snapshot) -> None:
         """Show a newer snapshot. Cursor, scroll, expansion and focus stay."""
-        self.view.snapshot = snapshot
-        self._wake.set()
+        self.model.snapshot = snapshot
+        self._layout_due.set()
 
     def filter(self, query: Query) -> None:
         """Show only groups that the query chooses; its `sort:` overrides the order."""
         self._query = query
         if query.order and query.order[0].key in ("name", "lag", "members"):
-            self.view.sort = query.order[0].key  # type: ignore[assignment]
-            self.view.descending = query.order[0].descending
+            self.model.sort = query.order[0].key  # type: ignore[assignment]
+            self.model.descending = query.order[0].descending
         self._choice_made()
 
     def group_by(self, grouping: Grouping) -> None:
         """Arrange the tree in another way; the cursor follows its group."""
-        self.view.grouping = grouping
-        self.view.forget_openness()
+        self.model.grouping = grouping
+        self.model.reset_openness()
         self._choice_made()
 
     def sort_by(self, sort: Sort, *, descending: bool) -> None:
         """Sort the groups of every node."""
-        self.view.sort, self.view.descending = sort, descending
+        self.model.sort, self.model.descending = sort, descending
         self._choice_made()
 
-    def arrange_as(self, view: TreeModel, *, cursor: bool = False) -> None:
+    def copy_arrangement(self, model: TreeModel, *, cursor: bool = False) -> None:
         """Group and sort as another tree does; with `cursor` stand where it stands, with the same nodes open."""
-        self.view.grouping, self.view.sort, self.view.descending = view.grouping, view.sort, view.descending
+        self.model.grouping, self.model.sort, self.model.descending = model.grouping, model.sort, model.descending
         if cursor:
-            self.view.stand_as(view)
+            self.model.copy_cursor(model)
         self._choice_made()
 
     def _choice_made(self) -> None:
-        self._turn += 1
-        self._choice.set()
-        self._chosen_anew = True
-        self._wake.set()
-        self.post_message(self.Reordered())
+        self._choice_number += 1
+        self._user_chose.set()
+        self._choice_pending = True
+        self._layout_due.set()
+        self.post_message(self.SettingsChanged())
 
     # Arranging
 
     async def wait_for_layout(self) -> None:
         """Wait until the newest snapshot and choice are arranged."""
-        while self._wake.is_set() or not self._idle.is_set():
+        while self._layout_due.is_set() or not self._layout_done.is_set():
             await asyncio.sleep(0)
-            await self._idle.wait()
+            await self._layout_done.wait()
 
-    async def _arrange_forever(self) -> None:
+    async def _keep_layout_current(self) -> None:
         while True:
-            await self._wake.wait()
-            self._wake.clear()
+            await self._layout_due.wait()
+            self._layout_due.clear()
             # Before the pass: a choice made during it must not wait until the rest is over.
-            self._choice.clear()
-            self._idle.clear()
+            self._user_chose.clear()
+            self._layout_done.clear()
             try:
-                await self._arrange_once()
+                await self._lay_out_once()
             except SupersededError:
-                self._wake.set()
+                self._layout_due.set()
             finally:
-                self._idle.set()
-            await self._rest()
+                self._layout_done.set()
+            await self._wait_for_more()
 
-    async def _rest(self) -> None:
+    async def _wait_for_more(self) -> None:
         """Let a large cluster's snapshots gather for a moment; a choice of the user ends the rest."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._choice.wait(), len(self.view.snapshot.groups) / ARRANGED_A_SECOND)
+            await asyncio.wait_for(
+                self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND
+            )
 
-    async def _arrange_once(self) -> None:
-        turn, view = self._turn, self.view
+    async def _lay_out_once(self) -> None:
+        choice, model = self._choice_number, self.model
 
-        anew = self._chosen_anew and bool(view.snapshot.groups)
+        anew = self._choice_pending and bool(model.snapshot.groups)
         seconds = AWAITED_SLICE_SECONDS if anew else SLICE_SECONDS
-        slices = Slices(asyncio.sleep, seconds, lambda: turn == self._turn)
-        found = await prepare_layout(view, self._query, slices)
-        before, hold = view.group, self.hold()
+        slices = Slices(asyncio.sleep, seconds, lambda: choice == self._choice_number)
+        found = await prepare_layout(model, self._query, slices)
+        before, scroll_anchor = model.group, self.scroll_anchor()
         if anew:
-            self._chosen_anew = False
-            view.decide_openness(found.forest)
-        view.settle(found.forest, found.order)
-        self.laid_out(hold)
+            self._choice_pending = False
+            model.set_initial_openness(found.nodes)
+        model.set_nodes(found.nodes, found.order)
+        self.apply_layout(scroll_anchor)
         if anew:
             self.scroll_to_cursor()
-        self._tell_selection(before)
-        sought, self._sought = self._sought, None
+        self._post_selection(before)
+        sought, self._group_to_reveal = self._group_to_reveal, None
         if sought is not None:
             self.reveal(sought)
-        self.post_message(self.Arranged(found.shown, found.searched))
+        self.post_message(self.LaidOut(found.shown, found.searched))
         if anew or monotonic() >= self._totals_due:
-            view.totals = await slices.run(sum_nodes(found.forest, view.snapshot))
-            self._totals_due = monotonic() + len(view.snapshot.groups) / TOTALLED_A_SECOND
+            model.totals = await slices.run(sum_nodes(found.nodes, model.snapshot))
+            self._totals_due = monotonic() + len(model.snapshot.groups) / GROUPS_SUMMED_PER_SECOND
             self.refresh_changed()
 
     # Moving
 
     def move(self, rows: int) -> None:
         """Move the cursor by so many rows."""
-        self.move_to(self.view.row + rows)
+        self.move_to(self.model.cursor_row + rows)
 
     def page(self, pages: int) -> None:
         """Move the cursor by whole windows."""
@@ -183,86 +185,86 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
     def move_to(self, row: int) -> None:
         """Move the cursor to a row, as far as there are rows."""
-        if not self.view.layout.rows:
+        if not self.model.layout.rows:
             return
-        before, old = self.view.group, self.view.row
-        self.view.put_cursor(row)
+        before, old = self.model.group, self.model.cursor_row
+        self.model.put_cursor(row)
         self.refresh_line(old)
-        self.refresh_line(self.view.row)
+        self.refresh_line(self.model.cursor_row)
         self.scroll_to_cursor()
-        self._tell_selection(before)
+        self._post_selection(before)
 
-    def _tell_selection(self, before: str | None) -> None:
-        if before != self.view.group:
-            self.post_message(GroupSelected(self.view.group))
+    def _post_selection(self, before: str | None) -> None:
+        if before != self.model.group:
+            self.post_message(GroupSelected(self.model.group))
 
     def reveal(self, group: str) -> bool:
         """Put the cursor on a group, opening its nodes; False if it is not shown."""
-        before, hold = self.view.group, self.hold()
-        if not self.view.reveal(group):
+        before, scroll_anchor = self.model.group, self.scroll_anchor()
+        if not self.model.reveal(group):
             return False
-        self.laid_out(hold)
-        row, top = self.view.row, self.scroll_offset.y
+        self.apply_layout(scroll_anchor)
+        row, top = self.model.cursor_row, self.scroll_offset.y
         if not top <= row < top + self.size.height:
             self.scroll_to(y=max(row - self.size.height // 3, 0), animate=False)
-        self._tell_selection(before)
+        self._post_selection(before)
         return True
 
     def reveal_later(self, group: str) -> None:
         """Put the cursor on a group once the rows are arranged anew."""
-        self._sought = group
+        self._group_to_reveal = group
         self._choice_made()
 
     def unfold(self) -> None:
         """Open the node under the cursor; on an open one, go to its first row."""
-        found = self.view.layout.at(self.view.row)
+        found = self.model.layout.at(self.model.cursor_row)
         if found is None or found[1] is not None:
             return
-        if found[0].path in self.view.layout.opened:
+        if found[0].path in self.model.layout.opened:
             self.move(1)
         else:
             self._open_node(found[0], opened=True)
 
     def fold(self) -> None:
         """Close the node under the cursor; on a group or a closed node, go to the node above."""
-        found = self.view.layout.at(self.view.row)
+        found = self.model.layout.at(self.model.cursor_row)
         if found is None:
             return
         node, group = found
-        if group is None and node.path in self.view.layout.opened:
+        if group is None and node.path in self.model.layout.opened:
             self._open_node(node, opened=False)
             return
         above = node.path if group is not None else node.path[:-1]
-        row = self.view.layout.header(above)
+        row = self.model.layout.node_row(above)
         if row is not None:
             self.move_to(row)
 
     def open(self) -> None:
         """Open or close a node; on a group, ask for its panes."""
-        found = self.view.layout.at(self.view.row)
+        found = self.model.layout.at(self.model.cursor_row)
         if found is None:
             return
         node, group = found
         if group is None:
-            self._open_node(node, opened=node.path not in self.view.layout.opened)
+            self._open_node(node, opened=node.path not in self.model.layout.opened)
         else:
             self.post_message(GroupOpened(group))
 
     def _open_node(self, node: Node, *, opened: bool) -> None:
-        before, hold = self.view.group, self.hold()
-        self.view.set_open(node.path, opened)
-        self.laid_out(hold)
+        before, scroll_anchor = self.model.group, self.scroll_anchor()
+        self.model.set_open(node.path, opened)
+        self.apply_layout(scroll_anchor)
         self.scroll_to_cursor()
-        self._tell_selection(before)
-        if self.view.sort != "name":
-            self._wake.set()
+        self._post_selection(before)
+        if self.model.sort != "name":
+            self._layout_due.set()
 
     def next_match(self) -> bool:
         """Go to the next group after the cursor, opening its node; from the last one to the first."""
-        row = self.view.next_group()
+        row = self.model.next_group()
         if row is None:
             return False
-        self.laid_out(self.hold())
+        self.apply_layout(self.scroll_anchor())
         self.move_to(row)
         return True
 
@@ -270,46 +272,48 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
     def mark(self) -> None:
         """Mark the group under the cursor, or all groups of its node; a group's mark moves the cursor on."""
-        place = self.view.layout.place(self.view.row)
-        if place is None:
+        row_key = self.model.layout.row_key(self.model.cursor_row)
+        if row_key is None:
             return
-        self.view.toggle_marks(self.view.under(place))
-        if place.group is not None:
+        self.model.toggle_marks(self.model.groups_of_row(row_key))
+        if row_key.group is not None:
             self.move(1)
         self._marks_changed()
 
     def mark_all(self) -> None:
         """Mark every group that is shown; unmark them if all are marked."""
-        self.view.toggle_marks([group for node in self.view.forest.top for group in self.view.under(RowKey(node.path))])
+        self.model.toggle_marks(
+            [group for node in self.model.nodes.top for group in self.model.groups_of_row(RowKey(node.path))]
+        )
         self._marks_changed()
 
     def set_marks(self, groups: Collection[str], *, marked: bool) -> None:
         """Mark these groups, shown or not, or unmark them."""
-        (self.view.marked.update if marked else self.view.marked.difference_update)(groups)
+        (self.model.marked.update if marked else self.model.marked.difference_update)(groups)
         self._marks_changed()
 
     def unmark(self) -> None:
         """Take all marks away."""
-        self.view.marked.clear()
+        self.model.marked.clear()
         self._marks_changed()
 
     def _marks_changed(self) -> None:
         self.refresh_changed()
-        self.post_message(self.Reordered())
+        self.post_message(self.SettingsChanged())
         if "marked:" in self._query.describe():
-            self._wake.set()
+            self._layout_due.set()
 
     # Mouse
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor there; a click on a node opens or closes it, a double click on a group opens its panes."""
         row = self.scroll_offset.y + event.y
-        found = self.view.layout.at(row)
+        found = self.model.layout.at(row)
         if found is None:
             return
         node, group = found
         self.move_to(row)
         if group is None:
-            self._open_node(node, opened=node.path not in self.view.layout.opened)
+            self._open_node(node, opened=node.path not in self.model.layout.opened)
         elif event.chain == 2:
             self.post_message(GroupOpened(group))

@@ -92,7 +92,7 @@ async def test_there_and_back_with_everything_as_it_was(tmp_path: Path) -> None:
         past = await looked_back(pilot, app, lake, "30m")
         assert past.session.read_only
         assert past.filter_bar.in_force == "payments"
-        assert past.groups.view.sort == below.groups.view.sort == "lag"
+        assert past.groups.model.sort == below.groups.model.sort == "lag"
         await until(pilot, lambda: past.group == made.GROUP)
         assert isinstance(past.detail.pane, HistoryPane)
         timeline = past.session.replay_position

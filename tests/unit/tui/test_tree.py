@@ -59,11 +59,11 @@ def test_merging_many_in_stretches() -> None:
 def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Grouping) -> None:
     """And where `path_of` says it is; counts add up on the way to the top."""
     snapshot = snapshot_of(rows)
-    forest = run_at_once(build_nodes(snapshot, grouping))
-    found = {group: node.path for node in forest.nodes.values() for part in node.parts for group in part}
+    nodes = run_at_once(build_nodes(snapshot, grouping))
+    found = {group: node.path for node in nodes.by_path.values() for part in node.parts for group in part}
     assert sorted(found) == sorted(snapshot.groups)
-    assert forest.count == len(snapshot.groups)
-    for node in forest.nodes.values():
+    assert nodes.count == len(snapshot.groups)
+    for node in nodes.by_path.values():
         assert node.count == sum(map(len, node.parts)) + sum(child.count for child in node.children)
     if grouping != "family":
         assert all(path_of(snapshot, group, grouping) == path for group, path in found.items())
@@ -74,16 +74,16 @@ def test_a_choice_leaves_only_what_was_chosen(rows: list[Row], grouping: Groupin
     snapshot = snapshot_of(rows)
     chosen |= {row[0] for row in rows[::2]}
     lists = {listing: [group for group in ids if group in chosen] for listing, ids in snapshot.by_listing.items()}
-    forest = run_at_once(build_nodes(snapshot, grouping, lists))
-    shown = {group for node in forest.nodes.values() for part in node.parts for group in part}
+    nodes = run_at_once(build_nodes(snapshot, grouping, lists))
+    shown = {group for node in nodes.by_path.values() for part in node.parts for group in part}
     assert shown == chosen & set(snapshot.groups)
 
 
 def test_a_group_of_several_topics_is_under_each() -> None:
     rows: list[Row] = [("a", "consumer", "consumer", "Stable", 1), ("b", "consumer", "consumer", "Stable", 1)]
     snapshot = snapshot_of(rows, summaries={"a": summary(topics=("x", "y")), "b": summary(topics=())})
-    forest = run_at_once(build_nodes(snapshot, "topic"))
-    assert [(node.path, node.parts) for node in forest.top] == [
+    nodes = run_at_once(build_nodes(snapshot, "topic"))
+    assert [(node.path, node.parts) for node in nodes.top] == [
         (("x",), [["a"]]), (("y",), [["a"]]), (("no topic",), [["b"]]),
     ]  # fmt: skip
 
@@ -92,8 +92,8 @@ def test_states_that_the_list_does_not_tell_come_from_the_sweep() -> None:
     """Before Kafka 2.6 a list has no states."""
     known = Summary(0, 0, 0, 0, (), "", 1.0, state="Empty", type="classic")
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
-    forest = run_at_once(build_nodes(snapshot_of(rows, summaries={"known": known}), "type"))
-    assert {node.path: node.count for node in forest.nodes.values() if node.parts} == {
+    nodes = run_at_once(build_nodes(snapshot_of(rows, summaries={"known": known}), "type"))
+    assert {node.path: node.count for node in nodes.by_path.values() if node.parts} == {
         ("classic · consumer", "Empty"): 1, ("type not told · consumer", "not told"): 1,
     }  # fmt: skip
 
@@ -137,20 +137,20 @@ def test_sorting_keeps_equals_by_name_and_unknown_last(values: dict[str, int | N
 
 def _view(count: int) -> TreeModel:
     view = TreeModel(snapshot_of(many(count)))
-    forest = run_at_once(build_nodes(view.snapshot, "type"))
-    view.decide_openness(forest)
-    view.settle(forest, {})
+    nodes = run_at_once(build_nodes(view.snapshot, "type"))
+    view.set_initial_openness(nodes)
+    view.set_nodes(nodes, {})
     return view
 
 
 def test_layout_finds_every_row_again() -> None:
     view = _view(150)
     layout = view.layout
-    assert layout.rows == 150 + len(view.forest.nodes)
+    assert layout.rows == 150 + len(view.nodes.by_path)
     for row in range(layout.rows):
-        place = layout.place(row)
-        assert place is not None
-        assert layout.find(place) == row
+        row_key = layout.row_key(row)
+        assert row_key is not None
+        assert layout.find(row_key) == row
     assert layout.at(layout.rows) is None
     assert layout.at(-1) is None
     assert layout.find(RowKey(("consumer", "Stable"), "no such group")) is None
@@ -163,7 +163,7 @@ def test_openness_by_hand_survives_the_next_snapshot() -> None:
     view.set_open(stable, True)
     rows = view.layout.rows
     view.snapshot = snapshot_of(many(501))
-    view.settle(run_at_once(build_nodes(view.snapshot, "type")), {})
+    view.set_nodes(run_at_once(build_nodes(view.snapshot, "type")), {})
     assert stable in view.layout.opened
     assert view.layout.rows in (rows, rows + 1)
 
@@ -183,14 +183,14 @@ def test_a_layout_of_100_000_groups_keeps_no_object_per_row() -> None:
 @given(st.integers(3, 200))
 def test_lines_are_as_wide_as_the_tree(width: int) -> None:
     node = Node(("classic · consumer", "PreparingRebalance"), count=123_456)
-    forest = run_at_once(build_nodes(snapshot_of([]), "type"))
+    nodes = run_at_once(build_nodes(snapshot_of([]), "type"))
     row = TreeRow("\u65e5" * 90 + "\u202e", "Stable", 12, None, 75.0, True, True)
     if width >= 8:
-        assert line_width(node_line(node, forest, NodeTotal(10**15, 3), width, opened=True, cursor=False)) <= max(
+        assert line_width(node_line(node, nodes, NodeTotal(10**15, 3), width, opened=True, cursor=False)) <= max(
             width, 24
         )
     if width >= 24:
-        assert line_width(node_line(node, forest, None, width, opened=True, cursor=False)) == width
+        assert line_width(node_line(node, nodes, None, width, opened=True, cursor=False)) == width
         assert line_width(group_line(row, 2, width, cursor=False)) == width
         assert line_width(heading_line(width, "type, state", "lag", True)) == width
 
