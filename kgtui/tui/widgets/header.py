@@ -94,7 +94,7 @@ class ClusterHeader(LineWidget):
     ) -> None:
         super().__init__()
         self._target = target
-        self._colour = colour_of(target.colour)
+        self._colour = colour_of(target.color)
         self._watch = watch
         self._read_only = read_only
         self._timeline = timeline

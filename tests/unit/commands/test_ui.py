@@ -81,7 +81,7 @@ async def test_settings_reach_the_screen_and_flags_win(folder: Path) -> None:
     async with AsyncExitStack() as stack:
         session = await first(stack)
         target = session.target
-        assert (target.name, target.colour, target.environment) == ("prod", "red", "PROD")
+        assert (target.name, target.color, target.environment) == ("prod", "red", "PROD")
         assert target.command_config == "prod.properties"
         assert session.read_only
         assert session.theme == "nord"
@@ -150,7 +150,7 @@ async def test_every_configured_cluster_can_be_opened_though_none_answers(folder
     (folder / "prod.properties").write_text("client.id=me\n")
     async with AsyncExitStack() as stack:
         session = await first(stack, "--filter", "lag:1k+")
-        told = [(one.name, one.bootstrap, one.colour, one.environment, one.read_only) for one in session.clusters]
+        told = [(one.name, one.bootstrap, one.color, one.environment, one.read_only) for one in session.clusters]
         assert told == [
             ("prod", "127.0.0.1:1", "red", "PROD", True),
             ("staging", "127.0.0.1:2,127.0.0.1:3", None, "", False),
