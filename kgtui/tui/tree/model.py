@@ -40,7 +40,7 @@ class TreeModel:
         anchor: what the cursor stands for; it stays while the group is out of sight or gone.
         row: the row in which the cursor is drawn.
         totals: lag by node, of the newest pass.
-        sieve: what filters have let through so far.
+        filter_cache: what filters have let through so far.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -53,7 +53,7 @@ class TreeModel:
         self.marked: set[str] = set()
         self.cursor_key: RowKey | None = None
         self.cursor_row = 0
-        self.sieve = FilterCache()
+        self.filter_cache = FilterCache()
         self._opened_by_user: dict[Path, bool] = {}
         self._open_all = False
         self._merged: dict[Path, tuple[list[Sequence[str]], Sequence[str]]] = {}

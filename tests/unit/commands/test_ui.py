@@ -196,7 +196,7 @@ async def test_a_command_config_given_for_one_cluster_is_not_sent_to_another(
 async def test_the_demo_offers_other_clusters_only_if_some_are_configured(folder: Path) -> None:
     async with AsyncExitStack() as stack:
         opener = ui.Opener(build().parse_args([]), stack)
-        assert (await opener.demo()).open is None
+        assert (await opener.demo()).open_cluster is None
     (folder / "config.toml").write_text(CLUSTERS)
     async with AsyncExitStack() as stack:
         session = await ui.Opener(build().parse_args([]), stack).demo()
