@@ -69,9 +69,24 @@ def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[ReplayAdmi
 
 @asynccontextmanager
 async def _recorded(args: argparse.Namespace) -> AsyncIterator[ReplayAdmin]:
-    from kgtui.commands.replay import opened
+    yield await open_recording(args.lake, args.at)
 
-    yield await opened(args.lake, args.at)
+
+async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> ReplayAdmin:
+    """Open a recording at a point in time, by default at its end.
+
+    Raises:
+        LakeError: there is no recording that can be read.
+        UsageError: `at` is not a time; the message names `option`.
+    """
+    from kgtui.history import Lake, ReplayAdmin
+
+    found = await asyncio.to_thread(Lake, lake)
+    if at is None:
+        return await ReplayAdmin.open(found, None)
+    from kgtui.commands.times import instant_of
+
+    return await ReplayAdmin.open(found, instant_of(option, at, found.last.at))
 
 
 def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:

@@ -90,11 +90,11 @@ def complain(found: Insights) -> int:
 
 
 def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
+    from kgtui.commands.connecting import open_recording
     from kgtui.commands.gather import gather
-    from kgtui.commands.replay import opened
 
     async def look() -> set[str]:
-        found = await gather(await opened(lake, None), query, timeout=60.0)
+        found = await gather(await open_recording(lake, None), query, timeout=60.0)
         return set(found.ids)
 
     try:

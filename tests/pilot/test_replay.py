@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
+from kgtui.commands.connecting import open_recording
 from kgtui.commands.parser import parse_args
-from kgtui.commands.replay import ReplayOpener, opened
+from kgtui.commands.sessions import SessionOpener
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.session import Session, Target
@@ -28,9 +29,9 @@ async def test_the_screen_shows_the_moment_and_follows_a_seek(tmp_path: Path, mo
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     write(tmp_path / "prod", seen(100, groups=("before",)), seen(120, groups=("after",)))
     args = parse_args(["replay", str(tmp_path / "prod"), "--at", "10s"])
-    admin = await opened(args.lake, args.at)
+    admin = await open_recording(args.lake, args.at)
     async with AsyncExitStack() as stack:
-        session = ReplayOpener(args, stack).replay(admin)
+        session = SessionOpener(args, stack).replay(admin)
         assert session.read_only
         app = KgtuiApp(session)
         async with app.run_test(size=(120, 30)) as pilot:
@@ -50,9 +51,9 @@ async def test_keys_go_through_the_recording(tmp_path: Path, monkeypatch: pytest
     times = (1_763_719_200, 1_763_719_210, 1_763_719_220)
     write(tmp_path / "prod", *(seen(at, groups=("always", f"at-{at % 100}")) for at in times))
     args = parse_args(["replay", str(tmp_path / "prod")])
-    admin = await opened(args.lake, args.at)
+    admin = await open_recording(args.lake, args.at)
     async with AsyncExitStack() as stack:
-        app = KgtuiApp(ReplayOpener(args, stack).replay(admin))
+        app = KgtuiApp(SessionOpener(args, stack).replay(admin))
         async with app.run_test(size=(120, 30), notifications=True) as pilot:
 
             async def comes(key: str, words: str) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
+from kgtui.commands.connecting import open_recording
 from kgtui.commands.parser import parse_args
-from kgtui.commands.replay import ReplayOpener, opened
+from kgtui.commands.sessions import SessionOpener
 from kgtui.errors import LakeError
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.panes import HistoryPane
@@ -140,9 +141,9 @@ async def test_a_recording_is_plotted_around_its_moment_and_enter_goes_there(
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     args = parse_args(["replay", str(made.record(tmp_path / "prod"))])
-    admin = await opened(args.lake, None)
+    admin = await open_recording(args.lake, None)
     async with AsyncExitStack() as stack:
-        app = KgtuiApp(ReplayOpener(args, stack).replay(admin))
+        app = KgtuiApp(SessionOpener(args, stack).replay(admin))
         async with app.run_test(size=(120, 40)) as pilot:
             await until(pilot, lambda: made.GROUP in screen_text(app))
             pane = await shown(pilot, app)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.commands.parser import parse_args
-from kgtui.commands.ui import Opener
+from kgtui.commands.sessions import SessionOpener
 from kgtui.tui import recording
 from kgtui.tui.dialogs.recording import RecordingDialog
 from kgtui.tui.messages import MomentRequested
@@ -48,7 +48,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def live(tmp_path: Path) -> AsyncIterator[tuple[KgtuiApp, HandWatch, Pilot[int]]]:
     """A live screen that can open recordings as the program does."""
     async with AsyncExitStack() as stack:
-        opener = Opener(parse_args([]), stack)
+        opener = SessionOpener(parse_args([]), stack)
         app, watch = app_on(snapshot_of(LIVE), tmp_path, open_recording=opener.recording, admin=ScriptedAdmin())
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
             await settled(pilot)

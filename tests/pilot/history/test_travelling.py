@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from kgtui.commands.connecting import open_recording
 from kgtui.commands.parser import parse_args
-from kgtui.commands.replay import LakeReplayPosition, ReplayOpener, opened
+from kgtui.commands.sessions import LakeReplayPosition, SessionOpener
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screens import travel
 from kgtui.tui.screens.comparison import ComparisonScreen
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pilot[int], ReplayAdmin]]:
     """The screen on a recording."""
     args = parse_args(["replay", str(made.record(tmp_path / "prod"))])
-    admin = await opened(args.lake, at)
+    admin = await open_recording(args.lake, at)
     async with AsyncExitStack() as stack:
-        app = KgtuiApp(ReplayOpener(args, stack).replay(admin))
+        app = KgtuiApp(SessionOpener(args, stack).replay(admin))
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
             await until(pilot, lambda: made.GROUP in screen_text(app))
             main_screen(app).go_to(made.GROUP)
@@ -64,7 +65,7 @@ async def test_playing_goes_on_until_the_end_or_a_key(tmp_path: Path, monkeypatc
 
 async def test_advancing_keeps_what_is_too_short_and_goes_over_gaps(tmp_path: Path) -> None:
     args = parse_args(["replay", str(made.record(tmp_path / "prod"))])
-    admin = await opened(args.lake, None)
+    admin = await open_recording(args.lake, None)
     timeline = LakeReplayPosition(admin)
     await timeline.seek(made.seconds(3))
     for _ in range(4):

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.commands import ui
+from kgtui.commands import sessions, ui
 from kgtui.commands.parser import build
+from kgtui.commands.sessions import SessionOpener
 from kgtui.config import Target
 from kgtui.errors import UnreachableError
 from kgtui.simulator import Simulator
@@ -32,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def first(stack: AsyncExitStack, *words: str) -> Session:
-    return await ui.Opener(build().parse_args(words), stack).first()
+    return await SessionOpener(build().parse_args(words), stack).first()
 
 
 async def test_a_cluster_that_was_named_is_watched_even_if_it_does_not_answer() -> None:
@@ -47,7 +48,7 @@ async def test_without_a_cluster_the_start_screen_says_what_was_tried(monkeypatc
     async def silent(_target: object) -> tuple[tuple[str, str], ...]:
         return (("localhost:9092", "refused"),)
 
-    monkeypatch.setattr(ui, "_tried", silent)
+    monkeypatch.setattr(sessions, "_tried", silent)
     async with AsyncExitStack() as stack:
         session = await first(stack)
         assert session.monitor is None
@@ -101,7 +102,7 @@ async def test_settings_reach_the_screen_and_flags_win(folder: Path) -> None:
 
 async def test_an_address_typed_on_the_start_screen_is_tried_first() -> None:
     async with AsyncExitStack() as stack, Simulator(brokers=1, scenario="empty") as cluster:
-        opener = ui.Opener(build().parse_args([]), stack)
+        opener = SessionOpener(build().parse_args([]), stack)
         with pytest.raises(UnreachableError) as caught:
             await opener.connect("127.0.0.1:1")
         assert caught.value.attempts
@@ -112,12 +113,12 @@ async def test_an_address_typed_on_the_start_screen_is_tried_first() -> None:
 
 async def test_a_demo_ends_with_the_screen() -> None:
     async with AsyncExitStack() as stack:
-        session = await ui.Opener(build().parse_args(["demo", "--brokers", "1"]), stack).demo()
+        session = await SessionOpener(build().parse_args(["demo", "--brokers", "1"]), stack).demo()
         assert session.target.name == "demo"
         assert session.admin is not None
         info = await session.admin.cluster(timeout=10)
         assert len(info.brokers) == 3
-    assert await ui._tried(Target("demo", tuple(session.target.bootstrap.split(",")))) != ()
+    assert await sessions._tried(Target("demo", tuple(session.target.bootstrap.split(",")))) != ()
 
 
 def test_without_a_terminal_the_screen_is_refused_with_what_to_use_instead() -> None:
@@ -195,11 +196,11 @@ async def test_a_command_config_given_for_one_cluster_is_not_sent_to_another(
 
 async def test_the_demo_offers_other_clusters_only_if_some_are_configured(folder: Path) -> None:
     async with AsyncExitStack() as stack:
-        opener = ui.Opener(build().parse_args([]), stack)
+        opener = SessionOpener(build().parse_args([]), stack)
         assert (await opener.demo()).open_cluster is None
     (folder / "config.toml").write_text(CLUSTERS)
     async with AsyncExitStack() as stack:
-        session = await ui.Opener(build().parse_args([]), stack).demo()
+        session = await SessionOpener(build().parse_args([]), stack).demo()
         assert session.open_cluster is not None
         assert [one.name for one in session.clusters] == ["prod", "staging", "demo"]
 
