@@ -1,4 +1,4 @@
-"""`kgtui pipeline`: from records of `__consumer_offsets` and recordings to answers, by Spark."""
+"""`kgtui pipeline run` and `watch`: compute the silver and gold tables of a lake with Spark."""
 
 from __future__ import annotations
 
@@ -7,95 +7,107 @@ import os
 import signal
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kgtui.commands import pipeline_demo
-from kgtui.commands.connecting import run_async
+from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.parser import add_cluster_options
 from kgtui.commands.printing import say
 from kgtui.commands.progress import Progress
 from kgtui.commands.times import instant_of, seconds_of
-from kgtui.errors import LakeError
+from kgtui.config import load, resolve
+from kgtui.errors import KgtuiError, LakeError, SourceError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import date
 
+    from kgtui.admin.kafka import KafkaGroupAdmin
     from kgtui.pipeline.jobs.run import Sources
-    from kgtui.pipeline.lake import SparkLake
+    from kgtui.pipeline.sources import OffsetsTopic
+    from kgtui.pipeline.spark_lake import SparkLake
+
+_UNKNOWN_TOPIC = 3
+_TOPIC_AUTHORIZATION_FAILED = 29
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    what = parser.add_subparsers(dest="what", metavar="run|watch|demo", required=True, prog=parser.prog)
-    once = what.add_parser("run", help="decode what is new, compute what follows, and end")
-    watch = what.add_parser("watch", help="the same again and again, until Ctrl-C")
-    demo = what.add_parser("demo", help="make days of history of the simulator, run everything, print findings")
-    for one in (once, watch):
-        add_cluster_options(one, again=True)
-        _add_options(one)
-    watch.add_argument("--every", default="10s", metavar="TIME", help="between two batches (10s)")
+    """Add the subcommands and their options."""
+    subcommands = parser.add_subparsers(dest="what", metavar="run|watch|demo", required=True, prog=parser.prog)
+    once = subcommands.add_parser("run", help="decode new records, update the gold tables, and exit")
+    watch = subcommands.add_parser("watch", help="as run, but repeat until Ctrl-C")
+    demo = subcommands.add_parser("demo", help="simulate days of history, run the pipeline on them, print findings")
+    for subcommand in (once, watch):
+        add_cluster_options(subcommand, again=True)
+        _add_options(subcommand)
+    watch.add_argument("--every", default="10s", metavar="TIME", help="time between two batches (10s)")
     pipeline_demo.configure(demo)
 
 
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lake", metavar="LAKE", required=True, help="folder of the lake; created if there is none")
+    parser.add_argument("--records", metavar="FOLDER", help="Parquet files of records of __consumer_offsets")
+    parser.add_argument(
+        "--since", metavar="TIME", help="on the first read of the topic, skip records before this time, such as 30d"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--master", metavar="URL", help="Spark master to run on (local[*])")
+    where.add_argument("--remote", metavar="URL", help="Spark Connect server to run on, such as sc://spark:15002")
+
+
 def epilog() -> str:
-    """What else there is to know."""
+    """Return the notes at the end of the help."""
     return (
-        "Reads __consumer_offsets only of a cluster that is named (--bootstrap-server or --cluster), where the user\n"
-        "needs Read and Describe on that topic. What a run was killed in goes on with the next one: nothing is lost,\n"
-        "nothing is double. Needs the extra spark and Java 17 or newer; with --remote no Java."
+        "Reads __consumer_offsets only if a cluster is named (--bootstrap-server or --cluster); the user needs Read\n"
+        "and Describe on that topic. A run that was killed is continued by the next one: no record is lost or\n"
+        "counted twice. Needs the extra spark, and Java 17 or newer unless --remote is given."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code: 1 when records cannot be read."""
+    """Run the command and return its exit code."""
     if args.what == "demo":
         return pipeline_demo.run(args)
-    every = seconds_of("--every", args.every) if args.what == "watch" else None
+    interval = seconds_of("--every", args.every) if args.what == "watch" else None
     since = None if args.since is None else instant_of("--since", args.since, time.time())
     _check_lake(args.lake)
     from kgtui.pipeline.requirements import check_pyspark
-    from kgtui.pipeline.session import end, start
+    from kgtui.pipeline.session import start, stop
 
     check_pyspark()
     sources = _sources(args, since)
-    _prepare(args.lake, sources, every)
+    _prepare_lake(args.lake, sources, interval)
     with Progress() as progress:
         progress.tell("starting Spark")
-        spark = start(args.master, args.remote, say=say)
-        # Spark's own handler talks to the JVM in the middle of another call, and so waits for its end.
+        spark = start(args.master, args.remote, on_progress=say)
+        # PySpark's own handler for Ctrl-C would call the JVM while another call is still running, and wait for it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            from kgtui.pipeline.lake import SparkLake
+            from kgtui.pipeline.spark_lake import SparkLake
 
-            _work(SparkLake(spark, args.lake), sources, progress, every)
+            _run_jobs(SparkLake(spark, args.lake), sources, progress, interval)
         except OSError as error:
             raise LakeError(f"{args.lake} cannot be written: {error.strerror or error}") from error
         finally:
             progress.tell("stopping Spark")
-            end(spark)
+            stop(spark)
     return 0
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--lake", metavar="LAKE", required=True, help="a folder; made if there is none")
-    parser.add_argument("--records", metavar="FOLDER", help="Parquet files of records of __consumer_offsets")
-    parser.add_argument("--since", metavar="TIME", help="read the topic from then on, such as 30d, when it is new here")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--master", metavar="URL", help="Spark to run on (local[*])")
-    where.add_argument("--remote", metavar="URL", help="a Spark Connect server, such as sc://spark:15002")
-
-
 def _check_lake(path: str) -> None:
-    """Complain of the folder before anything is started."""
+    """Check that the folder is, or can become, a lake. Raises `LakeError`."""
     from kgtui.lake.folder import LakeFolder
 
     LakeFolder.of(path).check_usable()
 
 
-def _prepare(path: str, sources: Sources, every: float | None) -> None:
-    """Make the lake, and make sure that there is, or for `watch` can be, something to work on. Raises `LakeError`."""
+def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
+    """Create the lake and its tables, and check that there is something to read, now or (for `watch`) later.
+
+    Raises `LakeError`.
+    """
     from kgtui.lake.folder import LakeFolder, is_table
     from kgtui.lake.retention import update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
@@ -103,12 +115,12 @@ def _prepare(path: str, sources: Sources, every: float | None) -> None:
     from kgtui.model.retention import Retention
 
     lake = LakeFolder.of(path)
-    recorded, records = (is_table(lake.table(table.name, table.layer)) for table in (POLLS, COORDINATOR_RECORDS))
-    records = records or sources.topic is not None or sources.records is not None
-    if every is None and not recorded and not records:
+    has_polls, has_records = (is_table(lake.table(table.name, table.layer)) for table in (POLLS, COORDINATOR_RECORDS))
+    has_records = has_records or sources.topic is not None or sources.records is not None
+    if interval is None and not has_polls and not has_records:
         raise LakeError(
-            f"nothing to work on: {lake.path} holds no recording and no records; name a cluster with "
-            "--bootstrap-server or --cluster, files with --records, or record one first: kgtui record LAKE"
+            f"nothing to work on: {lake.path} contains neither a recording nor records. Name a cluster with "
+            "--bootstrap-server or --cluster, name files with --records, or record a cluster first: kgtui record LAKE"
         )
     try:
         lake.prepare()
@@ -117,50 +129,115 @@ def _prepare(path: str, sources: Sources, every: float | None) -> None:
             update_retention(lake, Retention(offsets=sources.topic.offsets_retention), ())
         if not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        if records:
+        if has_records:
             make_tables(lake, (*BRONZE, *SILVER))
     except OSError as error:
         raise LakeError(f"{lake.path} cannot be written: {error.strerror or error}") from error
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
-    from kgtui.commands.offsets_topic import offsets_topic
+    """Return the sources that the options name, after reading the topic's offsets from the cluster."""
     from kgtui.pipeline.jobs.run import Sources
-    from kgtui.pipeline.sources.files import folder_of
+    from kgtui.pipeline.sources import records_folder
 
-    named = args.bootstrap_server is not None or args.cluster is not None
+    names_cluster = args.bootstrap_server is not None or args.cluster is not None
     return Sources(
-        topic=run_async(offsets_topic(args)) if named else None,
-        records=None if args.records is None else folder_of(args.records),
+        topic=run_async(read_offsets_topic(args)) if names_cluster else None,
+        records=None if args.records is None else records_folder(args.records),
         since=since,
     )
 
 
-def _work(lake: SparkLake, sources: Sources, progress: Progress, every: float | None) -> None:
-    from functools import partial
+def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: float | None) -> None:
+    from kgtui.pipeline.jobs.run import run_continuously, run_once
 
-    from kgtui.pipeline.jobs.run import once, watch
-
-    began = time.monotonic()
-    if every is not None:
-        watch(lake, sources, partial(make_gold, say=progress.tell), progress.tell, every=every)
+    started = time.monotonic()
+    update = partial(update_gold, on_progress=progress.tell)
+    if interval is not None:
+        run_continuously(lake, sources, update, progress.tell, interval=interval)
         return
-    once(lake, sources, partial(make_gold, say=progress.tell), progress.tell)
+    run_once(lake, sources, update, progress.tell)
     progress.end()
-    say(f"{lake.folder.path} is up to date, after {time.monotonic() - began:.0f} s")
+    say(f"{lake.folder.path} is up to date, after {time.monotonic() - started:.0f} s")
 
 
-def make_gold(lake: SparkLake, say: Callable[[str], None] | None = None) -> tuple[date, ...]:
-    """Make the days of the gold tables that are due; which those were."""
+def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
+    """Recompute the gold tables for the days with new rows, and return these days."""
     from kgtui.lake.due import due
     from kgtui.lake.retention import load_retention
     from kgtui.lake.stored_text import stored
     from kgtui.pipeline.jobs.gold import GoldOptions, gold
 
-    found, known = due(lake.folder), load_retention(lake.folder)
-    options = GoldOptions(topics={stored(topic): seconds for topic, seconds in known.topics.items()})
-    if known.offsets is not None:
-        options = replace(options, offsets_retention=round(known.offsets))
-    gold(lake, found.days, options=options, say=say)
-    found.done()
-    return found.days
+    due_days, retention = due(lake.folder), load_retention(lake.folder)
+    options = GoldOptions(topics={stored(topic): seconds for topic, seconds in retention.topics.items()})
+    if retention.offsets is not None:
+        options = replace(options, offsets_retention=round(retention.offsets))
+    gold(lake, due_days.days, options=options, on_progress=on_progress)
+    due_days.done()
+    return due_days.days
+
+
+# -- __consumer_offsets ----------------------------------------------------------------------------------------------
+
+
+async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
+    """Read partitions and offsets of `__consumer_offsets` from the cluster that the options name.
+
+    Raises:
+        SourceError: the topic does not exist, may not be read, or one of its partitions cannot be read now.
+        UnreachableError: no broker answers.
+    """
+    from kgtui.pipeline.sources import OffsetsTopic
+
+    target = resolve(load(), args)
+    async with connected(args) as admin:
+        bounds = await read_bounds(admin, timeout_of(args))
+        cluster = await admin.cluster(timeout=timeout_of(args))
+        offsets_retention = await _read_offsets_retention(admin, timeout_of(args))
+    return OffsetsTopic(tuple(target.seeds), bounds, dict(target.properties), cluster.cluster_id, offsets_retention)
+
+
+async def _read_offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> float | None:
+    """Return `offsets.retention.minutes` of the brokers in seconds; None if the user may not read broker configs."""
+    from kgtui.pipeline.sources import TOPIC
+
+    try:
+        return (await admin.retention([TOPIC], timeout=timeout)).rows.offsets
+    except KgtuiError:
+        return None
+
+
+async def read_bounds(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tuple[int, int]]:
+    """Return partition → log start and log end offset of every partition. Raises as `read_offsets_topic`."""
+    from kgtui.pipeline.sources import TOPIC
+
+    leaders = await admin.pool.find_leaders([TOPIC], timeout=timeout)
+    if leaders.errors:
+        raise SourceError(_error_message(min(leaders.errors.values()), leaders.errors))
+    partitions = [partition for _, partition in sorted(leaders.nodes)]
+    if not partitions:
+        raise SourceError(_error_message(_UNKNOWN_TOPIC, {}))
+    answer = await admin.partition_bounds([(TOPIC, partition) for partition in partitions], timeout=timeout)
+    result: dict[int, tuple[int, int]] = {}
+    for partition in partitions:
+        bounds = answer.rows.get((TOPIC, partition))
+        if bounds is None:
+            reason = answer.faults[0].message if answer.faults else "no answer"
+            raise SourceError(f"{TOPIC}: partition {partition} cannot be read: {reason}")
+        if bounds.log_start is None or bounds.log_end is None:
+            raise SourceError(_error_message(bounds.error, {(TOPIC, partition): bounds.error}))
+        result[partition] = bounds.log_start, bounds.log_end
+    return result
+
+
+def _error_message(code: int, errors: Mapping[str | tuple[str, int], int]) -> str:
+    from kgtui.pipeline.sources import NOT_PERMITTED, TOPIC
+    from kgtui.protocol.error_codes import lookup
+
+    if code == _UNKNOWN_TOPIC:
+        return f"the cluster has no topic {TOPIC} yet, because no group has committed offsets"
+    if code == _TOPIC_AUTHORIZATION_FAILED:
+        return NOT_PERMITTED
+    partitions = sorted(key[1] for key in errors if isinstance(key, tuple))
+    which = f", partition {partitions[0]}" if partitions else ""
+    return f"{TOPIC}{which} cannot be read: {lookup(code).name}"

@@ -1,4 +1,7 @@
-"""`kgtui pipeline demo`: days of history of the simulated cluster, the whole pipeline over them, and its findings."""
+"""`kgtui pipeline demo`: simulate and record days of history, run the pipeline on them, and print the findings.
+
+The simulated cluster runs on a manual clock, so that days are recorded, by the real recorder, in about a minute.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 import shutil
 import tempfile
 import time
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,55 +22,62 @@ from kgtui.model.command_line import join
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
-    from kgtui.commands.demo_history import Days
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.history.options import RecorderStatus
+    from kgtui.history.recorder import Recorder
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.simulator.cluster import Simulator
 
-_LONGEST_DAYS = 60
+_MOST_DAYS = 60
+_TIMEOUT = 60.0
+_FLUSH_SECONDS = 6 * 3_600.0
+_KEYFRAME_SECONDS = 4 * 3_600.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--lake", metavar="LAKE", help="where to make it, a new folder; by default a temporary one")
-    parser.add_argument("--days", type=float, default=3.0, metavar="N", help="of history (3)")
-    parser.add_argument("--every", default="5m", metavar="TIME", help="between two polls (5m)")
-    parser.add_argument("--until", metavar="TIME", help="end of the history, such as 2026-11-21T10:00Z; by default now")
+    parser.add_argument("--lake", metavar="LAKE", help="new folder for the lake (a temporary folder)")
+    parser.add_argument("--days", type=float, default=3.0, metavar="N", help="length of the history (3)")
+    parser.add_argument("--every", default="5m", metavar="TIME", help="time between two polls (5m)")
+    parser.add_argument("--until", metavar="TIME", help="end of the history, such as 2026-11-21T10:00Z (now)")
     parser.add_argument(
         "--seed", type=int, default=1, metavar="S", help="the same seed and end give the same history (1)"
     )
-    parser.add_argument("--history-only", action="store_true", help="only record the history; no Java is needed")
-    parser.add_argument("--master", metavar="URL", help="Spark to run on, as of kgtui pipeline run")
-    parser.add_argument("--remote", metavar="URL", help="Spark Connect server to run on, as of kgtui pipeline run")
+    parser.add_argument("--history-only", action="store_true", help="only record the history; needs no Java")
+    parser.add_argument("--master", metavar="URL", help="Spark master to run on, as for kgtui pipeline run")
+    parser.add_argument("--remote", metavar="URL", help="Spark Connect server to run on, as for kgtui pipeline run")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code: that of what failed first."""
-    days = _days(args)
+    """Run the command and return the exit code of the first step that failed."""
+    history = _history(args)
     lake = _new_folder(args.lake)
-    began = time.monotonic()
+    started = time.monotonic()
     try:
-        _record(lake, days)
+        _record(lake, history)
     except BaseException:
-        if args.lake is None:  # nobody has been told of the folder
+        if args.lake is None:  # the user does not know the temporary folder yet
             shutil.rmtree(lake, ignore_errors=True)
         raise
-    say(f"{days.days:g} days with {days.polls} polls are in {lake}, made in {time.monotonic() - began:.0f} s")
+    seconds = time.monotonic() - started
+    say(f"recorded {history.days:g} days with {history.polls} polls in {lake}, which took {seconds:.0f} s")
     if args.history_only:
-        say(f"look at them with {join(('kgtui', 'replay', lake))}")
+        say(f"replay them with {join(('kgtui', 'replay', lake))}")
         return 0
-    code = _pipeline(args, lake) or _insights(lake)
-    say(f"the same with plots: {join(('kgtui', 'report', lake, '-o', 'report.html'))}")
-    say(f"any moment of it: {join(('kgtui', 'replay', lake))}")
+    code = _run_pipeline(args, lake) or _print_findings(lake)
+    say(f"for a report with plots: {join(('kgtui', 'report', lake, '-o', 'report.html'))}")
+    say(f"to replay the recording: {join(('kgtui', 'replay', lake))}")
     return code
 
 
-def _days(args: argparse.Namespace) -> Days:
-    """The history that is meant. Raises `UsageError`."""
-    from kgtui.commands.demo_history import Days, last_whole
-
-    every = seconds_of("--every", args.every)
-    if not 0.04 <= args.days <= _LONGEST_DAYS:
-        raise UsageError(f"--days takes a number from 0.04, an hour, to {_LONGEST_DAYS}")
-    if not 10 <= every <= 3_600:
+def _history(args: argparse.Namespace) -> DemoHistory:
+    """Return the history that the options describe. Raises `UsageError`."""
+    interval = seconds_of("--every", args.every)
+    if not 0.04 <= args.days <= _MOST_DAYS:
+        raise UsageError(f"--days takes a number from 0.04 (an hour) to {_MOST_DAYS}")
+    if not 10 <= interval <= 3_600:
         raise UsageError("--every takes a time from 10s to 1h")
     until = time.time()
     if args.until is not None:
@@ -74,41 +85,41 @@ def _days(args: argparse.Namespace) -> Days:
             until = datetime.fromisoformat(args.until).astimezone().timestamp()
         except ValueError as error:
             raise UsageError(f"--until takes a time such as 2026-11-21T10:00Z, not {args.until!r}") from error
-    return Days(args.days, every, last_whole(every, until), args.seed)
+    return DemoHistory(args.days, interval, newest_poll_time(interval, until), args.seed)
 
 
 def _new_folder(given: str | None) -> str:
-    """Where the lake is made. Raises `UsageError` when there is something already."""
+    """Return the folder for the lake, by default a new temporary one. Raises `UsageError` if it is not empty."""
     if given is None:
         return tempfile.mkdtemp(prefix="kgtui-demo-")
     path = Path(given).expanduser()
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UsageError(f"{path} is not empty: the demo makes a lake of its own; name a new folder")
+        raise UsageError(f"{path} is not empty, but the demo creates a new lake: name a folder that does not exist")
     return str(path)
 
 
-def _record(lake: str, days: Days) -> None:
-    from kgtui.commands.demo_history import record_days
+def _record(lake: str, history: DemoHistory) -> None:
     from kgtui.lake.delta import library
 
     library()
     with Progress() as progress:
 
-        def tell(polls: int) -> None:
-            progress.tell(f"recording history: {polls} of {days.polls} polls, {100 * polls // days.polls} %")
+        def on_poll(polls: int) -> None:
+            progress.tell(f"recording history: {polls} of {history.polls} polls, {100 * polls // history.polls} %")
 
-        asyncio.run(record_days(lake, days, tell))
+        asyncio.run(record_history(lake, history, on_poll))
 
 
-def _pipeline(args: argparse.Namespace, lake: str) -> int:
-    """As `kgtui pipeline run` on the lake."""
+def _run_pipeline(args: argparse.Namespace, lake: str) -> int:
+    """Run `kgtui pipeline run` on the lake and return its exit code."""
     from kgtui.commands.parser import parse_args, run_command
 
     where = [f"--{name}={value}" for name in ("master", "remote") if (value := getattr(args, name)) is not None]
     return run_command(parse_args(["pipeline", "run", f"--lake={lake}", *where]))
 
 
-def _insights(lake: str) -> int:
+def _print_findings(lake: str) -> int:
+    """Print what `kgtui insights` prints, and return its exit code."""
     from kgtui.commands.findings_text import as_text
     from kgtui.commands.insights import complain
     from kgtui.insights.reader import insights
@@ -116,3 +127,112 @@ def _insights(lake: str) -> int:
     found = insights(lake)
     put_text(as_text(found, found.findings, time.time(), width=terminal_width()))
     return complain(found)
+
+
+# -- the recorded history --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DemoHistory:
+    """Length, interval, end and seed of the history to record.
+
+    Attributes:
+        days: length in days.
+        interval: seconds between two polls.
+        until: end, in seconds since the epoch.
+        seed: seed of all random choices; the same seed and end give the same history.
+    """
+
+    days: float = 3.0
+    interval: float = 300.0
+    until: float = 0.0
+    seed: int = 1
+
+    @property
+    def start(self) -> float:
+        """Time of the first poll, in seconds since the epoch."""
+        return self.until - self.days * 86_400
+
+    @property
+    def polls(self) -> int:
+        """Number of polls."""
+        return int(self.days * 86_400 // self.interval) + 1
+
+
+def newest_poll_time(interval: float, now: float) -> float:
+    """Return the newest multiple of the interval that is not after a time, both in seconds since the epoch."""
+    return now // interval * interval
+
+
+async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int], None]) -> RecorderStatus:
+    """Record a simulated history into a lake.
+
+    Args:
+        on_poll: called after each poll with the number of polls so far.
+
+    Raises:
+        LakeError: the folder cannot be written, or contains something else.
+    """
+    from kgtui.admin.kafka import connect
+    from kgtui.history.options import RecorderOptions
+    from kgtui.history.recorder import Recorder
+    from kgtui.simulator.clock import ManualClock
+    from kgtui.simulator.cluster import Simulator
+    from kgtui.simulator.days import Plan, fill
+
+    simulator = Simulator(scenario="empty", seed=history.seed, clock=ManualClock(history.start))
+    fill(simulator.world, Plan(history.start, history.days * 86_400, history.seed))
+    simulator.dispatch.warm()
+    options = RecorderOptions(
+        interval=history.interval,
+        flush=_FLUSH_SECONDS,
+        keyframe=_KEYFRAME_SECONDS,
+        describe=history.interval,
+        keep_days=None,
+    )
+    async with simulator, connect(simulator.bootstrap.split(","), {}) as admin:
+        monitor = _SimulatedMonitor(simulator, admin, history, on_poll, await _list_groups(admin))
+        clock = simulator.clock.now
+        recorder = Recorder(monitor, admin, lake, options, now=clock, elapsed=clock, wait=monitor.wait)
+        monitor.recorder = recorder
+        await recorder.run()
+    return recorder.status
+
+
+class _SimulatedMonitor:
+    """Stands in for the recorder's monitor: advances the simulated cluster between two polls, and stops after the last.
+
+    Attributes:
+        snapshot: the newest listing of the groups, which the recorder reads.
+        recorder: the recorder to stop, set after it was created.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        admin: GroupAdmin,
+        history: DemoHistory,
+        on_poll: Callable[[int], None],
+        snapshot: Snapshot,
+    ) -> None:
+        self._simulator, self._admin, self._history, self._on_poll = simulator, admin, history, on_poll
+        self._polls = 0
+        self.recorder: Recorder | None = None
+        self.snapshot = snapshot
+
+    async def wait(self, seconds: float) -> None:
+        """Advance the cluster by `seconds` and list its groups, or stop the recorder after the last poll."""
+        self._polls += 1
+        self._on_poll(self._polls)
+        if self._polls >= self._history.polls and self.recorder is not None:
+            self.recorder.stop()
+            return
+        self._simulator.advance(seconds)
+        self.snapshot = await _list_groups(self._admin)
+
+
+async def _list_groups(admin: GroupAdmin) -> Snapshot:
+    from kgtui.commands.gather import list_all
+
+    snapshot, _ = await list_all(admin, timeout=_TIMEOUT)
+    return snapshot

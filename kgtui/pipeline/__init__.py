@@ -1,8 +1,8 @@
-"""The Spark pipeline: from records of `__consumer_offsets` and recordings to answers. Needs the extra `spark`.
+"""The Spark pipeline: computes the silver and gold tables from `__consumer_offsets` and from recordings.
 
-`session` starts Spark or connects to it, `sources` reads records, `lake` reads and writes the tables; `transforms` are
-pure functions from DataFrames to DataFrames, one module a table; `jobs` put these together.
+It needs the extra `spark`. `session` starts Spark or connects to it, `sources` reads records, `spark_lake` reads and
+writes tables, `transforms` computes their rows, and `jobs` combines these.
 
-Imports the model, the protocol, and of the history its table schemas and the lake's folder, so that it can be shipped
-to executors. The only importer of pyspark; what works in a session in this process works through Spark Connect too.
+It may import only `model`, `protocol` and `lake`, so that its code can be shipped to Spark executors. No other package
+imports pyspark. Everything also works through Spark Connect.
 """

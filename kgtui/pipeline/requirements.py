@@ -1,40 +1,69 @@
-"""What a session needs, looked at before a JVM is started, whose own words for what is missing help nobody."""
+"""Checks of what Spark needs (PySpark, Java, a server that answers), and the jars that are added to PySpark's own.
+
+The checks run before a JVM is started, because the JVM's own errors do not say what is missing. The jars are an
+explicit list, because `spark.jars.packages` can only resolve them from a repository that has all of them in the same
+versions. Only the standard library is imported at module level.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgtui.errors import SparkError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 PYSPARK = "4.2.0"
-"""The one version that Delta Lake's and Kafka's jars fit."""
+"""The only PySpark version that is compatible with the jars of Delta Lake and of the Kafka source in `JARS`."""
 
 OLDEST_JAVA = 17
+"""Oldest Java version that Spark runs on."""
+
+JARS_VARIABLE = "KGTUI_SPARK_JARS"
+"""Environment variable that names a folder in which jars are searched first."""
+
+REPOSITORY_VARIABLE = "KGTUI_MAVEN_REPOSITORY"
+"""Environment variable with the URL of the Maven repository that replaces Maven Central."""
 
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
-_JAVA_PATIENCE = 30.0
-_SERVER_PATIENCE = 15.0
-_CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
+_JAVA_TIMEOUT = 30.0
+_SERVER_TIMEOUT = 15.0
+_SPARK_CORE_JAR = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
+
+_MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
+_DOWNLOAD_TIMEOUT = 30.0
+_CHUNK_BYTES = 1 << 20
+
+
+# -- PySpark, Java and servers ---------------------------------------------------------------------------------------
 
 
 def check_pyspark() -> None:
-    """Make sure that the PySpark is the one that fits. Raises `SparkError`."""
+    """Check that PySpark is installed in the required version, with its dependencies. Raises `SparkError`."""
     try:
         found = version("pyspark")
     except PackageNotFoundError:
         raise SparkError("the pipeline needs PySpark: pip install 'kgtui[spark]'") from None
     if found != PYSPARK:
         raise SparkError(
-            f"the pipeline needs PySpark {PYSPARK}, this is {found}: pip install 'kgtui[spark]' brings the one that "
-            "Delta Lake and the Kafka source fit"
+            f"the pipeline needs PySpark {PYSPARK}, but {found} is installed. Run pip install 'kgtui[spark]', which "
+            "installs the version that Delta Lake and the Kafka source work with"
         )
     try:
-        import grpc  # noqa: F401 - Spark Connect's client, part of the extra as pandas and pyarrow are
+        import grpc  # noqa: F401 - needed by the client of Spark Connect
         import pandas  # noqa: F401
         import pyarrow  # noqa: F401
     except ImportError as error:
@@ -42,47 +71,56 @@ def check_pyspark() -> None:
 
 
 def check_java() -> None:
-    """Make sure that there is a Java that Spark runs on. Raises `SparkError`."""
+    """Check that `JAVA_HOME` or `PATH` has a Java that is new enough for Spark. Raises `SparkError`."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     need = f"Spark needs Java {OLDEST_JAVA} or newer"
     if java is None:
-        raise SparkError(f"{need}, and there is no java on PATH and no JAVA_HOME; or name a server with --remote")
+        raise SparkError(
+            f"{need}, but there is no java on PATH and JAVA_HOME is not set. Install Java, or name a Spark Connect "
+            "server with --remote"
+        )
     try:
-        # Its version goes to standard error.
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_JAVA_PATIENCE, check=False)  # noqa: S603
+        # `java -version` prints to standard error.
+        result = subprocess.run(  # noqa: S603
+            [java, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         where = f"JAVA_HOME is {home}, but " if home else ""
         raise SparkError(f"{need}: {where}{java} does not run: {error}") from error
-    found = _JAVA_VERSION.search(said.stderr)
-    if said.returncode or found is None:
-        raise SparkError(f"{need}: {java} -version says {_first_words(said.stderr or said.stdout)}")
+    found = _JAVA_VERSION.search(result.stderr)
+    if result.returncode or found is None:
+        raise SparkError(f"{need}: {java} -version says {_first_output_line(result.stderr or result.stdout)}")
     if int(found[1]) < OLDEST_JAVA:
-        raise SparkError(f"{need}, {java} is Java {found[1]}: name a newer one in JAVA_HOME")
+        raise SparkError(f"{need}, but {java} is Java {found[1]}: set JAVA_HOME to a newer one")
 
 
-def _first_words(said: str) -> str:
-    """The first line of what a JVM says, such as what macOS wants to be installed, or which option it does not know.
+def _first_output_line(output: str) -> str:
+    """Return the first line that a JVM prints, such as an unknown option or what macOS asks to install.
 
-    Options that it took from the environment are left out: they may hold secrets.
+    Lines about options from the environment are skipped, because the options may contain secrets.
     """
-    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("Picked up ")]
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("Picked up ")]
     return lines[0] if lines else "nothing"
 
 
-def check_home() -> None:
-    """Make sure that `SPARK_HOME`, where a JVM is started from, holds no other Spark. Raises `SparkError`."""
+def check_spark_home() -> None:
+    """Check that `SPARK_HOME`, if set, contains the required Spark version. Raises `SparkError`.
+
+    PySpark starts the JVM from that folder.
+    """
     home = os.environ.get("SPARK_HOME")
     if not home:
         return
-    found = [name[1] for path in Path(home, "jars").glob("spark-core_*.jar") if (name := _CORE.fullmatch(path.name))]
+    names = [path.name for path in Path(home, "jars").glob("spark-core_*.jar")]
+    found = [match[1] for name in names if (match := _SPARK_CORE_JAR.fullmatch(name))]
     if found != [PYSPARK]:
-        held = f"holds Spark {found[0]}" if found else "holds no Spark"
-        raise SparkError(f"the pipeline needs Spark {PYSPARK}, and SPARK_HOME, {home}, {held}: unset SPARK_HOME")
+        contents = f"contains Spark {found[0]}" if found else "contains no Spark"
+        raise SparkError(f"the pipeline needs Spark {PYSPARK}, but SPARK_HOME ({home}) {contents}: unset SPARK_HOME")
 
 
-def check_server(url: str) -> None:
-    """Make sure that a Spark Connect server answers: its client would try for ten minutes. Raises `SparkError`."""
+def check_connect_server(url: str) -> None:
+    """Check that a Spark Connect server answers, for which its client would wait ten minutes. Raises `SparkError`."""
     import grpc
     from pyspark.errors import PySparkException
     from pyspark.sql.connect.client import DefaultChannelBuilder
@@ -90,29 +128,182 @@ def check_server(url: str) -> None:
     try:
         channel = DefaultChannelBuilder(url).toChannel()
     except (PySparkException, ValueError) as error:
-        raise SparkError(f"--remote takes an address such as sc://spark:15002, not {bare(url)}") from error
+        raise SparkError(
+            f"--remote takes an address such as sc://spark:15002, not {without_parameters(url)}"
+        ) from error
     try:
-        grpc.channel_ready_future(channel).result(timeout=_SERVER_PATIENCE)
+        grpc.channel_ready_future(channel).result(timeout=_SERVER_TIMEOUT)
     except grpc.FutureTimeoutError:
         raise SparkError(
-            f"no Spark Connect server answers at {bare(url)} within {_SERVER_PATIENCE:g} s: check the address, and "
-            "use_ssl=true where it wants TLS"
+            f"no Spark Connect server answers at {without_parameters(url)} within {_SERVER_TIMEOUT:g} s: check the "
+            "address, and add ;use_ssl=true if the server requires TLS"
         ) from None
     finally:
         channel.close()
 
 
-def check_release(found: str, url: str) -> None:
-    """Make sure that a Spark Connect server is new enough. Raises `SparkError`."""
+def check_server_version(found: str, url: str) -> None:
+    """Check that the Spark version of a Spark Connect server is new enough. Raises `SparkError`."""
     if _release(found) < _release(PYSPARK):
-        raise SparkError(f"the pipeline needs Spark {PYSPARK} or newer, the server at {bare(url)} is Spark {found}")
+        raise SparkError(
+            f"the pipeline needs Spark {PYSPARK} or newer, but the server at {without_parameters(url)} is Spark {found}"
+        )
 
 
-def bare(url: str) -> str:
-    """The address of a server without parameters: one of them is a token."""
+def without_parameters(url: str) -> str:
+    """Return the URL of a Spark Connect server without its parameters, one of which may be a secret token."""
     return url.split(";", 1)[0]
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """What comes before the patch level."""
+    """Return major and minor version."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+
+
+# -- jars ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """Maven coordinates and SHA-256 of one jar."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    @property
+    def file(self) -> str:
+        """File name of the jar."""
+        return f"{self.artifact}-{self.version}.jar"
+
+    @property
+    def path(self) -> str:
+        """Path of the jar in a Maven repository."""
+        return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.file}"
+
+
+JARS = (
+    Jar(
+        "org.apache.spark",
+        "spark-sql-kafka-0-10_2.13",
+        "4.2.0",
+        "64539c45e5d39f7ddb747312c239f38f5208d08c1a0ddf7d70beb2fbd9373705",
+    ),
+    Jar(
+        "org.apache.spark",
+        "spark-token-provider-kafka-0-10_2.13",
+        "4.0.0",
+        "f2be3b76f9e6cbe63379d4e4e0dc14f59dbf056ae2ad16ff15ac108004c86767",
+    ),
+    Jar(
+        "org.apache.kafka",
+        "kafka-clients",
+        "3.9.2",
+        "014b4ef36884478a932641818b080c36a8f8e2e92dc771e800c9d2694f4f83d8",
+    ),
+    Jar(
+        "org.apache.commons",
+        "commons-pool2",
+        "2.13.1",
+        "f77a5060d6936a9144023584232f9de3f2248f1abfe156e9d31795f18770674f",
+    ),
+    Jar(
+        "io.delta",
+        "delta-spark_4.2_2.13",
+        "4.4.0",
+        "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead",
+    ),
+    Jar(
+        "io.delta",
+        "delta-storage",
+        "4.4.0",
+        "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
+    ),
+)
+"""Jars that a local Spark session needs in addition to PySpark's: the Kafka source (four) and Delta Lake (two)."""
+
+
+def jar_cache() -> Path:
+    """Return the folder where downloaded jars are kept: `spark-jars` in kgtui's cache folder."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "kgtui" / "spark-jars"
+
+
+def find_jars(on_progress: Callable[[str], None] | None = None) -> tuple[Path, ...]:
+    """Return the paths of all `JARS`, after downloading those that are in no folder into the cache.
+
+    Raises:
+        SparkError: jars are missing and cannot be downloaded; the message names them and where to put them.
+    """
+    folders = _jar_folders()
+    found = {jar: _find_in(folders, jar) for jar in JARS}
+    missing = [jar for jar, path in found.items() if path is None]
+    if missing:
+        if on_progress is not None:
+            on_progress(f"downloading {len(missing)} jars for Spark into {jar_cache()}")
+        found.update(download_jars(missing, jar_cache()))
+    return tuple(path for path in found.values() if path is not None)
+
+
+def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
+    """Download jars from the Maven repository into a folder and verify their checksums. Raises `SparkError`."""
+    repository = (os.environ.get(REPOSITORY_VARIABLE) or _MAVEN_CENTRAL).rstrip("/")
+    requested = list(jars)
+    done: dict[Jar, Path] = {}
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        for jar in requested:
+            done[jar] = _download(f"{repository}/{jar.path}", jar, into)
+    except (OSError, ValueError) as error:
+        missing = [jar for jar in requested if jar not in done]
+        raise SparkError(_missing_jars(missing, into, repository, error)) from error
+    return done
+
+
+def _download(url: str, jar: Jar, into: Path) -> Path:
+    if not url.startswith(("https://", "http://", "file://")):
+        raise ValueError(f"{REPOSITORY_VARIABLE} must begin with https://, http:// or file://")
+    digest = hashlib.sha256()
+    with tempfile.NamedTemporaryFile(dir=into, prefix=f".{jar.artifact}.", delete=False) as draft:
+        try:
+            with urllib.request.urlopen(url, timeout=_DOWNLOAD_TIMEOUT) as response:  # noqa: S310 - checked above
+                while chunk := response.read(_CHUNK_BYTES):
+                    digest.update(chunk)
+                    draft.write(chunk)
+            _check_digest(jar, digest.hexdigest())
+            Path(draft.name).chmod(0o644)
+            return Path(draft.name).replace(into / jar.file)
+        except BaseException:
+            Path(draft.name).unlink(missing_ok=True)
+            raise
+
+
+def _check_digest(jar: Jar, sha256: str) -> None:
+    if sha256 != jar.sha256:
+        raise ValueError(f"the SHA-256 of {jar.file} differs from that of the released jar")
+
+
+def _jar_folders() -> list[Path]:
+    """Return the folders that may contain jars, in the order of the search."""
+    folders = [jar_cache()]
+    if named := os.environ.get(JARS_VARIABLE):
+        folders.insert(0, Path(named).expanduser())
+    pyspark = find_spec("pyspark")
+    if pyspark is not None and pyspark.submodule_search_locations:
+        folders.append(Path(pyspark.submodule_search_locations[0]) / "jars")
+    return folders
+
+
+def _find_in(folders: Iterable[Path], jar: Jar) -> Path | None:
+    return next((folder / jar.file for folder in folders if (folder / jar.file).is_file()), None)
+
+
+def _missing_jars(missing: list[Jar], into: Path, repository: str, error: Exception) -> str:
+    """Word the message about jars that could not be downloaded."""
+    reason = error.reason if isinstance(error, urllib.error.URLError) and not hasattr(error, "code") else error
+    names = ", ".join(jar.file for jar in missing)
+    return (
+        f"Spark needs {names}, which could not be downloaded from {repository}: {reason}. Put them into {into} or into "
+        f"a folder named by {JARS_VARIABLE}, or name a Maven repository that can be reached in {REPOSITORY_VARIABLE}"
+    )

@@ -1,4 +1,4 @@
-"""Spark, started in this process or reached through Spark Connect, with all of its configuration."""
+"""Configure, start and stop Spark sessions, on this machine, on a cluster, or through Spark Connect."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import sys
 import tempfile
 import threading
 import warnings
+import zipfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import kgtui
 from kgtui.errors import SparkError
-from kgtui.pipeline import jars
-from kgtui.pipeline.requirements import bare, check_home, check_java, check_pyspark, check_release, check_server
-from kgtui.pipeline.stderr import without_noise
+from kgtui.pipeline import requirements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,32 +25,52 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|keystore[.]key|private"
-"""Options whose names or values match are shown as redacted: in plans, in the web UI and in logs."""
+"""Regular expression of option names and values that Spark redacts in query plans, in its web UI and in logs."""
 
-_LOGGING = Path(__file__).with_name("log4j2.properties")
-_STOP_PATIENCE = 10.0
+_LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+_STOP_TIMEOUT = 10.0
+"""Longest wait for a call to the JVM, or for its exit, while a session is stopped, in seconds."""
+
+_SHIPPED = ("__init__.py", "errors.py", "model", "protocol", "lake", "pipeline")
+"""The packages that the pipeline may import; they load without the libraries that executors do not have."""
+
+_NOISE = re.compile(
+    rb"(?m)^(?:WARNING: Using incubator modules: "
+    rb"|Streaming ForeachBatch worker (?:is starting|Started|Completed) )[^\n]*(?:\n|\Z)"
+)
+"""Lines on the JVM's standard error that are not shown to users.
+
+Every JVM with Spark's options prints the first. Spark Connect prints the others for each stream, with the server's
+token, and for each of its batches.
+"""
+
+_NOISE_PREFIXES = (b"WARNING: Using", b"Streaming ForeachBatch")
+_CHUNK_BYTES = 65_536
+
+
+# -- configuration ---------------------------------------------------------------------------------------------------
 
 
 def local_options(folder: str | None = None) -> dict[str, str]:
-    """Configuration of a session whose JVM is started here.
+    """Return the configuration of a session whose JVM this process starts.
 
     Args:
-        folder: where Spark spills to; the system's temporary folder if not given.
+        folder: where Spark writes its temporary files; None for the system's temporary folder.
     """
     options = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{_LOGGING}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{_LOG4J_CONFIGURATION}",
         "spark.driver.memory": os.environ.get("KGTUI_SPARK_MEMORY") or "2g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.redaction.regex": SECRETS,
-        # Files of a lake are for their owner alone.
+        # Only the owner may read the files of a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
-        # Each small table that is joined takes a page, by itself up to 64 MB, until the collector finds it.
+        # Each small table in a join allocates a page, by default of up to 64 MB, which stays until garbage collection.
         "spark.buffer.pageSize": "2m",
-        # Where in Python each expression was made, for messages: five calls of the JVM for each of thousands.
+        # Recording the Python line of each expression, for error messages, would take five JVM calls per expression.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
     if folder is not None:
@@ -59,26 +79,26 @@ def local_options(folder: str | None = None) -> dict[str, str]:
 
 
 def loopback_options() -> dict[str, str]:
-    """Configuration of a Spark that is all on this machine: nobody else reaches it."""
+    """Return the configuration that makes a local Spark listen on the loopback interface only."""
     return dict.fromkeys(
         ("spark.driver.bindAddress", "spark.driver.host", "spark.connect.grpc.binding.address"), "127.0.0.1"
     )
 
 
 def session_options(partitions: int | None = None) -> dict[str, str]:
-    """Configuration that any session takes, through Spark Connect too.
+    """Return the configuration of every session, local or through Spark Connect.
 
     Args:
-        partitions: of a shuffle; Spark's own choice if not given.
+        partitions: number of partitions of a shuffle; None for Spark's default.
     """
     options = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
-        # Without it the Kafka source sees no internal topic, and says nothing.
+        # Without this option the Kafka source returns nothing for internal topics, and no error.
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
-        # HotSpot never compiles a method of more bytes: what Spark would generate as one is made of many instead.
+        # HotSpot never compiles larger methods. With this limit in bytes, Spark splits its generated code instead.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -89,96 +109,60 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     return options
 
 
+def _local_threads(target: str) -> int | None:
+    """Return the number of threads of a local master such as `local[4]`, used as shuffle partitions; else None."""
+    found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", target)
+    if found is None:
+        return None
+    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
+
+
+# -- start -----------------------------------------------------------------------------------------------------------
+
+
 def start(
     master: str | None = None,
     remote: str | None = None,
     *,
     options: Mapping[str, str] | None = None,
-    say: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
 ) -> SparkSession:
-    """A session: on this machine (`local[*]`), on a cluster by its master, or through Spark Connect.
+    """Start a session on this machine or on a cluster, or connect to a Spark Connect server.
 
     Args:
-        master: as Spark takes it.
-        remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` for one of our own.
-        options: configuration that is stronger than ours.
-        say: told of what takes long.
+        master: Spark's master URL; `local[*]` if neither this nor `remote` is given.
+        remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start a server in this process's JVM.
+        options: configuration that overrides the defaults.
+        on_progress: called with a text before each slow step.
 
     Raises:
-        SparkError: PySpark, Java or a jar is missing or of the wrong version, or the server does not answer.
+        SparkError: PySpark, Java or a jar is missing or has the wrong version, or the server does not answer.
     """
-    check_pyspark()
+    requirements.check_pyspark()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    without_talk_of_py4j()
-    elsewhere = remote is not None and not remote.startswith("local")
-    place = remote or master or "local[*]"
-    configured = session_options(_cores(place))
-    if elsewhere:
-        check_server(place)
+    silence_py4j_logging()
+    target = remote or master or "local[*]"
+    configuration = session_options(_local_threads(target))
+    if remote is not None and not remote.startswith("local"):
+        requirements.check_connect_server(target)
     else:
-        check_java()
-        check_home()
-        configured |= local_options() | {"spark.jars": ",".join(map(str, jars.find(say)))}
-        # Spark makes this folder though nothing is ever put there, by default where the program was started.
-        configured["spark.sql.warehouse.dir"] = str(Path(tempfile.gettempdir(), f"kgtui-spark-{os.getuid()}"))
-        if place.startswith("local"):
-            configured |= loopback_options()
-    configured |= options or {}
-    spark = _remote(remote, configured) if remote is not None else _classic(place, configured)
-    if not place.startswith("local"):
-        from kgtui.pipeline.shipping import ship
-
-        ship(spark)
+        requirements.check_java()
+        requirements.check_spark_home()
+        configuration |= local_options()
+        configuration["spark.jars"] = ",".join(map(str, requirements.find_jars(on_progress)))
+        # Spark creates this folder, by default in the working directory, although nothing is ever written to it.
+        configuration["spark.sql.warehouse.dir"] = str(Path(tempfile.gettempdir(), f"kgtui-spark-{os.getuid()}"))
+        if target.startswith("local"):
+            configuration |= loopback_options()
+    configuration |= options or {}
+    spark = _connect(remote, configuration) if remote is not None else _start_on(target, configuration)
+    if not target.startswith("local"):
+        _ship_code(spark)
     return spark
 
 
-def without_talk_of_py4j() -> None:
-    """Nothing of what Py4J logs is shown: what fails in a call is raised as well.
-
-    It cleans up on the JVM's side in a thread of its own, whose calls fail when the JVM ends in the middle of one.
-    """
-    logging.getLogger("py4j").addHandler(logging.NullHandler())
-    logging.getLogger().addFilter(_not_of_py4j)  # to which it logs that, with a stack
-
-
-def _not_of_py4j(record: logging.LogRecord) -> bool:
-    return Path(record.pathname).parent.name != "py4j"
-
-
-def apart(work: Callable[[], object]) -> None:
-    """Do the last calls of some work in a thread of their own, and wait a while for them; whether they fail or not.
-
-    An interrupt may have cut a call to the JVM short, whose answer this thread would take for that of the next one.
-    """
-
-    def quietly() -> None:
-        with suppress(Exception):  # it may be the JVM's end that ended the work
-            work()
-
-    thread = threading.Thread(target=quietly, daemon=True)
-    thread.start()
-    thread.join(_STOP_PATIENCE)
-
-
-def end(spark: SparkSession) -> None:
-    """Stop a session, and the JVM if one was started for it: nothing of it is left when this returns."""
-    from pyspark import SparkContext
-
-    apart(spark.stop)
-    gateway = SparkContext._gateway
-    process = getattr(gateway, "proc", None)
-    if process is None:
-        return
-    SparkContext._gateway = SparkContext._jvm = None
-    process.stdin.close()  # which it takes for the end of this program
-    try:
-        process.wait(_STOP_PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _classic(master: str, options: Mapping[str, str]) -> SparkSession:
+def _start_on(master: str, options: Mapping[str, str]) -> SparkSession:
+    """Start a JVM with a session on a master."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -186,13 +170,14 @@ def _classic(master: str, options: Mapping[str, str]) -> SparkSession:
     for name, value in options.items():
         builder = builder.config(name, value)
     try:
-        with _owner_only(), without_noise():
+        with _private_files(), filtered_jvm_stderr():
             return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         raise SparkError(f"Spark did not start on {master}: {first_line(error)}") from error
 
 
-def _remote(url: str, options: Mapping[str, str]) -> SparkSession:
+def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
+    """Open a session on a Spark Connect server."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -200,39 +185,145 @@ def _remote(url: str, options: Mapping[str, str]) -> SparkSession:
     for name, value in options.items():
         builder = builder.config(name, value)
     try:
-        with _owner_only(), without_noise(), warnings.catch_warnings():
-            # A server of our own gets all of it as it starts; PySpark then tries to set it on the session as well.
+        with _private_files(), filtered_jvm_stderr(), warnings.catch_warnings():
+            # A server that this process starts already has the static options, and PySpark warns that it cannot set
+            # them again on the session.
             warnings.filterwarnings("ignore", message="Failed to set")
             spark = builder.getOrCreate()
             found = spark.version
     except (PySparkException, OSError, RuntimeError) as error:
-        raise SparkError(f"no session from the Spark Connect server at {bare(url)}: {first_line(error)}") from error
+        address = requirements.without_parameters(url)
+        raise SparkError(f"no session from the Spark Connect server at {address}: {first_line(error)}") from error
     try:
-        check_release(found, url)
+        requirements.check_server_version(found, url)
     except SparkError:
         spark.stop()
         raise
     return spark
 
 
-def first_line(error: BaseException) -> str:
-    """What an error of Spark says, without the stack of the JVM."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-def _cores(place: str) -> int | None:
-    """Partitions of a shuffle on this machine: as many as there are threads; None elsewhere."""
-    found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", place)
-    if found is None:
-        return None
-    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
-
-
 @contextmanager
-def _owner_only() -> Iterator[None]:
-    """A JVM started meanwhile makes files for their owner alone."""
+def _private_files() -> Iterator[None]:
+    """Start JVMs with a umask that lets only the owner read the files that they create."""
     before = os.umask(0o077)
     try:
         yield
     finally:
         os.umask(before)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of a Spark error's text, which leaves out the JVM's stack trace."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+# -- code for executors ----------------------------------------------------------------------------------------------
+
+
+def _ship_code(spark: SparkSession) -> None:
+    """Send the code that transforms run on executors to a Spark cluster that does not have kgtui installed."""
+    with tempfile.TemporaryDirectory(prefix="kgtui-") as folder:
+        archive = Path(folder) / "kgtui.zip"
+        pack_code(archive)
+        spark.addArtifacts(str(archive), pyfile=True)
+
+
+def pack_code(archive: Path) -> None:
+    """Write the pipeline and the packages that it imports into a zip file that Python can import from."""
+    root = Path(kgtui.__file__).parent
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for part in _SHIPPED:
+            path = root / part
+            for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+                zipped.write(file, Path("kgtui") / file.relative_to(root))
+
+
+# -- stop ------------------------------------------------------------------------------------------------------------
+
+
+def stop(spark: SparkSession) -> None:
+    """Stop a session, and wait for the exit of the JVM if this process started one."""
+    from pyspark import SparkContext
+
+    call_in_thread(spark.stop)
+    gateway = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if process is None:
+        return
+    SparkContext._gateway = SparkContext._jvm = None
+    process.stdin.close()  # the JVM exits when its standard input is closed
+    try:
+        process.wait(_STOP_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def call_in_thread(work: Callable[[], object]) -> None:
+    """Run the last calls to the JVM in a separate thread, ignore their errors, and wait `_STOP_TIMEOUT` for them.
+
+    Py4J has one connection per thread. If an interrupt cut off a call in this thread, the next call on the same
+    connection would receive the answer to the interrupted one.
+    """
+
+    def ignore_errors() -> None:
+        with suppress(Exception):  # the JVM may be gone already
+            work()
+
+    thread = threading.Thread(target=ignore_errors, daemon=True)
+    thread.start()
+    thread.join(_STOP_TIMEOUT)
+
+
+# -- output of Py4J and of the JVM -----------------------------------------------------------------------------------
+
+
+def silence_py4j_logging() -> None:
+    """Hide everything that Py4J logs, because the errors of its calls are raised as well.
+
+    Py4J releases JVM objects in a background thread, whose calls fail and are logged when the JVM exits meanwhile.
+    """
+    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    logging.getLogger().addFilter(_is_not_from_py4j)  # Py4J logs stack traces to the root logger
+
+
+def _is_not_from_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
+
+
+@contextmanager
+def filtered_jvm_stderr() -> Iterator[None]:
+    """Remove `_NOISE` from the standard error of the processes that are started inside, for as long as they run."""
+    sys.stderr.flush()
+    original = os.dup(2)
+    read_end, write_end = os.pipe()
+    os.dup2(write_end, 2)
+    os.close(write_end)
+    threading.Thread(target=_forward, args=(read_end, original), name="stderr of the JVM", daemon=True).start()
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(original, 2)
+
+
+def _forward(source: int, target: int) -> None:
+    """Copy bytes between file descriptors without `_NOISE`, until the source is closed."""
+    partial = b""  # an incomplete line that may turn out to be noise
+    try:
+        while chunk := os.read(source, _CHUNK_BYTES):
+            complete, newline, partial = (partial + chunk).rpartition(b"\n")
+            if not any(prefix.startswith(partial[: len(prefix)]) for prefix in _NOISE_PREFIXES):
+                complete, newline, partial = complete + newline, partial, b""
+            _write(target, _NOISE.sub(b"", complete + newline))
+        _write(target, _NOISE.sub(b"", partial))
+    except OSError:  # the target was closed
+        return
+    finally:
+        os.close(source)
+        os.close(target)
+
+
+def _write(target: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(target, data) :]

@@ -104,13 +104,13 @@ def main(cores: int, decode: int, *runs: int) -> None:
 
 def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
     """Seconds of a plain read, and of what `silver` does to a batch but for writing; they take turns."""
-    from kgtui.pipeline.transforms.bronze import coordinator_records
-    from kgtui.pipeline.transforms.offset_commits import others, plain_commits
-    from kgtui.pipeline.transforms.records import read_records
+    from kgtui.pipeline.jobs.bronze import coordinator_records
+    from kgtui.pipeline.transforms.offset_commits import non_commits, regular_commits
+    from kgtui.pipeline.transforms.record_decoding import decode_records
 
     records = spark.read.parquet(str(folder)).transform(coordinator_records)
-    rest = records.transform(others).transform(read_records)
-    ways = {"plain": [records], "decode": [records.transform(plain_commits), rest]}
+    rest = records.transform(non_commits).transform(decode_records)
+    ways = {"plain": [records], "decode": [records.transform(regular_commits), rest]}
     found: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(1 + _ROUNDS):
         for name, frames in ways.items():
@@ -127,11 +127,11 @@ def _seconds(frames: list[DataFrame]) -> float:
 
 def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
     """Seconds of each layer and bytes of its tables."""
-    from kgtui.commands.pipeline import make_gold
+    from kgtui.commands.pipeline import update_gold
     from kgtui.lake.schemas import BRONZE, SILVER
     from kgtui.lake.tables import make_tables
-    from kgtui.pipeline.jobs.run import Sources, once
-    from kgtui.pipeline.lake import SparkLake
+    from kgtui.pipeline.jobs.run import Sources, run_once
+    from kgtui.pipeline.spark_lake import SparkLake
 
     made = write_records(folder / "records", records)
     ends = {"start": time.perf_counter()}
@@ -141,7 +141,7 @@ def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
 
     lake = SparkLake(spark, folder / "lake")
     make_tables(lake.folder, (*BRONZE, *SILVER))
-    once(lake, Sources(records=made), make_gold, say)
+    run_once(lake, Sources(records=made), update_gold, say)
     ends["gold"] = time.perf_counter()
     seconds = {name: end - begun for (_, begun), (name, end) in pairwise(ends.items())}
     stored = {layer: _bytes(folder / "lake" / layer) for layer in ("bronze", "silver")}

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from kgtui.pipeline import jars as spark_jars
+from kgtui.pipeline.requirements import JARS
 from tests import jars
 
 PYSPARK = "pyspark==4.2.0"
@@ -54,7 +54,7 @@ def client_coordinates() -> list[Coordinate]:
 
 def spark_coordinates() -> list[Coordinate]:
     """What Spark needs beside PySpark."""
-    return [(jar.group, jar.artifact, jar.version) for jar in spark_jars.JARS]
+    return [(jar.group, jar.artifact, jar.version) for jar in JARS]
 
 
 def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
-STEPS = ("started", "reading the files", "decoding", *(f"making gold/{table.name}" for table in GOLD))
+STEPS = ("started", "reading the files", "decoding", *(f"computing gold/{table.name}" for table in GOLD))
 """What the program says at its steps."""
 
 _PATIENCE = 800.0

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.session import start
+from kgtui.pipeline.spark_lake import SparkLake
 from tests import jars
 from tests.brokers.fixtures import ONE_OF_EACH, asked_by
 from tests.spark.beside import Beside

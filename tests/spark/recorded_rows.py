@@ -13,7 +13,7 @@ from pyspark.sql.types import StructField, StructType
 
 from kgtui.lake.schemas import FAULTS, GROUPS, PARTITIONS, POLLS
 from kgtui.pipeline.spark_schema import spark_schema
-from kgtui.pipeline.transforms.recorded import timeline
+from kgtui.pipeline.transforms.recorded_state import poll_timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -102,4 +102,4 @@ class Recorded:
         """The timeline of the polls, groups, partitions, faults."""
         tables = ((POLLS, self.polls), (GROUPS, self.groups), (PARTITIONS, self.partitions), (FAULTS, self.faults))
         polls, groups, partitions, faults = (frame(spark, table, rows) for table, rows in tables)
-        return timeline(polls).localCheckpoint(), groups, partitions, faults
+        return poll_timeline(polls).localCheckpoint(), groups, partitions, faults

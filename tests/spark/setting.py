@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from kgtui.lake.schemas import BRONZE, SILVER
 from kgtui.lake.tables import make_tables
-from kgtui.pipeline.lake import SparkLake
 from kgtui.pipeline.session import local_options
+from kgtui.pipeline.spark_lake import SparkLake
 
 if TYPE_CHECKING:
     from pathlib import Path

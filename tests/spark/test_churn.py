@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.testing import assertDataFrameEqual
 
 from kgtui.lake.schemas import LAG, MEMBERS, REBALANCES
-from kgtui.pipeline.transforms.churn import churn
-from kgtui.pipeline.transforms.recorded_churn import recorded_churn
+from kgtui.pipeline.transforms.churn import churn, recorded_churn
 from tests.spark.recorded_rows import Recorded, at, frame
 
 if TYPE_CHECKING:

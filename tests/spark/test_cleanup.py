@@ -8,8 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.testing import assertDataFrameEqual
 
 from kgtui.lake.schemas import COMMITS, GROUP_EVENTS
-from kgtui.pipeline.transforms.activity import read_activity, recorded_activity
-from kgtui.pipeline.transforms.cleanup import cleanup, family_of
+from kgtui.pipeline.transforms.cleanup import cleanup, decoded_activity, family_of, recorded_activity
 from kgtui.tui.tree import grouping
 from tests.spark.recorded_rows import Recorded, at, frame, ms
 
@@ -60,7 +59,7 @@ def test_groups_and_families_that_nobody_uses_are_found_in_recordings_and_record
         made.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     times, groups, partitions, _ = made.frames(spark)
     seen = recorded_activity(times, groups, partitions, since=at(3 * DAYS).date()).localCheckpoint()  # as the job does
-    read = read_activity(*records(spark, [("alone", 9, -3.0)], []), ends(spark, 3.5)).localCheckpoint()
+    read = decoded_activity(*records(spark, [("alone", 9, -3.0)], []), ends(spark, 3.5)).localCheckpoint()
     found = cleanup(seen, read, since=at(3 * DAYS).date()).select(*CHOSEN)
     half, week = at(DAYS / 2), 7 * DAYS
     expected = [
@@ -107,7 +106,7 @@ def test_records_alone_tell_it_too(spark: SparkSession) -> None:
         ("empty", "classic", "group", None, 0, False, 3.0),
     ]
     seen = recorded_activity(*(Recorded().frames(spark)[:3])).localCheckpoint()
-    read = read_activity(*records(spark, commits, events), ends(spark, 5.0)).localCheckpoint()
+    read = decoded_activity(*records(spark, commits, events), ends(spark, 5.0)).localCheckpoint()
     found = cleanup(seen, read).select(*CHOSEN)
     week = 7 * DAYS
     expected = [

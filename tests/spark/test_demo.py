@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.commands.demo_history import Days, record_days
-from kgtui.commands.pipeline import make_gold
+from kgtui.commands.pipeline import update_gold
+from kgtui.commands.pipeline_demo import DemoHistory, record_history
 from kgtui.insights.finding import Kind
 from kgtui.insights.reader import insights
 from kgtui.insights.report import report_of
 
 if TYPE_CHECKING:
-    from kgtui.pipeline.lake import SparkLake
+    from kgtui.pipeline.spark_lake import SparkLake
 
 END = 20_404 * 86_400.0 + 15 * 3_600
 """Three in the afternoon of a day in November 2025, UTC."""
@@ -24,8 +24,8 @@ END = 20_404 * 86_400.0 + 15 * 3_600
 @pytest.mark.timeout(900)
 def test_every_incident_of_the_demo_is_found(lake: SparkLake) -> None:
     path = lake.folder.path
-    asyncio.run(record_days(str(path), Days(days=3.25, every=900.0, until=END), lambda _: None))
-    make_gold(lake)
+    asyncio.run(record_history(str(path), DemoHistory(days=3.25, interval=900.0, until=END), lambda _: None))
+    update_gold(lake)
     found = insights(path)
     assert found.missing == ()
     assert found.as_of == END

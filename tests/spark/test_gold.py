@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from kgtui.commands.pipeline import make_gold
+from kgtui.commands.pipeline import update_gold
 from kgtui.history import Lake
 from kgtui.lake.schemas import FORECAST, GOLD, HEALTH, LAG
 from kgtui.model.offsets import lags
-from kgtui.pipeline.lake import SparkLake
+from kgtui.pipeline.spark_lake import SparkLake
 from kgtui.pipeline.spark_schema import spark_schema
 from tests.spark.small import GROUPS, KEPT, Cluster, record
 from tests.unit.history.recording import START, Recording
@@ -63,11 +63,11 @@ def test_days_are_made_anew_without_a_trace(spark: SparkSession, undisturbed: Sp
     lake = SparkLake(spark, shutil.copytree(undisturbed.folder.path, tmp_path / "lake"))
     first = {table.name: rows_of(lake.read(table)) for table in GOLD}
     assert {name for name, rows in first.items() if not rows} == {"churn", "cleanup"}
-    assert make_gold(lake) == ()
+    assert update_gold(lake) == ()
     tomorrow = START + 86_400_000
     record(Recording(lake.folder.path), Cluster(2), tomorrow, 12, gap="recorder stopped")
     day = datetime.fromtimestamp(START / 1000, UTC).date()
-    assert make_gold(lake) == (day, day + timedelta(days=1))  # the newest day that was made may have grown
+    assert update_gold(lake) == (day, day + timedelta(days=1))  # the newest day that was made may have grown
     for table in GOLD:
         assert rows_of(lake.read(table).filter(F.col("day") <= F.lit(day))) == first[table.name]
     both = lake.read(LAG)

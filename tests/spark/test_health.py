@@ -16,11 +16,9 @@ from kgtui.model.health.share import judge_share
 from kgtui.model.health.values import Watching
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, lag_of_commit, lag_of_share
 from kgtui.model.verdict import CommitRing, Options, Status, Window, judge_partition
-from kgtui.pipeline.transforms.committed import with_commits
-from kgtui.pipeline.transforms.health import health, judged
-from kgtui.pipeline.transforms.observed import windows
-from kgtui.pipeline.transforms.recorded import slots
-from kgtui.pipeline.transforms.verdicts import COMMIT, status
+from kgtui.pipeline.transforms.commit_windows import COMMIT, observed_windows, with_silver_commits
+from kgtui.pipeline.transforms.health import commit_status, health, with_verdicts
+from kgtui.pipeline.transforms.recorded_state import time_slots
 from tests.spark.recorded_rows import Recorded, at, frame, ms
 
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ def test_verdicts_on_generated_windows_are_those_of_the_model(spark: SparkSessio
     made = spark.createDataFrame(
         rows, f"number INT, kind INT, commits ARRAY<{COMMIT}>, lag BIGINT, lowest_end BIGINT, now BIGINT"
     )
-    said = F.coalesce(*(F.when(F.col("kind") == kind, status(one)) for kind, one in enumerate(SETTINGS)))
+    said = F.coalesce(*(F.when(F.col("kind") == kind, commit_status(one)) for kind, one in enumerate(SETTINGS)))
     assert [tuple(row) for row in made.select("number", said).orderBy("number").collect()] == expected
 
 
@@ -136,9 +134,11 @@ def test_observed_verdicts_on_generated_recordings_are_those_of_the_model(spark:
     times = [time for time, _, _ in polls]
     histories = [reads_of(random, times, number % 5 == 4) for number in range(150)]
     line, _, partitions, _ = recorded(histories, polls).frames(spark)
-    moments = slots(line, 120).localCheckpoint()
+    moments = time_slots(line, 120).localCheckpoint()
     found = (
-        windows(line, partitions, moments, watching.rules).withColumn("members", F.lit(1)).transform(judged, watching)
+        observed_windows(line, partitions, moments, watching.rules)
+        .withColumn("members", F.lit(1))
+        .transform(with_verdicts, watching)
     )
     said = {(row["at"], row["partition"]): row for row in found.collect()}
     seen: set[tuple[bool, int]] = set()
@@ -217,10 +217,10 @@ def test_verdicts_on_the_commits_themselves_are_those_of_the_model(spark: SparkS
     other = {"group": "other", "topic": "t", "partition": 0, "offset": 1, "record_time": at(301), "record_offset": 1}
     records = frame(spark, COMMITS, [other, *(row for one in committers for row in one.commits)])
     line, _, partitions, _ = made.frames(spark)
-    moments = slots(line, 300).filter(F.col("at") == ms(300))
-    seen = windows(line, partitions, moments, options)
-    found = with_commits(seen, records, partitions, line, options).withColumn("members", F.lit(1))
-    rows = found.transform(judged).filter("exact").select("partition", "lag", "status", "basis").collect()
+    moments = time_slots(line, 300).filter(F.col("at") == ms(300))
+    seen = observed_windows(line, partitions, moments, options)
+    found = with_silver_commits(seen, records, partitions, line, options).withColumn("members", F.lit(1))
+    rows = found.transform(with_verdicts).filter("exact").select("partition", "lag", "status", "basis").collect()
     said = {row["partition"]: (row["lag"], row["status"], row["basis"]) for row in rows}
     assert said == expected
     assert {row[1] for row in said.values()} == {1, 2, 4, 5, 6}

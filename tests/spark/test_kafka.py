@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from datetime import UTC, datetime
@@ -11,14 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.commands.connecting import run_async
-from kgtui.commands.offsets_topic import offsets_topic
 from kgtui.commands.parser import parse_args
+from kgtui.commands.pipeline import read_offsets_topic as read_topic_offsets
 from kgtui.errors import SourceError
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
 from kgtui.pipeline.jobs import bronze
-from kgtui.pipeline.jobs.run import Sources, once, watch
-from kgtui.pipeline.jobs.streams import finish
-from kgtui.pipeline.sources import kafka
+from kgtui.pipeline.jobs.run import Sources, run_continuously, run_once
+from kgtui.pipeline.jobs.streaming import await_end
+from kgtui.pipeline.sources import COLUMNS, TOPIC, kafka_options, stream_topic
 from kgtui.protocol.records import CoordinatorRecord, decode
 from tests.brokers import past
 from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kgtui.pipeline.lake import SparkLake
-    from kgtui.pipeline.sources.kafka import OffsetsTopic
+    from kgtui.pipeline.sources import OffsetsTopic
+    from kgtui.pipeline.spark_lake import SparkLake
     from kgtui.protocol.records import RecordType
     from tests.brokers.cluster import Cluster
     from tests.brokers.live import Live
@@ -46,7 +47,7 @@ VISIBLE = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 def topic_of(lake: Path, bootstrap: str, *more: str) -> OffsetsTopic:
     """As `kgtui pipeline run` finds it."""
     words = ["pipeline", "run", f"--lake={lake}", f"--bootstrap-server={bootstrap}", *more]
-    return run_async(offsets_topic(parse_args(words)))
+    return run_async(read_topic_offsets(parse_args(words)))
 
 
 def rows_of(frame: DataFrame) -> list[TopicRecord]:
@@ -54,6 +55,13 @@ def rows_of(frame: DataFrame) -> list[TopicRecord]:
         TopicRecord(row.partition, row.offset, millis(row.timestamp), bytes(row.key), _bytes(row.value))
         for row in frame.collect()
     )
+
+
+def read_topic(spark: SparkSession, topic: OffsetsTopic) -> DataFrame:
+    """Read all current records of the topic in one batch."""
+    ends = json.dumps({TOPIC: {str(partition): end for partition, (_, end) in topic.bounds.items()}})
+    reader = spark.read.format("kafka").options(**kafka_options(topic))
+    return reader.option("startingOffsets", "earliest").option("endingOffsets", ends).load().select(*COLUMNS)
 
 
 def _bytes(data: bytearray | None) -> bytes | None:
@@ -90,14 +98,14 @@ def equal_to_a_consumer(live: Live, lake: SparkLake) -> None:
     before = groups_of(cluster)
     topic = topic_of(lake.folder.path, cluster.bootstrap)
     raw = {(one.partition, one.offset): one for one in read_offsets_topic(cluster)}
-    batch = {(one.partition, one.offset): one for one in rows_of(kafka.read(lake.spark, topic))}
+    batch = {(one.partition, one.offset): one for one in rows_of(read_topic(lake.spark, topic))}
     # Members go on committing, so the later read may have more; it has all that the first had.
     assert len(raw) > 50
     assert raw.items() <= batch.items() or batch.items() <= raw.items()
-    once(lake, Sources(topic=topic), nothing, nothing)
+    run_once(lake, Sources(topic=topic), nothing, nothing)
     if live.newest:  # of going on where it was the broker is no part
         again = topic_of(lake.folder.path, cluster.bootstrap)
-        once(lake, Sources(topic=again), nothing, nothing)
+        run_once(lake, Sources(topic=again), nothing, nothing)
     bronze = {(one.partition, one.offset): one for one in rows_of(lake.read(COORDINATOR_RECORDS))}
     assert raw.items() <= bronze.items()
     assert batch.items() <= bronze.items()
@@ -137,9 +145,9 @@ def test_an_empty_read_of_a_topic_that_is_not_empty_fails(quiet: Cluster, lake: 
     lake.spark.conf.set(VISIBLE, "false")
     for _ in range(2):  # the second time it is no excuse that nothing is new
         with pytest.raises(SourceError, match="did not see"):
-            once(lake, Sources(topic=topic), nothing, nothing)
+            run_once(lake, Sources(topic=topic), nothing, nothing)
     with pytest.raises(SourceError, match="did not see"):
-        watch(lake, Sources(topic=topic), nothing, nothing, every=0.5)
+        run_continuously(lake, Sources(topic=topic), nothing, nothing, interval=0.5)
 
 
 def test_a_watch_reads_what_is_committed_meanwhile(quiet: Cluster, lake: SparkLake) -> None:
@@ -157,7 +165,7 @@ def test_a_watch_reads_what_is_committed_meanwhile(quiet: Cluster, lake: SparkLa
             raise EnoughError
 
     with pytest.raises(EnoughError):
-        watch(lake, Sources(topic=topic), gold, nothing, every=0.5)
+        run_continuously(lake, Sources(topic=topic), gold, nothing, interval=0.5)
     assert not lake.spark.streams.active
 
 
@@ -167,12 +175,12 @@ def test_a_topic_may_be_read_from_a_moment_on(quiet: Cluster, lake: SparkLake) -
     newest = max(one.timestamp for one in read_offsets_topic(quiet))
     quiet.commit("late", {("quiet", 0): 1})
     topic = topic_of(lake.folder.path, quiet.bootstrap)
-    once(lake, Sources(topic=topic, since=(newest + 1) / 1000), nothing, nothing)
+    run_once(lake, Sources(topic=topic, since=(newest + 1) / 1000), nothing, nothing)
     groups = {row.group for row in lake.read(COMMITS).select("group").collect()}
     assert "late" in groups
     assert "early" not in groups
     later = lake.folder.path.with_name("later")
-    once(new_lake(lake.spark, later), Sources(topic=topic, since=time.time() + 3_600), nothing, nothing)
+    run_once(new_lake(lake.spark, later), Sources(topic=topic, since=time.time() + 3_600), nothing, nothing)
 
 
 def test_who_may_not_read_the_topic_is_told_so(secure_broker: Secure, lake: SparkLake) -> None:
@@ -183,7 +191,7 @@ def test_who_may_not_read_the_topic_is_told_so(secure_broker: Secure, lake: Spar
     with pytest.raises(SourceError, match="not permitted to read __consumer_offsets"):
         topic_as("nobody")
     with pytest.raises(SourceError, match="not permitted to read __consumer_offsets"):
-        once(lake, Sources(topic=topic_as("viewer")), nothing, nothing)
+        run_once(lake, Sources(topic=topic_as("viewer")), nothing, nothing)
 
 
 def test_a_login_reaches_the_source_and_is_seen_nowhere(
@@ -192,9 +200,9 @@ def test_a_login_reaches_the_source_and_is_seen_nowhere(
     config = secure_broker.command_config("admin", tls=True)
     topic = topic_of(lake.folder.path, secure_broker.sasl_tls, f"--command-config={config}")
     assert PASSWORDS["admin"] not in repr(topic)
-    records = kafka.read(lake.spark, topic)
+    records = read_topic(lake.spark, topic)
     records.explain(extended=True)
-    finish(bronze.from_kafka(lake, kafka.stream(lake.spark, topic), every=None), nothing)
+    await_end(bronze.ingest_topic(lake, stream_topic(lake.spark, topic), interval=None), nothing)
     assert lake.read(COORDINATOR_RECORDS).count() > 0
     told = capfd.readouterr()
     assert "kafka" in told.out.lower()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.lake.schemas import BRONZE, GOLD, SILVER
-from kgtui.pipeline.lake import SparkLake
+from kgtui.pipeline.spark_lake import SparkLake
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from kgtui.errors import LakeError
 from kgtui.lake.folder import MARKER
 from kgtui.lake.schemas import COORDINATOR_RECORDS
-from kgtui.pipeline.lake import SparkLake
+from kgtui.pipeline.spark_lake import SparkLake
 from kgtui.pipeline.spark_schema import spark_schema
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def test_rows_are_appended_once_and_merged_by_key_and_deltalake_reads_them(
     schema = spark_schema(COORDINATOR_RECORDS)
     first = spark.createDataFrame([record(1), record(2)], schema)
     for _ in range(2):
-        lake.append(COORDINATOR_RECORDS, first, app="test", serial=0)
+        lake.append(COORDINATOR_RECORDS, first, app="test", batch_id=0)
     second = spark.createDataFrame([record(2, b"other"), record(3)], schema)
     lake.merge(COORDINATOR_RECORDS, second, days=[str(DAY)])
     rows = DeltaTable(str(lake.path(COORDINATOR_RECORDS))).to_pyarrow_table().sort_by("offset")

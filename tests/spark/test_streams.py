@@ -12,15 +12,15 @@ import pytest
 
 from kgtui.errors import SourceError
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
-from kgtui.pipeline.jobs.run import Sources, once
-from kgtui.pipeline.sources import files
+from kgtui.pipeline.jobs.run import Sources, run_once
+from kgtui.pipeline.sources import stream_files
 from tests.spark.test_records import NOON, Bytes, commit
 from tests.unit.protocol.records.records import every_kind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kgtui.pipeline.lake import SparkLake
+    from kgtui.pipeline.spark_lake import SparkLake
 
 
 def write(folder: Path, name: str, records: list[Bytes], first: int = 0) -> None:
@@ -51,7 +51,7 @@ def test_files_that_overlap_and_lost_checkpoints_double_nothing(lake: SparkLake,
     write(folder, "a.parquet", first)
     write(folder, "b.parquet", first[-5:], first=len(first) - 5)
     said: list[str] = []
-    once(lake, Sources(records=folder), nothing, said.append)
+    run_once(lake, Sources(records=folder), nothing, said.append)
     expected = {"coordinator_records": 41, "commits": 40, "group_events": 0, "quarantine": 1}
     assert counts(lake) == expected
     assert any(line.startswith("reading the files: ") for line in said)
@@ -60,18 +60,18 @@ def test_files_that_overlap_and_lost_checkpoints_double_nothing(lake: SparkLake,
     shutil.rmtree(lake.checkpoint("bronze"))
     more: list[Bytes] = [*every_kind(3, 1)[9:12], commit(3, "late")]
     write(folder, "c.parquet", more, first=len(first))
-    once(lake, Sources(records=folder), nothing, said.append)
+    run_once(lake, Sources(records=folder), nothing, said.append)
     assert counts(lake) == {"coordinator_records": 45, "commits": 41, "group_events": 3, "quarantine": 1}
     assert lake.read(REBALANCES).count() <= 3
 
 
 def test_a_folder_that_holds_something_else_says_what(lake: SparkLake, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no such folder"):
-        files.stream(lake.spark, tmp_path / "nowhere")
+        stream_files(lake.spark, tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceError, match="no Parquet files"):
-        files.stream(lake.spark, tmp_path / "empty")
+        stream_files(lake.spark, tmp_path / "empty")
     (tmp_path / "other").mkdir()
     pq.write_table(pa.table({"key": ["text"]}), tmp_path / "other" / "a.parquet")
-    with pytest.raises(SourceError, match=r"columns partition \(int\).*these have key \(string\)"):
-        files.stream(lake.spark, tmp_path / "other")
+    with pytest.raises(SourceError, match=r"columns partition \(int\).*these files have key \(string\)"):
+        stream_files(lake.spark, tmp_path / "other")

@@ -13,11 +13,11 @@ from kgtui.lake.delta import library
 from kgtui.lake.maintenance import Keep
 from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.jobs import silver
-from kgtui.pipeline.jobs.streams import finish
+from kgtui.pipeline.jobs.streaming import await_end
 from tests.spark.test_records import NOON, commit
 
 if TYPE_CHECKING:
-    from kgtui.pipeline.lake import SparkLake
+    from kgtui.pipeline.spark_lake import SparkLake
 
 
 def append(lake: SparkLake, first: int, count: int) -> None:
@@ -39,7 +39,7 @@ def append(lake: SparkLake, first: int, count: int) -> None:
 
 def decode(lake: SparkLake) -> dict[str, int | None]:
     """Let Spark decode what is new; table → rows."""
-    finish(silver.run(lake, every=None), lambda _: None)
+    await_end(silver.start_decoding(lake, interval=None), lambda _: None)
     found = {one.table.title: one for one in upkeep.status(lake.folder.path).tables}
     assert all(not one.trouble for one in found.values()), found
     return {title: one.contents.rows for title, one in found.items() if one.contents is not None}

@@ -9,8 +9,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from kgtui.commands.pipeline import make_gold
-from kgtui.pipeline.jobs.run import Sources, once
+from kgtui.commands.pipeline import update_gold
+from kgtui.pipeline.jobs.run import Sources, run_once
 from kgtui.pipeline.session import start
 from tests.spark.setting import SHORT_LIVED, new_lake
 
@@ -20,8 +20,8 @@ def main(lake: str, records: str, remote: str | None = None) -> None:
     spark = start(None if remote else "local[1]", remote, options=SHORT_LIVED)
     say("started")
     at_ease = remote is not None and remote.startswith("sc:")
-    sources = Sources(records=Path(records), files_at_once=None if at_ease else 1)
-    once(new_lake(spark, Path(lake)), sources, partial(make_gold, say=say), say)
+    sources = Sources(records=Path(records), max_files=None if at_ease else 1)
+    run_once(new_lake(spark, Path(lake)), sources, partial(update_gold, on_progress=say), say)
     say("done")
     spark.stop()
 

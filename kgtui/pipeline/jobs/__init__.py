@@ -1,5 +1,5 @@
-"""Read, transform, write: one module a layer.
+"""Jobs that read, transform and write tables, one module per layer of the lake.
 
-`bronze` and `silver` are streams, which end when all that was there is done, or go on. `gold` is computed anew for the
-days that changed. `run` puts them in order.
+`bronze` and `silver` are streaming queries that either stop when all existing data is processed, or keep running.
+`gold` recomputes the days that have changed. `run` runs the jobs in order.
 """

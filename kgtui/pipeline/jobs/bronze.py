@@ -1,4 +1,4 @@
-"""From a source of records to the bronze table."""
+"""The bronze job: append records of `__consumer_offsets` from a cluster or from files to `coordinator_records`."""
 
 from __future__ import annotations
 
@@ -10,81 +10,92 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kgtui.lake.schemas import COORDINATOR_RECORDS
-from kgtui.pipeline.jobs.streams import started
-from kgtui.pipeline.lake import ANEW, SparkLake
-from kgtui.pipeline.transforms.bronze import coordinator_records
+from kgtui.pipeline.jobs.streaming import start_query
+from kgtui.pipeline.sources import COLUMNS
+from kgtui.pipeline.spark_lake import MAY_REPEAT, SparkLake
+from kgtui.pipeline.spark_schema import conform
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
     from pyspark.sql.streaming.query import StreamingQuery
 
-KAFKA, FILES = "kafka-", "files-"
-"""How the names of streams begin that read a cluster, or a folder."""
+_LAYER = "bronze"
+_TOPIC, _FILES = "kafka-", "files-"
+"""Prefixes of the names of streaming queries that read a cluster's topic, or a folder of files."""
 
 
-def from_kafka(lake: SparkLake, records: DataFrame, *, every: float | None) -> StreamingQuery:
-    """Append records of the topic, each once: Delta knows which batches of the stream it has.
+def coordinator_records(records: DataFrame) -> DataFrame:
+    """Convert records of a source to rows of the bronze table; `day` is the UTC day of the record's timestamp."""
+    return records.select(*COLUMNS).withColumn("day", F.to_date("timestamp")).transform(conform, COORDINATOR_RECORDS)
+
+
+def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None) -> StreamingQuery:
+    """Start to append the records of the topic, each exactly once: Delta remembers the batches of the query.
 
     Args:
-        every: seconds between batches; None ends when all that is there now is done.
+        interval: seconds between two batches; None stops the query once it has read everything that exists now.
     """
-    series = lake.series(COORDINATOR_RECORDS, "bronze", KAFKA)
+    name = lake.query_name(COORDINATOR_RECORDS, _LAYER, _TOPIC)
     rows = records.transform(coordinator_records)
-    if series.endswith(ANEW) or len(list(lake.checkpoint("bronze").iterdir())) > 1:
-        return _merging(lake, rows, series, every)
+    if name.endswith(MAY_REPEAT) or len(list(lake.checkpoint(_LAYER).iterdir())) > 1:
+        return _start_deduplicating(lake, rows, name, interval)
     writer = rows.writeStream.format("delta").outputMode("append").option("path", str(lake.path(COORDINATOR_RECORDS)))
-    if every is not None:
-        writer = writer.option("optimizeWrite", "true")  # one small file a batch instead of one a partition
-    return started(writer, lake.checkpoint("bronze", series), every)
+    if interval is not None:
+        writer = writer.option("optimizeWrite", "true")  # one small file per batch, not one per partition
+    return start_query(writer, lake.checkpoint(_LAYER, name), interval)
 
 
-def has_read_kafka(lake: SparkLake) -> bool:
-    """Whether the stream of `from_kafka` has done a batch before."""
-    return any(lake.checkpoint("bronze").glob(f"{KAFKA}*/commits/[0-9]*"))
+def has_read_topic(lake: SparkLake) -> bool:
+    """Return whether `ingest_topic` has finished a batch before."""
+    return any(lake.checkpoint(_LAYER).glob(f"{_TOPIC}*/commits/[0-9]*"))
 
 
-def from_files(lake: SparkLake, records: DataFrame, folder: str, *, every: float | None) -> StreamingQuery:
-    """Add records of files that the table does not have: they may overlap with each other and with the topic.
+def ingest_files(lake: SparkLake, records: DataFrame, folder: str, *, interval: float | None) -> StreamingQuery:
+    """Start to add those records of files that the table does not contain; files may overlap with each other.
 
     Args:
-        folder: which tells one such stream from another.
+        folder: path of the files, from which the name of the query is derived.
+        interval: as for `ingest_topic`.
     """
-    source = f"{FILES}{hashlib.sha256(folder.encode()).hexdigest()[:12]}-"
-    series = lake.series(COORDINATOR_RECORDS, "bronze", source)
-    return _merging(lake, records.transform(coordinator_records), series, every)
+    prefix = f"{_FILES}{hashlib.sha256(folder.encode()).hexdigest()[:12]}-"
+    name = lake.query_name(COORDINATOR_RECORDS, _LAYER, prefix)
+    return _start_deduplicating(lake, records.transform(coordinator_records), name, interval)
 
 
-def _merging(lake: SparkLake, rows: DataFrame, series: str, every: float | None) -> StreamingQuery:
-    writer = rows.writeStream.foreachBatch(partial(_add, str(lake.folder.path), series))
-    return started(writer, lake.checkpoint("bronze", series), every)
+def _start_deduplicating(lake: SparkLake, rows: DataFrame, name: str, interval: float | None) -> StreamingQuery:
+    writer = rows.writeStream.foreachBatch(partial(_add_batch, str(lake.folder.path), name))
+    return start_query(writer, lake.checkpoint(_LAYER, name), interval)
 
 
-def _add(path: str, series: str, batch: DataFrame, serial: int) -> None:
-    """Add what the table does not have: where nothing of it can be there, as nearly always, by appending it."""
+def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
+    """Add the rows that the table does not contain: by appending the batch if none of them can be there already."""
     lake = SparkLake(batch.sparkSession, path)
-    spans = _spans(batch)
-    if not spans:
+    ranges = _offset_ranges(batch)
+    if not ranges:
         return
-    days = sorted({str(day) for span in spans for day in span.days})
-    if all(span.times == 1 for span in spans) and not _overlapping(lake, spans, days):
-        lake.append(COORDINATOR_RECORDS, batch, app=f"kgtui-{series}", serial=serial)
+    days = sorted({str(day) for offsets in ranges for day in offsets.days})
+    if all(offsets.copies == 1 for offsets in ranges) and not _overlaps(lake, ranges, days):
+        lake.append(COORDINATOR_RECORDS, batch, app=f"kgtui-{query_name}", batch_id=batch_id)
     else:
         lake.merge(COORDINATOR_RECORDS, batch.dropDuplicates([*COORDINATOR_RECORDS.key]), days=days)
 
 
-def _spans(batch: DataFrame) -> list[Row]:
-    """Of each partition: offsets from `first` to `last`, how many `times` one of them comes at most, and `days`."""
-    each = batch.groupBy("partition", "offset").agg(F.count(F.lit(1)).alias("times"), F.max("day").alias("day"))
+def _offset_ranges(batch: DataFrame) -> list[Row]:
+    """Return, per partition, the `first` and `last` offset, most `copies` of one offset, and the `days`."""
+    each = batch.groupBy("partition", "offset").agg(F.count(F.lit(1)).alias("copies"), F.max("day").alias("day"))
     return each.groupBy("partition").agg(
         F.min("offset").alias("first"),
         F.max("offset").alias("last"),
-        F.max("times").alias("times"),
+        F.max("copies").alias("copies"),
         F.collect_set("day").alias("days"),
     ).collect()  # fmt: skip
 
 
-def _overlapping(lake: SparkLake, spans: list[Row], days: list[str]) -> bool:
-    """Whether the table has any record in these spans; Delta looks only into files of these days and offsets."""
-    known = lake.read(COORDINATOR_RECORDS).where(F.col("day").isin([F.lit(day).cast("date") for day in days]))
-    same = [(F.col("partition") == span.partition) & F.col("offset").between(span.first, span.last) for span in spans]
-    return not known.where(reduce(or_, same)).isEmpty()
+def _overlaps(lake: SparkLake, ranges: list[Row], days: list[str]) -> bool:
+    """Return whether the table has a record in these offset ranges; Delta reads only files that may contain them."""
+    existing = lake.read(COORDINATOR_RECORDS).where(F.col("day").isin([F.lit(day).cast("date") for day in days]))
+    in_range = [
+        (F.col("partition") == offsets.partition) & F.col("offset").between(offsets.first, offsets.last)
+        for offsets in ranges
+    ]
+    return not existing.where(reduce(or_, in_range)).isEmpty()

@@ -1,39 +1,35 @@
-"""From recorded and silver tables to the gold ones: the days that may have changed are made anew as a whole."""
+"""The gold job: recompute the gold tables for the days whose recorded or silver rows have changed.
+
+To add a gold table, define its columns in the schema module `gold`, write its transform, and register it in `BUILDERS`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from kgtui.lake.schemas import (
-    BASELINE,
-    CHURN,
-    CLEANUP,
     COMMITS,
     FAULTS,
-    FORECAST,
     GROUP_EVENTS,
     GROUPS,
-    HEALTH,
-    LAG,
     MEMBERS,
     PARTITIONS,
     POLLS,
     REBALANCES,
 )
-from kgtui.pipeline.transforms.activity import read_activity, recorded_activity
+from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG
 from kgtui.pipeline.transforms.baseline import WEEKS, baseline
-from kgtui.pipeline.transforms.churn import churn
-from kgtui.pipeline.transforms.cleanup import OFFSETS_RETENTION, cleanup
+from kgtui.pipeline.transforms.churn import churn, recorded_churn
+from kgtui.pipeline.transforms.cleanup import OFFSETS_RETENTION, cleanup, decoded_activity, recorded_activity
 from kgtui.pipeline.transforms.forecast import forecast
-from kgtui.pipeline.transforms.health import WINDOW, health
+from kgtui.pipeline.transforms.health import WINDOW_SECONDS, health
 from kgtui.pipeline.transforms.lag import lag
-from kgtui.pipeline.transforms.recorded import timeline
-from kgtui.pipeline.transforms.recorded_churn import recorded_churn
+from kgtui.pipeline.transforms.recorded_state import poll_timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,23 +38,23 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from kgtui.lake.schemas import Table
-    from kgtui.pipeline.lake import SparkLake
+    from kgtui.pipeline.spark_lake import SparkLake
 
-_BEFORE = timedelta(days=1)
+_DAY_BEFORE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class GoldOptions:
-    """Settings.
+    """Settings of the gold tables.
 
     Attributes:
-        window: seconds from one verdict to the next.
+        window: seconds from one verdict of `health` to the next.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
-        topics: topic → seconds for which it keeps a record, of those whose retention is known and limited.
-        look_back: days in which it is searched when an unused group last did something.
+        topics: topic → retention in seconds, for topics whose retention is known and limited.
+        look_back: days before the first recomputed day in which `cleanup` looks for a group's last activity.
     """
 
-    window: int = WINDOW
+    window: int = WINDOW_SECONDS
     offsets_retention: int = OFFSETS_RETENTION
     topics: Mapping[str, float] = field(default_factory=dict)
     look_back: int = 8
@@ -67,76 +63,163 @@ class GoldOptions:
 _DEFAULT = GoldOptions()
 
 
+class GoldInputs:
+    """Rows that the gold tables are computed from, each read when it is first used.
+
+    Unless said otherwise, they begin one day before the first day that is recomputed.
+
+    Args:
+        first: the first day that is recomputed.
+    """
+
+    def __init__(self, lake: SparkLake, first: date, options: GoldOptions) -> None:
+        self.lake, self.first, self.options = lake, first, options
+        self._persisted: list[DataFrame] = []
+
+    def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
+        """Return a table's rows from the first day on, and those of a time before."""
+        return self.lake.read(table).filter(F.col("day") >= F.lit(self.first - before))
+
+    @cached_property
+    def timeline(self) -> DataFrame:
+        """Result of `poll_timeline`, checkpointed because nearly every table uses it."""
+        return poll_timeline(self.rows(POLLS, _DAY_BEFORE)).localCheckpoint()
+
+    @cached_property
+    def partitions(self) -> DataFrame:
+        """Recorded `partitions`."""
+        return self.rows(PARTITIONS, _DAY_BEFORE)
+
+    @cached_property
+    def groups(self) -> DataFrame:
+        """Recorded `groups`."""
+        return self._persist(GROUPS)
+
+    @cached_property
+    def members(self) -> DataFrame:
+        """Recorded `members`."""
+        return self._persist(MEMBERS)
+
+    @cached_property
+    def faults(self) -> DataFrame:
+        """Recorded `faults`."""
+        return self._persist(FAULTS)
+
+    @cached_property
+    def lag(self) -> DataFrame:
+        """Gold `lag`, with the rows that this run has written."""
+        return self.rows(LAG, _DAY_BEFORE)
+
+    @cached_property
+    def commits(self) -> DataFrame | None:
+        """Silver `commits`; None if no records have ever been decoded."""
+        return self.rows(COMMITS, _DAY_BEFORE) if self.lake.was_written(COMMITS) else None
+
+    @property
+    def retention(self) -> DataFrame | None:
+        """Columns topic and retention_seconds, for the topics whose retention is known and limited; None if none is."""
+        if not self.options.topics:
+            return None
+        topics = list(self.options.topics.items())
+        return self.lake.spark.createDataFrame(topics, "topic string, retention_seconds double")
+
+    def release(self) -> None:
+        """Free the memory of the persisted tables."""
+        for rows in self._persisted:
+            rows.unpersist()
+
+    def _persist(self, table: Table) -> DataFrame:
+        """Keep a small table in memory, because Delta would search for its files at each use."""
+        rows = self.rows(table, _DAY_BEFORE).persist()
+        self._persisted.append(rows)
+        return rows
+
+
+def _lag(inputs: GoldInputs) -> DataFrame:
+    return lag(inputs.timeline, inputs.groups, inputs.partitions, inputs.faults, since=inputs.first)
+
+
+def _health(inputs: GoldInputs) -> DataFrame:
+    before = inputs.rows(HEALTH, _DAY_BEFORE).filter(F.col("day") < F.lit(inputs.first))
+    return health(
+        inputs.timeline,
+        inputs.groups,
+        inputs.partitions,
+        inputs.faults,
+        commits=inputs.commits,
+        before=before,
+        since=inputs.first,
+        seconds=inputs.options.window,
+    )
+
+
+def _churn(inputs: GoldInputs) -> DataFrame:
+    recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions)
+    return churn(inputs.timeline, recorded, inputs.rows(REBALANCES), inputs.lag, since=inputs.first)
+
+
+def _cleanup(inputs: GoldInputs) -> DataFrame:
+    lake, first, look_back = inputs.lake, inputs.first, timedelta(days=inputs.options.look_back)
+    timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
+    groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
+    # One row per group and day, which is used several times.
+    recorded = recorded_activity(timeline, groups, partitions, since=first).localCheckpoint()
+    commits, events = lake.read(COMMITS), lake.read(GROUP_EVENTS)
+    times = commits.select("day", "record_time").unionByName(events.select("day", "record_time"))
+    decoded_until = times.groupBy("day").agg(F.max(F.unix_millis("record_time")).alias("at"))
+    polled_until = timeline.groupBy(F.to_date(F.timestamp_millis("poll")).alias("day")).agg(F.max("poll").alias("at"))
+    ends = decoded_until.unionByName(polled_until).filter(F.col("day") >= F.lit(first))
+    ends = ends.groupBy("day").agg(F.max("at").alias("at"))
+    decoded = decoded_activity(commits, events, ends.localCheckpoint()).localCheckpoint()
+    return cleanup(recorded, decoded, since=first, offsets_retention=inputs.options.offsets_retention)
+
+
+def _forecast(inputs: GoldInputs) -> DataFrame:
+    return forecast(inputs.lag, retention=inputs.retention, since=inputs.first)
+
+
+def _baseline(inputs: GoldInputs) -> DataFrame:
+    return baseline(inputs.lag, before=inputs.rows(BASELINE, timedelta(weeks=WEEKS)), since=inputs.first)
+
+
+BUILDERS: dict[Table, Callable[[GoldInputs], DataFrame]] = {
+    LAG: _lag,  # first, because others are computed from it
+    HEALTH: _health,
+    CHURN: _churn,
+    CLEANUP: _cleanup,
+    FORECAST: _forecast,
+    BASELINE: _baseline,  # last, because its days mark what is up to date
+}
+"""Gold table → function that computes its rows, in the order in which the tables are written."""
+
+
 def gold(
     lake: SparkLake,
     days: Sequence[date],
     *,
     options: GoldOptions = _DEFAULT,
-    say: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
 ) -> None:
-    """Make the gold tables of some days. The same days again give the same rows.
+    """Recompute the gold tables of some days. Doing it again gives the same rows.
 
     Args:
-        days: in order; all that have anything, from the first of them on.
-        say: told which table is being made.
+        days: the days in order; every day with data from the first of them on.
+        on_progress: called with a text before each table.
     """
     if not days:
         return
-    first, write = days[0], partial(_write, lake, days, say)
-    times = timeline(_from(lake.read(POLLS), first, _BEFORE)).localCheckpoint()
-    # The timeline tells which of their polls came to be.
-    partitions = _from(lake.read(PARTITIONS), first, _BEFORE)
-    # Small beside those, and looked into again and again: each time Delta would first search for the files.
-    small = groups, members, faults = [
-        _from(lake.read(table), first, _BEFORE).persist() for table in (GROUPS, MEMBERS, FAULTS)
-    ]
-    write(LAG, lag(times, groups, partitions, faults, since=first))
-    minutes = _from(lake.read(LAG), first, _BEFORE)
-    commits, before = _from(lake.read(COMMITS), first, _BEFORE), _from(lake.read(HEALTH), first, _BEFORE)
-    known, before = commits if lake.written(COMMITS) else None, before.filter(F.col("day") < F.lit(first))
-    verdicts = partial(health, commits=known, before=before, since=first, seconds=options.window)
-    write(HEALTH, verdicts(times, groups, partitions, faults))
-    seen = recorded_churn(times, groups, members, partitions)
-    write(CHURN, churn(times, seen, _from(lake.read(REBALANCES), first), minutes, since=first))
-    write(CLEANUP, _cleanup(lake, first, options))
-    write(FORECAST, forecast(minutes, retention=_retention(lake, options), since=first))
-    past = _from(lake.read(BASELINE), first, timedelta(weeks=WEEKS))
-    write(BASELINE, baseline(minutes, before=past, since=first))  # the last: it tells which days are done
-    for rows in small:
-        rows.unpersist()
+    inputs = GoldInputs(lake, days[0], options)
+    for table, build in BUILDERS.items():
+        _write(lake, days, on_progress, table, build(inputs))
+    inputs.release()
 
 
 def _write(
-    lake: SparkLake, days: Sequence[date], say: Callable[[str], None] | None, table: Table, rows: DataFrame
+    lake: SparkLake, days: Sequence[date], on_progress: Callable[[str], None] | None, table: Table, rows: DataFrame
 ) -> None:
-    """Put days in the place of what was there of them; rows of a group lie together, so that it is found fast."""
-    if say is not None:
-        say(f"making gold/{table.name} of {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else ""))
+    """Replace the rows of some days, with the rows of a group next to each other so that readers find them fast."""
+    if on_progress is not None:
+        span = f"{days[0]} to {days[-1]}" if len(days) > 1 else f"{days[0]}"
+        on_progress(f"computing gold/{table.name} for {span}")
     rows = rows.repartition("group") if "group" in table.names else rows
     lake.overwrite(table, rows.sortWithinPartitions(*table.key), days=[day.isoformat() for day in days])
-
-
-def _cleanup(lake: SparkLake, first: date, options: GoldOptions) -> DataFrame:
-    back = timedelta(days=options.look_back)
-    times = timeline(_from(lake.read(POLLS), first, back)).localCheckpoint()
-    groups, partitions = (_from(lake.read(table), first, back) for table in (GROUPS, PARTITIONS))
-    # A row a group and day, used several times.
-    seen = recorded_activity(times, groups, partitions, since=first).localCheckpoint()
-    commits, events = lake.read(COMMITS), lake.read(GROUP_EVENTS)
-    known = commits.select("day", "record_time").unionByName(events.select("day", "record_time"))
-    known = known.groupBy("day").agg(F.max(F.unix_millis("record_time")).alias("at"))
-    polled = times.groupBy(F.to_date(F.timestamp_millis("poll")).alias("day")).agg(F.max("poll").alias("at"))
-    ends = known.unionByName(polled).filter(F.col("day") >= F.lit(first)).groupBy("day").agg(F.max("at").alias("at"))
-    read = read_activity(commits, events, ends.localCheckpoint()).localCheckpoint()
-    return cleanup(seen, read, since=first, offsets_retention=options.offsets_retention)
-
-
-def _retention(lake: SparkLake, options: GoldOptions) -> DataFrame | None:
-    if not options.topics:
-        return None
-    return lake.spark.createDataFrame(list(options.topics.items()), "topic string, retention_seconds double")
-
-
-def _from(rows: DataFrame, first: date, back: timedelta = timedelta(0)) -> DataFrame:
-    """Rows of the days from `first`, and of some before."""
-    return rows.filter(F.col("day") >= F.lit(first - back))

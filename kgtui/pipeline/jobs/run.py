@@ -1,4 +1,4 @@
-"""All jobs in order, once or for ever."""
+"""Run all jobs in order (bronze, silver, gold), once or continuously."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kgtui.lake.schemas import COORDINATOR_RECORDS
+from kgtui.pipeline import sources as record_sources
 from kgtui.pipeline.jobs import bronze, silver
-from kgtui.pipeline.jobs.streams import finish, stop
-from kgtui.pipeline.sources import files, kafka
-from kgtui.pipeline.trouble import in_words
+from kgtui.pipeline.jobs.streaming import await_end, stop
+from kgtui.pipeline.spark_errors import translated_spark_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,109 +21,115 @@ if TYPE_CHECKING:
 
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from kgtui.pipeline.lake import SparkLake
-    from kgtui.pipeline.sources.kafka import OffsetsTopic
+    from kgtui.pipeline.sources import OffsetsTopic
+    from kgtui.pipeline.spark_lake import SparkLake
 
-    Gold = Callable[[SparkLake], object]
-    """Computes what follows, if there is anything new to compute it from."""
+    MakeGold = Callable[[SparkLake], object]
+    """Recomputes the gold tables if their inputs have new rows."""
 
 TOPIC, FILES = "topic", "files"
-_LOOK = 1
+"""Names of the bronze queries that read a topic and a folder of files."""
+
+_AWAIT_SECONDS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where records come from; without any, what the lake has is enough.
+    """Sources of records for the bronze table; without any, the pipeline works on what the lake already has.
 
     Attributes:
-        topic: of a cluster.
-        records: a folder of files.
-        since: for the topic, when it is read for the first time: seconds since the epoch.
-        files_at_once: files of one batch, of the folder and of the bronze table; by default as many as fit.
+        topic: `__consumer_offsets` of a cluster.
+        records: a folder of Parquet files.
+        since: time of the first record to read from the topic, in seconds since the epoch; ignored after its first
+            read.
+        max_files: maximum number of files per batch, both of the folder and of the bronze table; None for no limit.
     """
 
     topic: OffsetsTopic | None = None
     records: Path | None = None
     since: float | None = None
-    files_at_once: int | None = None
+    max_files: int | None = None
 
 
-def once(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None]) -> None:
-    """Read all that is there, decode it, and compute what follows. Raises `SourceError`."""
-    with in_words():
-        begun_before = bronze.has_read_kafka(lake)
-        for name, query in _begin(lake, sources, None).items():
-            rows = finish(query, partial(_told, say, f"reading the {name}"))
-            if name == TOPIC and not (begun_before and rows == 0):
-                check(sources, query.lastProgress, rows)
+def run_once(lake: SparkLake, sources: Sources, make_gold: MakeGold, on_progress: Callable[[str], None]) -> None:
+    """Read and decode all new records, then recompute the gold tables. Raises `SourceError`."""
+    with translated_spark_errors():
+        read_before = bronze.has_read_topic(lake)
+        for name, query in _start_ingestion(lake, sources, None).items():
+            rows = await_end(query, partial(_report_batches, on_progress, f"reading the {name}"))
+            if name == TOPIC and not (read_before and rows == 0):
+                check_first_read(sources, query.lastProgress, rows)
         if lake.exists(COORDINATOR_RECORDS):
-            finish(silver.run(lake, every=None, files_at_once=sources.files_at_once), partial(_told, say, "decoding"))
-        gold(lake)
+            query = silver.start_decoding(lake, interval=None, max_files=sources.max_files)
+            await_end(query, partial(_report_batches, on_progress, "decoding"))
+        make_gold(lake)
 
 
-def watch(lake: SparkLake, sources: Sources, gold: Gold, say: Callable[[str], None], *, every: float) -> None:
-    """Go on reading and decoding, and keep what follows fresh, until something fails or an interrupt comes.
+def run_continuously(
+    lake: SparkLake, sources: Sources, make_gold: MakeGold, on_progress: Callable[[str], None], *, interval: float
+) -> None:
+    """Read, decode and recompute every `interval` seconds, until a query fails or the user interrupts.
 
     Raises `SourceError`.
     """
     running: dict[str, StreamingQuery] = {}
-    with in_words():
-        unchecked = sources.topic is not None and not bronze.has_read_kafka(lake)
+    with translated_spark_errors():
+        unchecked = sources.topic is not None and not bronze.has_read_topic(lake)
         try:
-            running |= _begin(lake, sources, every)
+            running |= _start_ingestion(lake, sources, interval)
             if lake.exists(COORDINATOR_RECORDS):
-                running["silver"] = silver.run(lake, every=every)
-            say("looking for what is new")
+                running["silver"] = silver.start_decoding(lake, interval=interval)
+            on_progress("waiting for new records and polls")
             while True:
-                begun = time.monotonic()
-                gold(lake)
-                say(f"up to date at {datetime.now().astimezone().isoformat(timespec='seconds')}")
-                for query in running.values():  # one that has failed raises here
-                    query.awaitTermination(_LOOK)
+                started = time.monotonic()
+                make_gold(lake)
+                on_progress(f"up to date at {datetime.now().astimezone().isoformat(timespec='seconds')}")
+                for query in running.values():  # raises the error of a query that has failed
+                    query.awaitTermination(_AWAIT_SECONDS)
                 if unchecked and (progress := running[TOPIC].lastProgress):
-                    check(sources, progress, None)
+                    check_first_read(sources, progress, None)
                     unchecked = False
-                time.sleep(max(0.0, every - (time.monotonic() - begun)))
+                time.sleep(max(0.0, interval - (time.monotonic() - started)))
         finally:
             stop(*running.values())
 
 
-def check(sources: Sources, progress: Any, rows: int | None) -> None:
-    """Make sure that the topic was seen as it is, when it was read for the first time. Raises `SourceError`.
+def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
+    """Check that the first read of the topic reached its log end offsets. Raises `SourceError`.
 
     Args:
-        progress: of the stream's newest batch; None when it had none.
-        rows: records that it gave; None when that is not known.
+        progress: Spark's progress of the query's newest batch; None if it had no batch.
+        rows: number of records that were read; None if unknown.
     """
     if sources.topic is None:
         return
-    seen = ends_of(progress)
+    read_up_to = end_offsets(progress)
     if sources.since is None:
-        kafka.check_seen(sources.topic, seen or {}, rows)
-    elif seen is not None:  # there may be no records since then
-        kafka.check_seen(sources.topic, seen, None)
+        record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
+    elif read_up_to is not None:  # the topic may have no records after `since`
+        record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 
-def ends_of(progress: Any) -> dict[int, int] | None:
-    """Up to where the Kafka source has read; None when its last batch does not tell."""
-    told = progress["sources"][0]["endOffset"] if progress else None
-    if not told or told == "null":
+def end_offsets(progress: Any) -> dict[int, int] | None:
+    """Return partition → next offset of the Kafka source after its newest batch; None if the progress has none."""
+    reported = progress["sources"][0]["endOffset"] if progress else None
+    if not reported or reported == "null":
         return None
-    offsets = json.loads(told) if isinstance(told, str) else told
-    return {int(partition): end for partition, end in offsets.get(kafka.TOPIC, {}).items()}
+    offsets = json.loads(reported) if isinstance(reported, str) else reported
+    return {int(partition): end for partition, end in offsets.get(record_sources.TOPIC, {}).items()}
 
 
-def _begin(lake: SparkLake, sources: Sources, every: float | None) -> dict[str, StreamingQuery]:
-    begun = {}
+def _start_ingestion(lake: SparkLake, sources: Sources, interval: float | None) -> dict[str, StreamingQuery]:
+    started = {}
     if sources.records is not None:
-        folder = str(files.folder_of(sources.records))
-        records = files.stream(lake.spark, folder, at_once=sources.files_at_once)
-        begun[FILES] = bronze.from_files(lake, records, folder, every=every)
+        folder = str(record_sources.records_folder(sources.records))
+        records = record_sources.stream_files(lake.spark, folder, max_files=sources.max_files)
+        started[FILES] = bronze.ingest_files(lake, records, folder, interval=interval)
     if sources.topic is not None:
-        records = kafka.stream(lake.spark, sources.topic, since=sources.since)
-        begun[TOPIC] = bronze.from_kafka(lake, records, every=every)
-    return begun
+        records = record_sources.stream_topic(lake.spark, sources.topic, since=sources.since)
+        started[TOPIC] = bronze.ingest_topic(lake, records, interval=interval)
+    return started
 
 
-def _told(say: Callable[[str], None], what: str, batches: int) -> None:
-    say(f"{what}: {batches} {'batch' if batches == 1 else 'batches'}")
+def _report_batches(on_progress: Callable[[str], None], step: str, batches: int) -> None:
+    on_progress(f"{step}: {batches} {'batch' if batches == 1 else 'batches'}")

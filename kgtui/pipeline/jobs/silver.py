@@ -1,4 +1,4 @@
-"""From the bronze table to the silver ones."""
+"""The silver job: decode bronze rows into `commits`, `group_events` and `quarantine`, and derive `rebalances`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
-from kgtui.pipeline.jobs.streams import days_of, started
-from kgtui.pipeline.lake import ANEW, SparkLake
+from kgtui.pipeline.jobs.streaming import days_of, start_query
+from kgtui.pipeline.spark_lake import MAY_REPEAT, SparkLake
 from kgtui.pipeline.transforms.group_events import with_created
-from kgtui.pipeline.transforms.offset_commits import doubtful_commits, not_plain, others, plain_commits
+from kgtui.pipeline.transforms.offset_commits import irregular_commits, irregular_records, non_commits, regular_commits
 from kgtui.pipeline.transforms.rebalances import rebalances
-from kgtui.pipeline.transforms.records import PARTS, read_records, rows_of
+from kgtui.pipeline.transforms.record_decoding import STRUCTS, decode_records, rows_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,93 +23,95 @@ if TYPE_CHECKING:
 
     from kgtui.lake.schemas import Table
 
-    Put = Callable[[SparkLake, Table, DataFrame, list[str]], None]
-    """How rows, of some days, come into a table once."""
+    WriteRows = Callable[[SparkLake, Table, DataFrame, list[str]], None]
+    """Writes rows into a table exactly once; the last argument is the days of the rows."""
 
-_BATCH = "512m"
-"""Bytes of the bronze table that are decoded at once."""
+_LAYER = "silver"
+_BATCH_SIZE = "512m"
+"""Bytes of bronze files that are decoded in one batch."""
 
 
-def run(lake: SparkLake, *, every: float | None, files_at_once: int | None = None) -> StreamingQuery:
-    """Decode what the bronze table has and the silver tables have not.
+def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | None = None) -> StreamingQuery:
+    """Start the query that decodes the rows of the bronze table that are not decoded yet.
 
     Args:
-        every: seconds between batches; None ends when all that is there now is done.
-        files_at_once: files of the bronze table that are decoded in one batch; by default as many as fit.
+        interval: seconds between two batches; None stops the query once it has decoded everything that exists now.
+        max_files: maximum number of bronze files per batch; None limits a batch by size.
     """
-    limit = {"maxBytesPerTrigger": _BATCH} if files_at_once is None else {"maxFilesPerTrigger": str(files_at_once)}
-    # Days that were pruned are decoded already: that they go is no reason to fail.
+    limit = {"maxBytesPerTrigger": _BATCH_SIZE} if max_files is None else {"maxFilesPerTrigger": str(max_files)}
+    # Pruning removes days that are decoded already, which must not fail the query.
     records = lake.stream(COORDINATOR_RECORDS, ignoreDeletes="true", **limit)
-    series = lake.series(COMMITS, "silver")
-    writer = records.writeStream.foreachBatch(partial(write_batch, str(lake.folder.path), series))
-    return started(writer, lake.checkpoint("silver", series), every)
+    name = lake.query_name(COMMITS, _LAYER)
+    writer = records.writeStream.foreachBatch(partial(decode_batch, str(lake.folder.path), name))
+    return start_query(writer, lake.checkpoint(_LAYER, name), interval)
 
 
-def write_batch(path: str, series: str, batch: DataFrame, serial: int) -> None:
-    """Decode one batch into the silver tables; the same batch again changes nothing.
+def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
+    """Decode one batch into the silver tables; decoding the same batch again changes nothing.
 
-    Rows are appended under the series and number of the batch, which Delta remembers; where an earlier series was
-    lost, they are merged by their key.
+    Rows are appended under the query's name and the batch's number, which Delta remembers. If an earlier checkpoint of
+    the query was lost, they are merged by key instead.
     """
-    lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{series}"
-    commits = batch.transform(plain_commits)
-    if series.endswith(ANEW):
+    lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"
+    commits = batch.transform(regular_commits)
+    if query_name.endswith(MAY_REPEAT):
         _merge(lake, COMMITS, commits, days_of(batch))
-        _write_rest(lake, batch.transform(not_plain), _merge)
+        _decode_in_python(lake, batch.transform(irregular_records), _merge)
         return
-    written = lake.append(COMMITS, commits, app=app, serial=serial)
-    # An earlier try may have come this far. The count takes no reading: each file tells how many rows it has.
-    left = None if written is None else batch.count() - written
-    if left != 0:
-        done = _write_rest(lake, batch.transform(others), partial(_append, f"{app}-others", serial))
-        if left is None or done < left:
-            _write_rest(lake, batch.transform(doubtful_commits), partial(_append, f"{app}-doubtful", serial))
+    written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
+    # The number is unknown if an earlier attempt had written these rows. Counting the batch reads no data, because the
+    # metadata of the files has their row counts.
+    remaining = None if written is None else batch.count() - written
+    if remaining != 0:
+        decoded = _decode_in_python(lake, batch.transform(non_commits), partial(_append, f"{app}-others", batch_id))
+        if remaining is None or decoded < remaining:
+            _decode_in_python(lake, batch.transform(irregular_commits), partial(_append, f"{app}-doubtful", batch_id))
 
 
-def _append(app: str, serial: int, lake: SparkLake, table: Table, rows: DataFrame, _: list[str]) -> None:
-    lake.append(table, rows, app=app, serial=serial)
+def _append(app: str, batch_id: int, lake: SparkLake, table: Table, rows: DataFrame, _: list[str]) -> None:
+    lake.append(table, rows, app=app, batch_id=batch_id)
 
 
 def _merge(lake: SparkLake, table: Table, rows: DataFrame, days: list[str]) -> None:
     lake.merge(table, rows, days=days)
 
 
-def _write_rest(lake: SparkLake, records: DataFrame, put: Put) -> int:
-    """Write what only Python reads: few records, of which each is decoded once. How many there were."""
-    read = records.transform(read_records).persist()
+def _decode_in_python(lake: SparkLake, records: DataFrame, write_rows: WriteRows) -> int:
+    """Decode the irregular records in Python, write their rows, and return the number of records."""
+    decoded = records.transform(decode_records).persist()
     try:
-        rows, days = _days(read)
+        count, days = _count_and_days(decoded)
         for table in (COMMITS, QUARANTINE):
             if table in days:
-                put(lake, table, rows_of(read, table), days[table])
+                write_rows(lake, table, rows_for(decoded, table), days[table])
         if GROUP_EVENTS in days:
-            _write_events(lake, rows_of(read, GROUP_EVENTS), days[GROUP_EVENTS], put)
+            _write_events(lake, rows_for(decoded, GROUP_EVENTS), days[GROUP_EVENTS], write_rows)
     finally:
-        read.unpersist()
-    return rows
+        decoded.unpersist()
+    return count
 
 
-def _write_events(lake: SparkLake, events: DataFrame, days: list[str], put: Put) -> None:
-    """Write events, and the rebalances of the groups that they are about, which take all events of these groups."""
+def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_rows: WriteRows) -> None:
+    """Write group events, and recompute the rebalances of their groups from all events of these groups."""
     groups = events.select("record_partition", "group").distinct()
-    before = lake.read(GROUP_EVENTS).join(groups, ["record_partition", "group"], "left_semi")
-    every = before.join(events, list(GROUP_EVENTS.key), "left_anti").unionByName(events).transform(with_created)
+    earlier = lake.read(GROUP_EVENTS).join(groups, ["record_partition", "group"], "left_semi")
+    every = earlier.join(events, list(GROUP_EVENTS.key), "left_anti").unionByName(events).transform(with_created)
     every = every.persist()
     try:
-        put(lake, GROUP_EVENTS, every.join(events, list(GROUP_EVENTS.key), "left_semi"), days)
+        write_rows(lake, GROUP_EVENTS, every.join(events, list(GROUP_EVENTS.key), "left_semi"), days)
         lake.merge(REBALANCES, every.transform(rebalances), update=True)
     finally:
         every.unpersist()
 
 
-def _days(read: DataFrame) -> tuple[int, dict[Table, list[str]]]:
-    """How many rows there are; and, for each table that gets some, their days."""
-    rows = 0
-    found: dict[Table, list[str]] = {}
-    told = [F.col(part).isNotNull().alias(part) for part in PARTS]
-    for row in read.select("day", *told).groupBy("day", *PARTS).count().collect():
-        rows += row["count"]
-        for part, table in PARTS.items():
-            if row[part]:
-                found.setdefault(table, []).append(str(row.day))
-    return rows, found
+def _count_and_days(decoded: DataFrame) -> tuple[int, dict[Table, list[str]]]:
+    """Return the number of rows and, for each table that gets rows, their days as ISO dates."""
+    count = 0
+    days: dict[Table, list[str]] = {}
+    present = [F.col(name).isNotNull().alias(name) for name in STRUCTS]
+    for row in decoded.select("day", *present).groupBy("day", *STRUCTS).count().collect():
+        count += row["count"]
+        for name, table in STRUCTS.items():
+            if row[name]:
+                days.setdefault(table, []).append(str(row.day))
+    return count, days

@@ -1,1 +1,1 @@
-"""From DataFrames to DataFrames, one module a table: no reading, no writing, no session."""
+"""Pure functions from DataFrames to DataFrames, one module per silver or gold table; they read and write nothing."""

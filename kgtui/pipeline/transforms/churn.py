@@ -1,55 +1,76 @@
-"""Gold `churn`: how often groups rebalanced, hour by hour, and what that cost."""
+"""Gold `churn`: how often each group rebalanced per hour, and how long it was held up by that.
+
+It combines the changes that polls recorded with the rebalances that were decoded from `__consumer_offsets`.
+"""
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kgtui.lake.schemas.gold import BOTH, CHURN, RECORDED, SILVER
+from kgtui.model.group_types import REBALANCING
 from kgtui.model.health.values import RebalanceRate
 from kgtui.pipeline.spark_schema import conform
-from kgtui.pipeline.transforms.recorded import day_of, floored, instant
-from kgtui.pipeline.transforms.recorded_churn import HOUR, covered_hours
+from kgtui.pipeline.transforms.recorded_state import (
+    GROUP_KEY,
+    PARTITION_KEY,
+    begins_lifetime,
+    floor_to,
+    missing_from_next_keyframe,
+    to_day,
+    to_timestamp,
+    with_lifetimes,
+    with_timeline,
+)
 
 if TYPE_CHECKING:
     from datetime import date
 
     from pyspark.sql import Column, DataFrame
 
+HOUR = 3_600_000
+"""Milliseconds that one row of the table covers."""
+
 _KEY = ("group", "hour")
 _COUNTS = ("rebalances", "members_joined", "members_left", "partitions_moved", "rebalancing_seconds", "epoch_steps")
 
+_MEMBER_KEY = ("group", "member_id")
+_EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
+
 
 def churn(
-    times: DataFrame, recorded: DataFrame, rebalances: DataFrame, lag: DataFrame, *, since: date | None = None
+    timeline: DataFrame, recorded: DataFrame, rebalances: DataFrame, lag: DataFrame, *, since: date | None = None
 ) -> DataFrame:
-    """The table `churn`. Of two sources that each see only part, the one that saw more counts.
+    """Compute the gold table `churn`. Each source may miss rebalances, so the larger of the two counts is used.
 
     Args:
-        times: the `timeline` of the polls.
-        recorded: what `recorded_churn` gave.
-        rebalances: silver `rebalances`.
-        lag: gold `lag`.
-        since: the first day that is wanted.
+        timeline: result of `poll_timeline`.
+        recorded: result of `recorded_churn`.
+        rebalances: the silver table.
+        lag: the gold table.
+        since: first day to return.
     """
-    seen = recorded.select(*_KEY, "state_changes", *(F.col(name).alias(f"seen_{name}") for name in _COUNTS))
-    read = of_records(rebalances).select(*_KEY, *(F.col(name).alias(f"read_{name}") for name in _COUNTS))
-    found = (
-        seen.join(read, [*_KEY], "full")
-        .withColumns({name: F.greatest(f"seen_{name}", f"read_{name}") for name in _COUNTS})
-        .join(F.broadcast(covered_hours(times)), "hour", "left")
-        .join(_written(lag), [*_KEY], "left")
+    recorded = recorded.select(*_KEY, "state_changes", *(F.col(name).alias(f"recorded_{name}") for name in _COUNTS))
+    decoded = _decoded_churn(rebalances).select(*_KEY, *(F.col(name).alias(f"decoded_{name}") for name in _COUNTS))
+    rows = (
+        recorded.join(decoded, [*_KEY], "full")
+        .withColumns({name: F.greatest(f"recorded_{name}", f"decoded_{name}") for name in _COUNTS})
+        .join(F.broadcast(_covered_hours(timeline)), "hour", "left")
+        .join(_write_rates(lag), [*_KEY], "left")
     )
-    changed = F.greatest(*(F.coalesce(name, F.lit(0)) for name in ("rebalances", "state_changes", "members_left")))
-    found = found.filter(changed > 0).transform(_rated).transform(_contract)
-    return found if since is None else found.filter(F.col("day") >= F.lit(since))
+    changes = F.greatest(*(F.coalesce(name, F.lit(0)) for name in ("rebalances", "state_changes", "members_left")))
+    rows = rows.filter(changes > 0).transform(_with_rate).transform(_to_table)
+    return rows if since is None else rows.filter(F.col("day") >= F.lit(since))
 
 
-def of_records(rebalances: DataFrame) -> DataFrame:
-    """What silver `rebalances` tell of each hour: those that began in it."""
+def _decoded_churn(rebalances: DataFrame) -> DataFrame:
+    """Count the silver rebalances per group and hour, by the hour in which they began."""
     start, end = F.unix_millis("start"), F.unix_millis("end")
-    return rebalances.groupBy("group", floored(start, HOUR).alias("hour")).agg(
+    return rebalances.groupBy("group", floor_to(start, HOUR).alias("hour")).agg(
         F.count(F.lit(1)).alias("rebalances"),
         F.sum("joined").alias("members_joined"),
         F.sum("left").alias("members_left"),
@@ -59,29 +80,158 @@ def of_records(rebalances: DataFrame) -> DataFrame:
     )
 
 
-def _written(lag: DataFrame) -> DataFrame:
-    """Records a second that were written for a group in an hour."""
+def _write_rates(lag: DataFrame) -> DataFrame:
+    """Return the average rate_in (records/s) of each group and hour."""
     at = F.unix_millis("minute")
-    hour = floored(at, HOUR).alias("hour")
+    hour = floor_to(at, HOUR).alias("hour")
     return lag.filter(F.col("topic").isNull()).groupBy("group", hour).agg(F.avg("rate_in").alias("rate_in"))
 
 
-def _rated(rows: DataFrame) -> DataFrame:
-    """Add what it cost, the rate, and whether the group flaps (`RebalanceRate`)."""
-    seen, read = F.col("seen_rebalances"), F.col("read_rebalances")
-    rate = F.greatest(seen * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0)), read.cast("double"))
+def _with_rate(rows: DataFrame) -> DataFrame:
+    """Add `per_hour`, `records_held_up`, `source` and `flapping`, which is defined by `RebalanceRate`."""
+    recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
+    recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))
     often = (F.col("rebalances") >= RebalanceRate.FLAPPING_LEAST) & (F.col("per_hour") >= RebalanceRate.FLAPPING)
     return rows.withColumns({
         "rebalances": F.coalesce("rebalances", F.lit(0)),
-        "per_hour": rate,
+        "per_hour": F.greatest(recorded_rate, decoded.cast("double")),
         "records_held_up": F.col("rebalancing_seconds") * F.col("rate_in"),
-        "source": _source(seen, read),
+        "source": F.when(recorded.isNull(), SILVER).when(decoded.isNull(), RECORDED).otherwise(BOTH),
     }).withColumn("flapping", F.coalesce(often, F.lit(False)))  # fmt: skip
 
 
-def _source(seen: Column, read: Column) -> Column:
-    return F.when(seen.isNull(), SILVER).when(read.isNull(), RECORDED).otherwise(BOTH)
+def _to_table(rows: DataFrame) -> DataFrame:
+    """Convert columns to those of the gold table."""
+    return rows.withColumns({"day": to_day(F.col("hour")), "hour": to_timestamp(F.col("hour"))}).transform(
+        conform, CHURN
+    )
 
 
-def _contract(rows: DataFrame) -> DataFrame:
-    return rows.withColumns({"day": day_of(F.col("hour")), "hour": instant(F.col("hour"))}).transform(conform, CHURN)
+# -- changes that polls recorded -------------------------------------------------------------------------------------
+
+
+def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, partitions: DataFrame) -> DataFrame:
+    """Count the changes that recorded tables show, per group and hour with any change.
+
+    A change across a gap between polls is not counted, because it may have happened any number of times.
+
+    Returns:
+        group, hour (ms), rebalances, state_changes, epoch_steps, members_joined, members_left, partitions_moved,
+        rebalancing_seconds
+    """
+    group_rows = with_timeline(groups, timeline).transform(with_lifetimes, GROUP_KEY)
+    owners = with_timeline(partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner"), timeline)
+    parts = [
+        _group_changes(group_rows),
+        _rebalancing_seconds(group_rows),
+        _member_changes(with_timeline(members, timeline)),
+        _owner_changes(owners.transform(with_lifetimes, PARTITION_KEY)),
+    ]
+    events = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
+    sums = events.groupBy("group", "hour").agg(
+        *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in _EVENTS),
+        F.max("has_epoch").alias("has_epoch"),
+        F.coalesce(F.sum("seconds"), F.lit(0.0)).alias("rebalancing_seconds"),
+    )
+    # A member that joins or leaves implies a rebalance, even if no poll saw the group in that state.
+    return sums.select(
+        "group",
+        "hour",
+        F.greatest("entered", "steps", "shuffles").alias("rebalances"),
+        F.col("changes").alias("state_changes"),
+        F.when(F.col("has_epoch"), F.col("steps")).alias("epoch_steps"),
+        F.col("joined").alias("members_joined"),
+        F.col("left").alias("members_left"),
+        F.col("moved").alias("partitions_moved"),
+        "rebalancing_seconds",
+    )
+
+
+def _covered_hours(timeline: DataFrame) -> DataFrame:
+    """Return hour, covered_seconds, covered_from and covered_to: how much of each hour polls without gaps cover."""
+    spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
+    return spans.transform(_split_by_hour).groupBy("hour").agg(
+        F.sum("seconds").alias("covered_seconds"),
+        to_timestamp(F.min("begin")).alias("covered_from"),
+        to_timestamp(F.max("finish")).alias("covered_to"),
+    )  # fmt: skip
+
+
+def _group_changes(rows: DataFrame) -> DataFrame:
+    """Count state changes, entered rebalances and epoch steps, by the rules of `kgtui.model.health.rebalances`."""
+    order = Window.partitionBy("group", "lifetime").orderBy("poll")
+    state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
+    changes = rows.filter(~F.col("gone")).select(
+        "group",
+        "poll",
+        "steady_since",
+        (F.col("state") != state).cast("int").alias("changes"),
+        (_is_rebalancing() & ~state.isin(*sorted(REBALANCING))).cast("int").alias("entered"),
+        F.greatest(F.col("group_epoch") - epoch, F.lit(0)).alias("steps"),
+        F.col("group_epoch").isNotNull().alias("has_epoch"),
+    )
+    return changes.filter(_follows_a_poll()).withColumn("hour", _hour("poll")).drop("poll", "steady_since")
+
+
+def _member_changes(rows: DataFrame) -> DataFrame:
+    """Count members that joined and left; all of them at one poll are one shuffle."""
+    rows = rows.withColumns({
+        "appeared": begins_lifetime(_MEMBER_KEY),
+        "vanished": missing_from_next_keyframe(_MEMBER_KEY),
+    })  # fmt: skip
+    at_poll = F.struct(
+        F.col("poll").alias("at"),
+        (_follows_a_poll() & F.col("appeared") & ~F.col("gone")).cast("int").alias("joined"),
+        (_follows_a_poll() & F.col("gone") & ~F.col("appeared")).cast("int").alias("left"),
+    )
+    at_keyframe = F.struct(
+        F.col("next_keyframe").alias("at"), F.lit(0).alias("joined"), F.col("vanished").cast("int").alias("left")
+    )
+    return (
+        rows.select("group", F.explode(F.array(at_poll, at_keyframe)).alias("event"))
+        .groupBy("group", "event.at")
+        .agg(F.sum("event.joined").alias("joined"), F.sum("event.left").alias("left"))
+        .filter((F.col("joined") > 0) | (F.col("left") > 0))
+        .select("group", _hour("at").alias("hour"), "joined", "left", F.lit(1).alias("shuffles"))
+    )
+
+
+def _owner_changes(rows: DataFrame) -> DataFrame:
+    """Count partitions that moved to another member."""
+    order = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("poll")
+    before = F.last("owner", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
+    moves = rows.withColumn("moved", (F.col("owner") != before).cast("int"))
+    moves = moves.filter(_follows_a_poll() & (F.col("moved") == 1))
+    return moves.select("group", _hour("poll").alias("hour"), "moved")
+
+
+def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
+    """Return the seconds from each poll that saw a rebalance to the next change, or to the last poll before a gap."""
+    later = F.lead("poll").over(Window.partitionBy("group", "keyframe").orderBy("poll"))
+    spans = rows.select("group", "state", "gone", F.col("poll").alias("from"), F.least(later, "lasts").alias("to"))
+    spans = spans.filter(_is_rebalancing() & ~F.col("gone"))
+    return spans.transform(_split_by_hour).select("group", "hour", "seconds")
+
+
+def _follows_a_poll() -> Column:
+    """Return whether the poll follows another without a gap, so that a change happened between these two."""
+    return F.col("poll") > F.col("steady_since")
+
+
+def _split_by_hour(spans: DataFrame) -> DataFrame:
+    """Split the spans `from` … `to` (ms) at full hours, and add hour, seconds, begin and finish."""
+    first, last = (_hour(name) for name in ("from", "to"))
+    pieces = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR).cast("long"))))
+    pieces = pieces.withColumns({
+        "begin": F.greatest("from", "hour"),
+        "finish": F.least(F.col("to"), F.col("hour") + HOUR),
+    })  # fmt: skip
+    return pieces.withColumn("seconds", (F.col("finish") - F.col("begin")) / 1000)
+
+
+def _is_rebalancing() -> Column:
+    return F.col("state").isin(*sorted(REBALANCING))
+
+
+def _hour(name: str) -> Column:
+    return floor_to(F.col(name), HOUR)

@@ -1,15 +1,29 @@
-"""Gold `cleanup`: groups without members that commit no more, and families of such, at the end of each day."""
+"""Gold `cleanup`: groups and families of groups that are unused at the end of each day.
+
+It combines two sources, which give the same columns (see `recorded_activity`): what polls recorded, and the records
+decoded from `__consumer_offsets`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kgtui.lake.schemas.gold import BOTH, CLEANUP, RECORDED, SILVER
 from kgtui.model.group_types import CONSUMER, SHARE, STREAMS
 from kgtui.pipeline.spark_schema import conform
-from kgtui.pipeline.transforms.recorded import instant
+from kgtui.pipeline.transforms.lag import with_lag
+from kgtui.pipeline.transforms.recorded_state import (
+    GROUP_KEY,
+    PARTITION_KEY,
+    state_at,
+    time_slots,
+    to_day,
+    to_timestamp,
+    with_timeline,
+)
 
 if TYPE_CHECKING:
     from datetime import date
@@ -17,89 +31,99 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 OFFSETS_RETENTION = 604_800
-"""Kafka's default of `offsets.retention.minutes`, in seconds."""
+"""Default of the broker option `offsets.retention.minutes`, in seconds."""
 IDLE = 86_400
-"""Seconds for which a group without members is not called unused yet."""
+"""Shortest time without members and commits after which a group counts as unused, in seconds."""
 
-_TOLD = ("type", "state", "members", "last_commit", "quiet_since", "empty_since", "partitions", "topics", "lag")
+_DAY = 86_400
+_EMPTY = "Empty"
+_ACTIVITY = ("type", "state", "members", "last_commit", "quiet_since", "empty_since", "partitions", "topics", "lag")
 
 
 def cleanup(
     recorded: DataFrame,
-    read: DataFrame,
+    decoded: DataFrame,
     *,
     since: date | None = None,
     offsets_retention: int = OFFSETS_RETENTION,
     idle: int = IDLE,
 ) -> DataFrame:
-    """The table `cleanup`.
+    """Compute the gold table `cleanup`.
 
     Args:
-        recorded: what `recorded_activity` gave.
-        read: what `read_activity` gave, of records of `__consumer_offsets`.
-        since: the first day that is wanted.
+        recorded: result of `recorded_activity`.
+        decoded: result of `decoded_activity`.
+        since: first day to return.
         offsets_retention: seconds for which brokers keep the offsets of a group without members.
-        idle: seconds from which a group counts as unused.
+        idle: seconds without members and commits after which a group counts as unused.
     """
-    groups = _of_both(recorded, read).withColumn("family", family_of(F.col("group")))
-    groups = groups.withColumn("unused", _unused(idle)).withColumn("expires_at", _expiry(offsets_retention))
+    groups = _combined(recorded, decoded).withColumn("family", family_of(F.col("group")))
+    groups = groups.withColumn("unused", _is_unused(idle)).withColumn("expires_at", _expires_at(offsets_retention))
     families = groups.filter(F.col("family").isNotNull()).transform(_families)
-    known = families.select("day", F.col("name").alias("family"), "groups")
-    one = (
+    sizes = families.select("day", F.col("name").alias("family"), F.col("groups").alias("family_size"))
+    single = (
         groups.filter("unused")
-        .join(known.withColumnRenamed("groups", "together"), ["day", "family"], "left")
+        .join(sizes, ["day", "family"], "left")
         .withColumns({
             "kind": F.lit("group"),
             "name": F.col("group"),
-            "family": F.when(F.col("together") > 1, F.col("family")),
+            "family": F.when(F.col("family_size") > 1, F.col("family")),
             "groups": F.lit(1),
         })
     )  # fmt: skip
-    whole = families.filter((F.col("groups") > 1) & (F.col("groups") == F.col("idle")))
-    found = one.transform(_contract).unionByName(whole.transform(_contract))
-    return found if since is None else found.filter(F.col("day") >= F.lit(since))
+    unused_families = families.filter((F.col("groups") > 1) & (F.col("groups") == F.col("unused_groups")))
+    rows = single.transform(_to_table).unionByName(unused_families.transform(_to_table))
+    return rows if since is None else rows.filter(F.col("day") >= F.lit(since))
 
 
 def family_of(group: Column) -> Column:
-    """The family of a name by its first separator, as the tree has it: `team-007.settle` → `team-007.*`."""
-    found = F.lit(None).cast("string")
+    """Return the family of a group id by its first separator, as in the tree: `team-007.settle` → `team-007.*`."""
+    family = F.lit(None).cast("string")
     for separators in ("-", ":/_", "."):
-        ends = F.array(*(F.instr(group, sign) for sign in separators))
-        end = F.array_min(F.filter(ends, lambda at: at > 1))
-        family = F.concat(F.substring(group, F.lit(1), end), F.lit("*"))
-        found = F.when(end < F.length(group), family).otherwise(found)
-    return found
+        positions = F.array(*(F.instr(group, separator) for separator in separators))
+        end = F.array_min(F.filter(positions, lambda position: position > 1))
+        prefix = F.concat(F.substring(group, F.lit(1), end), F.lit("*"))
+        family = F.when(end < F.length(group), prefix).otherwise(family)
+    return family
 
 
-def _of_both(recorded: DataFrame, read: DataFrame) -> DataFrame:
-    """Each group once. On a day that was recorded the groups are those that were listed then."""
-    ours = recorded.select("day", "group", *(F.col(name).alias(f"seen_{name}") for name in (*_TOLD, "at", "first")))
-    theirs = read.select("day", "group", *(F.col(name).alias(f"read_{name}") for name in (*_TOLD, "at", "first")))
-    days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
-    both = ours.join(theirs, ["day", "group"], "full").join(F.broadcast(days), "day", "left")
-    both = both.filter(F.col("seen_at").isNotNull() | F.col("recorded_day").isNull())
-    newest = {name: F.greatest(f"seen_{name}", f"read_{name}") for name in ("last_commit", "at")}
-    earliest = {"first": F.least("seen_first", "read_first")}
+def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
+    """Join both sources, one row per group and day. On recorded days, only groups that were listed then exist."""
+    columns = (*_ACTIVITY, "at", "first")
+    recorded_days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
+    recorded = recorded.select("day", "group", *(F.col(name).alias(f"recorded_{name}") for name in columns))
+    decoded = decoded.select("day", "group", *(F.col(name).alias(f"decoded_{name}") for name in columns))
+    both = recorded.join(decoded, ["day", "group"], "full").join(F.broadcast(recorded_days), "day", "left")
+    both = both.filter(F.col("recorded_at").isNotNull() | F.col("recorded_day").isNull())
+    latest = {name: F.greatest(f"recorded_{name}", f"decoded_{name}") for name in ("last_commit", "at")}
+    earliest = {"first": F.least("recorded_first", "decoded_first")}
     rest = {
-        name: F.coalesce(f"seen_{name}", f"read_{name}")
+        name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # Both say at the latest: the commits themselves are nearer to the truth than when somebody began to look.
-    since = {name: F.coalesce(f"read_{name}", f"seen_{name}") for name in ("quiet_since", "empty_since")}
-    seen, known = F.col("seen_at").isNotNull(), F.col("read_at").isNotNull()
-    source = F.when(seen & known, BOTH).when(seen, RECORDED).otherwise(SILVER)
-    return both.withColumns({**newest, **earliest, **rest, **since, "source": source}).withColumn(
+    # Both sources give the latest possible time. Decoded records are closer to the true time, because a recording may
+    # have begun later.
+    since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
+    in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
+    source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
+    return both.withColumns({**latest, **earliest, **rest, **since, "source": source}).withColumn(
         "quiet_since", F.greatest("quiet_since", "last_commit", "empty_since")
     )
 
 
-def _unused(idle: int) -> Column:
-    nobody = F.col("state").isin("Empty", "Dead") | (F.coalesce("members", F.lit(0)) == 0) & F.col("state").isNull()
-    return nobody & (F.col("at") - F.col("quiet_since") >= idle * 1000)
+def _is_unused(idle: int) -> Column:
+    """Return whether a group has had no members and no commits for `idle` seconds."""
+    no_members = (F.coalesce("members", F.lit(0)) == 0) & F.col("state").isNull()
+    no_members = F.col("state").isin("Empty", "Dead") | no_members
+    return no_members & (F.col("at") - F.col("quiet_since") >= idle * 1000)
 
 
-def _expiry(retention: int) -> Column:
-    """At the latest; those of new types expire by their commits, of classic groups since they are Empty (KIP-211)."""
+def _expires_at(retention: int) -> Column:
+    """Return the latest time (ms) at which brokers delete a group's offsets, by the rules of KIP-211.
+
+    Retention counts from the last commit, for classic groups from when they became Empty. Offsets of share groups do
+    not expire.
+    """
     by_commit = F.coalesce("last_commit", "quiet_since")
     base = (
         F.when(F.col("type") == SHARE, F.lit(None).cast("long"))
@@ -110,11 +134,12 @@ def _expiry(retention: int) -> Column:
 
 
 def _families(groups: DataFrame) -> DataFrame:
+    """Aggregate groups per day and family."""
     return groups.groupBy("day", "family").agg(
         F.lit("family").alias("kind"),
         F.col("family").alias("name"),
         F.count(F.lit(1)).cast("int").alias("groups"),
-        F.count_if(F.coalesce("unused", F.lit(False))).alias("idle"),
+        F.count_if(F.coalesce("unused", F.lit(False))).alias("unused_groups"),
         *(F.sum(name).alias(name) for name in ("partitions", "lag")),
         *(F.max(name).alias(name) for name in ("topics", "last_commit", "quiet_since", "empty_since", "expires_at")),
         F.max("source").alias("source"),
@@ -123,13 +148,163 @@ def _families(groups: DataFrame) -> DataFrame:
     ).withColumns({"family": F.lit(None).cast("string"), "topics": F.lit(None).cast("int")})  # fmt: skip
 
 
-def _contract(rows: DataFrame) -> DataFrame:
+def _to_table(rows: DataFrame) -> DataFrame:
+    """Convert columns to those of the gold table."""
     times = ("last_commit", "quiet_since", "empty_since", "expires_at")
     for name in ("type", "state"):
         if name not in rows.columns:
             rows = rows.withColumn(name, F.lit(None).cast("string"))
     return rows.withColumns({
-        **{name: instant(F.col(name)) for name in times},
-        "covered_from": instant(F.col("first")),
-        "covered_to": instant(F.col("at")),
+        **{name: to_timestamp(F.col(name)) for name in times},
+        "covered_from": to_timestamp(F.col("first")),
+        "covered_to": to_timestamp(F.col("at")),
     }).transform(conform, CLEANUP)  # fmt: skip
+
+
+# -- activity by recorded tables -------------------------------------------------------------------------------------
+
+
+def recorded_activity(
+    timeline: DataFrame, groups: DataFrame, partitions: DataFrame, *, since: date | None = None
+) -> DataFrame:
+    """Return the state and last activity of each group at the end of each day, from recorded tables.
+
+    Args:
+        timeline: result of `poll_timeline`.
+        since: first day to return; earlier rows are used to find a group's last activity.
+
+    Returns:
+        day, group, type, state, members; last_commit, quiet_since, empty_since (ms; the last two are the latest
+        possible times); partitions, topics, lag; `first` and `at` (ms), the times of the first and the last poll used.
+    """
+    times = time_slots(timeline, _DAY, since).select("at", "keyframe")
+    group_rows = with_timeline(groups, timeline).transform(_with_empty_since)
+    partition_rows = with_timeline(partitions, timeline).transform(with_lag).transform(_with_last_move)
+    sums = state_at(partition_rows, times, PARTITION_KEY).groupBy("at", "group").agg(
+        F.max("moved_at").alias("last_commit"),
+        F.min("seen_at").alias("seen_at"),
+        F.count(F.lit(1)).cast("int").alias("partitions"),
+        F.count_distinct("topic").cast("int").alias("topics"),
+        F.sum("lag").alias("lag"),
+    )  # fmt: skip
+    return state_at(group_rows, times, GROUP_KEY).join(sums, ["at", "group"], "left").select(
+        to_day(F.col("at")).alias("day"),
+        "group",
+        "type",
+        "state",
+        "members",
+        "last_commit",
+        F.coalesce("last_commit", "seen_at", "first").alias("quiet_since"),
+        "empty_since",
+        F.coalesce("partitions", F.lit(0)).alias("partitions"),
+        F.coalesce("topics", F.lit(0)).alias("topics"),
+        "lag",
+        "first",
+        "at",
+    )  # fmt: skip
+
+
+def _with_empty_since(groups: DataFrame) -> DataFrame:
+    """Add `empty_since`, when the group's current Empty state began, and `first`, when the group was first seen."""
+    order = Window.partitionBy("group").orderBy("poll")
+    empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))
+    begins = empty & ~F.coalesce(F.lag("state").over(order) == _EMPTY, F.lit(False))
+    rows = groups.withColumn("begins", F.when(begins, F.col("poll")))
+    return rows.withColumns({
+        "empty_since": F.when(empty, F.last("begins", ignorenulls=True).over(order)),
+        "first": F.min("poll").over(order),
+    }).drop("begins")  # fmt: skip
+
+
+def _with_last_move(partitions: DataFrame) -> DataFrame:
+    """Add `moved_at`, the last poll that saw another position than before, and `seen_at`, the first poll.
+
+    After a gap, `moved_at` is the latest possible time.
+    """
+    order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
+    before = F.last("position", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
+    moved = before.isNotNull() & (F.col("position") != before)
+    rows = partitions.withColumn("moves", F.when(moved, F.col("poll")))
+    return rows.withColumns({
+        "moved_at": F.last("moves", ignorenulls=True).over(order),
+        "seen_at": F.min("poll").over(order),
+    }).drop("moves")  # fmt: skip
+
+
+# -- activity by silver tables ---------------------------------------------------------------------------------------
+
+
+def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> DataFrame:
+    """Return the state and last activity of each group at the end of each day, from silver tables.
+
+    The columns are those of `recorded_activity`.
+
+    Args:
+        events: silver `group_events`.
+        days: columns `day` and `at`; records after `at` (ms) are ignored for this day.
+    """
+    by_group = _committed(commits, days).join(_group_events(events, days), ["day", "at", "group"], "full")
+    exists = (F.col("partitions") > 0) | F.coalesce(F.col("exists"), F.lit(False))
+    return by_group.filter(exists).select(
+        "day",
+        "group",
+        "type",
+        F.when(F.col("members") > 0, F.lit(None)).otherwise(F.lit(_EMPTY)).alias("state"),
+        F.coalesce("members", F.lit(0)).alias("members"),
+        "last_commit",
+        F.coalesce(F.greatest("last_commit", "changed_at"), "at").alias("quiet_since"),
+        F.col("changed_at").alias("empty_since"),
+        F.coalesce("partitions", F.lit(0)).cast("int").alias("partitions"),
+        F.coalesce("topics", F.lit(0)).cast("int").alias("topics"),
+        F.lit(None).cast("long").alias("lag"),
+        F.least("first_commit", "first_event").alias("first"),
+        "at",
+    )
+
+
+def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
+    """Return, per day and group, the last commit and the number of partitions and topics with a committed offset.
+
+    The commits of each day are reduced to the last one per partition first, so that a long history is read only once.
+    """
+    daily = commits.groupBy("day", *PARTITION_KEY).agg(
+        F.max_by("offset", "record_offset").alias("offset"),
+        F.max_by(F.unix_millis("commit_time"), "record_offset").alias("commit_time"),
+        F.min(F.unix_millis("record_time")).alias("time"),
+        F.max(F.unix_millis("record_time")).alias("upto"),
+        F.max("record_offset").alias("newest"),
+    )
+    order = Window.partitionBy(*PARTITION_KEY).orderBy("newest")
+    until = F.min("upto").over(order.rowsBetween(1, Window.unboundedFollowing))
+    spans = daily.drop("day").withColumns({"time": F.min("time").over(order), "until": until})
+    valid = (F.col("upto") <= F.col("at")) & (F.col("until").isNull() | (F.col("until") > F.col("at")))
+    last = spans.join(F.broadcast(days), valid)
+    has_offset = F.col("offset").isNotNull()
+    return last.groupBy("day", "at", "group").agg(
+        F.max(F.when(has_offset, F.col("commit_time"))).alias("last_commit"),
+        F.count_if(has_offset).alias("partitions"),
+        F.count_distinct(F.when(has_offset, F.col("topic"))).alias("topics"),
+        F.min("time").alias("first_commit"),
+    )
+
+
+def _group_events(events: DataFrame, days: DataFrame) -> DataFrame:
+    """Return type, number of members, last change and existence per day and group."""
+    rows = events.filter(F.col("about").isin("group", "member")).withColumn("time", F.unix_millis("record_time"))
+    known = rows.drop("day").join(F.broadcast(days), F.col("time") <= F.col("at"))
+    newest = F.struct("tombstone", "type", "members", "time", F.unix_millis("state_time").alias("state_time"))
+    last = known.groupBy("day", "at", "group", "about", "member_id").agg(
+        F.max_by(newest, "record_offset").alias("last"), F.min("time").alias("first")
+    )
+    about_group, exists = F.col("about") == "group", ~F.col("last.tombstone")
+    classic = about_group & exists & (F.col("last.type") == "classic")
+    member_records = F.count_if((F.col("about") == "member") & exists)
+    classic_members = F.coalesce(F.max(F.when(classic, F.col("last.members"))), F.lit(0))
+    changed_at = F.when(classic, F.coalesce("last.state_time", "last.time")).otherwise(F.col("last.time"))
+    return last.groupBy("day", "at", "group").agg(
+        F.max(F.when(exists, F.col("last.type"))).alias("type"),
+        F.greatest(classic_members, member_records).cast("int").alias("members"),
+        F.max(changed_at).alias("changed_at"),
+        F.bool_or(exists).alias("exists"),
+        F.min("first").alias("first_event"),
+    )

@@ -1,29 +1,143 @@
-"""Which of a group's records began it: what one record alone does not tell."""
+"""Silver `group_events`: rows for the 20 types of records that are not offset commits, and the column `created`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kgtui.lake.schemas import GROUP_EVENTS
 from kgtui.pipeline.spark_schema import conform
+from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, classic_members, format_uuid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from uuid import UUID
+
     from pyspark.sql import DataFrame
+
+_ABOUT = {
+    "METADATA": "group",
+    "MEMBER_METADATA": "member",
+    "TARGET_ASSIGNMENT_METADATA": "target",
+    "TARGET_ASSIGNMENT_MEMBER": "target_member",
+    "CURRENT_MEMBER_ASSIGNMENT": "current",
+}
+"""End of a record type's name → value of the column `about`; `other` for all others."""
+
+_MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
+"""Kafka's `MemberState` of consumer and streams groups; members of share groups are always STABLE."""
+
+
+def event_row(record: CoordinatorRecord) -> dict[str, Any]:
+    """Return the columns of `group_events` for a record, without its position and `created`; times are in milliseconds.
+
+    Columns that are null are left out.
+    """
+    group_type, about = _type_and_about(record.type)
+    row = {
+        "group": record.group,
+        "type": group_type,
+        "record": record.type.name.title().replace("_", ""),
+        "about": about,
+        "tombstone": record.value is None,
+        "member_id": record.member,
+    }
+    if record.value is None:
+        return row
+    row["detail"] = json.dumps(as_json(record)["value"], separators=(",", ":"))
+    columns = _classic(record, record.value) if group_type == "classic" else _with_epochs(record, record.value, about)
+    return row | columns
+
+
+def _type_and_about(record_type: RecordType) -> tuple[str, str]:
+    """Return the group type that writes such records, and what the record is about."""
+    if record_type is RecordType.GROUP_METADATA:
+        return "classic", "group"
+    group_type, _, rest = record_type.name.partition("_GROUP_")
+    return group_type.lower(), _ABOUT.get(rest, "other")
+
+
+def _classic(record: CoordinatorRecord, value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a classic group's GroupMetadata record."""
+    members = classic_members(record)
+    ids = [member.member_id for member in members]
+    since = value["currentStateTimestamp"]
+    return {
+        "epoch": value["generation"],
+        "state": "Stable" if members else "Empty",
+        "state_time": None if since < 0 else since,
+        "protocol_type": value["protocolType"],
+        "protocol": value["protocol"],
+        "leader": value["leader"],
+        "members": len(members),
+        "member_ids": json.dumps(sorted(ids)),
+        "assignment": _classic_assignment(value["protocolType"], members),
+    }
+
+
+def _classic_assignment(protocol_type: str, members: Sequence[Any]) -> str | None:
+    """Return the assignment as JSON; None if the members' bytes are not in the format of Kafka's consumer."""
+    assignments = {member.member_id: member.assignment for member in members}
+    if protocol_type != "consumer" or any(type(assignment) is not tuple for assignment in assignments.values()):
+        return None
+    return json.dumps(
+        {
+            member: sorted(f"{topic}-{partition}" for topic, partitions in assignment for partition in partitions)
+            for member, assignment in assignments.items()
+        }
+    )
+
+
+def _with_epochs(record: CoordinatorRecord, value: Mapping[str, Any], about: str) -> dict[str, Any]:
+    """Return the columns of a record of a consumer, share or streams group."""
+    if about == "group":
+        return {"epoch": value["Epoch"]}
+    if about == "member":
+        return {
+            "client_id": value["ClientId"],
+            "host": value["ClientHost"],
+            "instance_id": value.get("InstanceId"),
+            "protocol": value.get("ServerAssignor"),
+        }
+    if about == "target":
+        at = value["AssignmentTimestamp"]
+        return {"epoch": value["AssignmentEpoch"], "state_time": at if at > 0 else None}
+    if about == "target_member":
+        tasks = value["TopicPartitions"] if "TopicPartitions" in value else value["ActiveTasks"]
+        return {"assignment": json.dumps({record.member: _partition_names(tasks)})}
+    if about == "current":
+        tasks = value["AssignedPartitions"] if "AssignedPartitions" in value else value["ActiveTasks"]
+        return {
+            "epoch": value["MemberEpoch"],
+            "state": _MEMBER_STATES.get(value["State"], "UNKNOWN"),
+            "assignment": json.dumps({record.member: _partition_names(tasks)}),
+        }
+    return {}
+
+
+def _partition_names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return partitions as `topic id-partition`, and active tasks of streams groups as `subtopology-partition`."""
+    return sorted(f"{_topic_or_subtopology(row)}-{partition}" for row in rows for partition in row["Partitions"])
+
+
+def _topic_or_subtopology(row: Mapping[str, Any]) -> str:
+    topic: UUID | None = row.get("TopicId")
+    return row["SubtopologyId"] if topic is None else format_uuid(topic)
 
 
 def with_created(events: DataFrame) -> DataFrame:
-    """All events of some groups, with `created` told.
+    """Return all events of some groups with `created` set: whether a group's record was the first after its creation.
 
-    A group begins with its first record after a tombstone, and with the first of all if that has epoch 0 or 1; of
-    another first record nothing is known, since what was before it may have been compacted away.
+    That is the first record after a tombstone, or the first of all if its epoch is 0 or 1. For any other first record
+    it is null, because earlier records may have been compacted away.
     """
     order = Window.partitionBy("record_partition", "group").orderBy("record_offset")
     before = F.lag("tombstone").over(order)
     created = F.when(before.isNotNull(), before & ~F.col("tombstone"))
     created = created.otherwise(F.when(F.col("tombstone"), F.lit(False)).when(F.col("epoch") <= 1, F.lit(True)))
-    told = events.where("about = 'group'").withColumn("created", created)
-    rest = events.where("about <> 'group'").withColumn("created", F.lit(None).cast("boolean"))
-    return told.unionByName(rest).transform(conform, GROUP_EVENTS)
+    of_groups = events.where("about = 'group'").withColumn("created", created)
+    others = events.where("about <> 'group'").withColumn("created", F.lit(None).cast("boolean"))
+    return of_groups.unionByName(others).transform(conform, GROUP_EVENTS)

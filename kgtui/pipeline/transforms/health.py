@@ -1,4 +1,8 @@
-"""Gold `health`: Burrow's verdict on each group and partition, window by window, from recordings."""
+"""Gold `health`: Burrow's verdict on each group and partition per window of time.
+
+The rules are those of `kgtui.model.verdict` (from commits) and `kgtui.model.health.observed` (from polls), written as
+Spark expressions over the columns that `commit_windows` gives.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +13,26 @@ from pyspark.sql import functions as F
 
 from kgtui.lake.schemas.gold import BOTH, HEALTH, RECORDED
 from kgtui.model.health.values import OBSERVED, Watching
-from kgtui.model.verdict import Status
+from kgtui.model.verdict import DEFAULTS, Status
 from kgtui.pipeline.spark_schema import TYPES, conform
-from kgtui.pipeline.transforms.committed import with_commits
-from kgtui.pipeline.transforms.observed import windows
-from kgtui.pipeline.transforms.recorded import day_of, instant, listed, slots, whole
-from kgtui.pipeline.transforms.verdicts import complete, name_of, observed, observed_share, status
+from kgtui.pipeline.transforms.commit_windows import observed_windows, with_silver_commits
+from kgtui.pipeline.transforms.recorded_state import groups_at, time_slots, to_day, to_timestamp, with_timeline
 
 if TYPE_CHECKING:
     from datetime import date
 
     from pyspark.sql import Column, DataFrame
 
-WINDOW = 300
+    from kgtui.model.verdict import Options
+
+WINDOW_SECONDS = 300
 """Seconds from one verdict to the next."""
 
 COMMITS = "commits"
-"""The label of a verdict made from the commits themselves."""
+"""Value of the column `basis` for a verdict computed from silver commits."""
 
 _DEFAULT = Watching()
-_MOMENT = ("at", "slot", "at_before", "steady_since", "group")
+_SLOT = ("at", "slot", "at_before", "steady_since", "group")
 _ROW = (
     "topic", "partition", "status", "worst", "affected", "lag", "unknown", "position", "complete", "commits",
     "first_commit", "last_commit", "undecided", "max_lag_topic", "max_lag_partition", "basis",
@@ -36,7 +40,7 @@ _ROW = (
 
 
 def health(
-    times: DataFrame,
+    timeline: DataFrame,
     groups: DataFrame,
     partitions: DataFrame,
     faults: DataFrame,
@@ -44,100 +48,235 @@ def health(
     commits: DataFrame | None = None,
     before: DataFrame | None = None,
     since: date | None = None,
-    seconds: int = WINDOW,
+    seconds: int = WINDOW_SECONDS,
     watching: Watching = _DEFAULT,
 ) -> DataFrame:
-    """The table `health`, from recorded tables.
+    """Compute the gold table `health` from recorded tables.
 
     Args:
-        times: the `timeline` of the polls.
-        commits: silver `commits`, which say more than polls see where there are enough of them.
-        before: rows of this table from the day before `since`, that tell since when a status is bad.
-        since: the first day that is wanted; windows begin in what was recorded before.
-        seconds: from one verdict to the next.
+        timeline: result of `poll_timeline`.
+        commits: silver `commits`, which are used instead of observed positions where they are complete.
+        before: rows of `health` of the day before `since`, from which a bad status may continue.
+        since: first day to return; windows may begin in earlier rows.
+        seconds: time from one verdict to the next.
     """
-    moments = slots(times, seconds, since)
-    groups_then = listed(whole(groups, times), whole(faults, times), moments).select(*_MOMENT, "members", "read")
-    seen = windows(times, partitions, moments, watching.rules)
+    times = time_slots(timeline, seconds, since)
+    all_groups = groups_at(with_timeline(groups, timeline), with_timeline(faults, timeline), times)
+    windows = observed_windows(timeline, partitions, times, watching.rules)
     if commits is not None:
-        seen = seen.transform(with_commits, commits, partitions, times, watching.rules)
-    found = (
-        groups_then.join(seen.drop("steady_since"), ["at", "group"], "left")
-        .transform(judged, watching)
-        .transform(_with_groups)
+        windows = windows.transform(with_silver_commits, commits, partitions, timeline, watching.rules)
+    rows = (
+        all_groups.select(*_SLOT, "members", "read")
+        .join(windows.drop("steady_since"), ["at", "group"], "left")
+        .transform(with_verdicts, watching)
+        .transform(_with_group_rows)
         .transform(_with_bad_since, before)
-        .transform(_contract)
+        .transform(_to_table)
     )
-    return found if since is None else found.filter(F.col("day") >= F.lit(since))
+    return rows if since is None else rows.filter(F.col("day") >= F.lit(since))
 
 
-def judged(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
+def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     """Add `status` and `undecided` (numbers of `Status`), `complete` and `basis` of each partition's window.
 
     Args:
-        rows: windows that polls saw; where `exact` is true, of the commits themselves.
+        rows: windows that polls saw or, where `exact` is true, windows of silver commits.
     """
-    said = F.when(F.col("kind") == "share", observed_share(watching)).otherwise(observed(watching))
+    verdict = F.when(F.col("kind") == "share", _observed_share_verdict(watching)).otherwise(_observed_verdict(watching))
     rows = rows.withColumn("basis", F.lit(OBSERVED))
     if "exact" in rows.columns:
-        judged_so = F.struct(status(watching.rules).alias("status"), F.lit(None).cast("int").alias("undecided"))
-        said = F.when(F.col("exact"), judged_so).otherwise(said)
+        exact = F.struct(commit_status(watching.rules).alias("status"), F.lit(None).cast("int").alias("undecided"))
+        verdict = F.when(F.col("exact"), exact).otherwise(verdict)
         rows = rows.withColumn("basis", F.when(F.col("exact"), COMMITS).otherwise(OBSERVED))
-    rows = rows.withColumns({"said": said, "complete": F.least(complete(watching.rules), F.lit(1.0))})
-    return rows.withColumns({"status": F.col("said.status"), "undecided": F.col("said.undecided")}).drop("said")
+    complete = F.least(_window_fill(watching.rules), F.lit(1.0))
+    rows = rows.withColumns({"verdict": verdict, "complete": complete})
+    rows = rows.withColumns({"status": F.col("verdict.status"), "undecided": F.col("verdict.undecided")})
+    return rows.drop("verdict")
 
 
-def _with_groups(rows: DataFrame) -> DataFrame:
-    """Rows of partitions that are not OK, and one of each group: `roll_up`."""
-    has = F.col("read") & F.col("topic").isNotNull()
-    worst = F.max(F.when(has, F.col("status")))
-    bad = F.when(has & (F.col("status") > Status.OK), F.struct(*_partition_row()))
-    sized = F.when(has & F.col("lag").isNotNull(), F.struct(-F.col("lag"), "topic", "partition"))
-    found = rows.groupBy(*_MOMENT, "read").agg(
-        worst.alias("worst"),
-        F.count_if(has).alias("partitions"),
-        F.count_if(has & (F.col("complete") >= 1)).alias("full"),
-        F.sum(F.when(has, F.col("lag"))).alias("lag"),
-        F.count_if(has & F.col("missing")).cast("int").alias("unknown"),
-        F.min(sized).alias("largest"),
-        F.max(F.when(has, F.col("undecided"))).alias("undecided"),
-        F.collect_list(bad).alias("bad"),
-        F.max(F.when(has, F.col("basis"))).alias("basis"),  # `observed` if any is
+# -- rules -----------------------------------------------------------------------------------------------------------
+# A window is in the columns `commits`, `lag`, `lowest_end` and `now` (see `observed_windows`). The rules have the names
+# of those in `kgtui.model.verdict`.
+
+
+def commit_status(options: Options = DEFAULTS) -> Column:
+    """Return the number of a partition's `Status` from silver commits (`judge_partition`)."""
+    lagging = (
+        F.when(_ceased() & ~_lately_caught_up(), Status.STOP)
+        .when(_rewound(), Status.REWIND)
+        .when(_always_behind(options) & _unmoved(), Status.STALL)
+        .when(_always_behind(options) & _lag_never_fell(), Status.WARN)
+        .otherwise(Status.OK)
     )
-    return found.transform(_group_row).select(*_MOMENT, F.explode(F.concat("total", "bad")).alias("row")).select(
-        *_MOMENT, "row.*"
-    )  # fmt: skip
+    return F.when(_is_lagging(options), lagging).otherwise(Status.OK).cast("int")
+
+
+def _window_fill(options: Options) -> Column:
+    """Return how full a window of commits is, 0 to 1."""
+    return F.size("commits") / options.intervals
+
+
+def _observed_verdict(watching: Watching) -> Column:
+    """Return the struct (status, undecided) of a partition from the positions that polls saw (`judge_observed`)."""
+    halted = _ceased() | (F.col("moves") <= 1)
+    waited = _seconds_still() > _full_window(watching)
+    stop = halted & waited & ~_lately_caught_up()
+    maybe_stop = halted & (waited == _lately_caught_up())
+    rising = ~maybe_stop & _always_behind(watching.rules) & _lag_never_fell()
+    enough = F.size(F.filter("commits", lambda commit: commit["lag"].isNotNull())) >= watching.enough
+    lagging = (
+        F.when(stop, _verdict(Status.STOP))
+        .when(_rewound(), _verdict(Status.REWIND, F.when(maybe_stop, F.lit(Status.STOP.value))))
+        .when(maybe_stop, _verdict(Status.OK, F.lit(Status.STOP.value)))
+        .when(rising & enough, _verdict(Status.WARN))
+        .when(rising, _verdict(Status.OK, F.lit(Status.WARN.value)))
+        .otherwise(_verdict(Status.OK))
+    )
+    return F.when(_is_lagging(watching.rules), lagging).otherwise(_verdict(Status.OK))
+
+
+def _observed_share_verdict(watching: Watching) -> Column:
+    """Return the struct (status, undecided) of a share partition (`judge_share`).
+
+    WARN is only ever `undecided`: it would need every lag of the last window, but only changes are recorded.
+    """
+    still = (F.col("now") - F.col("still_since")) / 1000
+    standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)
+    maybe_standstill = F.col("still_since") <= F.col("first_read")
+    stopped = F.struct(standstill.cast("int").alias("status"), F.lit(None).cast("int").alias("undecided"))
+    lagging = (
+        F.when(still > watching.window, stopped)
+        .when(_rewound(), _verdict(Status.REWIND, F.when(maybe_standstill, standstill)))
+        .when(maybe_standstill, _verdict(Status.OK, standstill))
+        .when(_lag_never_fell() & (F.size("commits") > 1), _verdict(Status.OK, F.lit(Status.WARN.value)))
+        .otherwise(_verdict(Status.OK))
+    )
+    return F.when(F.col("lag") > watching.rules.allowed_lag, lagging).otherwise(_verdict(Status.OK))
+
+
+def _verdict(status: Status, undecided: Column | None = None) -> Column:
+    undecided = F.lit(None) if undecided is None else undecided
+    return F.struct(F.lit(status.value).cast("int").alias("status"), undecided.cast("int").alias("undecided"))
+
+
+def _first() -> Column:
+    return F.element_at("commits", 1)
+
+
+def _last() -> Column:
+    return F.element_at("commits", -1)
+
+
+def _is_lagging(options: Options) -> Column:
+    full = _window_fill(options) >= options.minimum_complete
+    return (F.size("commits") > 0) & full & F.coalesce(F.col("lag") > options.allowed_lag, F.lit(False))
+
+
+def _seconds_still() -> Column:
+    return (F.col("now") - _last()["at"]) / 1000
+
+
+def _full_window(watching: Watching) -> Column:
+    """Return the seconds that a full window of commits takes at the pace seen so far (`Observed.full_window`)."""
+    steps = watching.rules.intervals - 1
+    observed = (_last()["at"] - F.element_at("commits", 2)["at"]) / 1000 / (F.col("moves") - 2)
+    pace = F.when(F.col("moves") > 2, observed).otherwise(watching.commit_interval)
+    span = (_last()["at"] - _first()["at"]) / 1000
+    return F.when(F.size("commits") >= watching.rules.intervals, span).otherwise(pace * steps)
+
+
+def _ceased() -> Column:
+    return F.col("now") - _last()["at"] > _last()["at"] - _first()["at"]
+
+
+def _lately_caught_up() -> Column:
+    return F.coalesce(F.col("lowest_end") <= _last()["offset"], F.lit(False))
+
+
+def _rewound() -> Column:
+    """Return whether an offset decreased and no later commit reached the earlier offset again."""
+    nothing = F.lit(None).cast("bigint")
+    start = F.struct(nothing.alias("last"), nothing.alias("before"), F.lit(False).alias("recovered"))
+
+    def step(state: Column, commit: Column) -> Column:
+        offset, before = commit["offset"], state["before"]
+        decreased = before.isNull() & (offset < state["last"])
+        return F.struct(
+            offset.alias("last"),
+            F.when(decreased, state["last"]).otherwise(before).alias("before"),
+            (state["recovered"] | F.coalesce(offset >= before, F.lit(False))).alias("recovered"),
+        )
+
+    return F.aggregate("commits", start, step, lambda state: state["before"].isNotNull() & ~state["recovered"])
+
+
+def _always_behind(options: Options) -> Column:
+    return F.forall("commits", lambda commit: F.coalesce(commit["lag"] > options.allowed_lag, F.lit(True)))
+
+
+def _unmoved() -> Column:
+    return F.size(F.array_distinct("commits.offset")) == 1
+
+
+def _lag_never_fell() -> Column:
+    known = F.filter(F.col("commits.lag"), lambda lag: lag.isNotNull())
+    return F.array_sort(known) == known
+
+
+# -- rows of the table -----------------------------------------------------------------------------------------------
+
+
+def _with_group_rows(rows: DataFrame) -> DataFrame:
+    """Return the rows of partitions that are not OK, and one row per group by the rules of the model's `roll_up`."""
+    has_offsets = F.col("read") & F.col("topic").isNotNull()
+    worst = F.max(F.when(has_offsets, F.col("status")))
+    bad = F.when(has_offsets & (F.col("status") > Status.OK), F.struct(*_partition_row()))
+    by_size = F.when(has_offsets & F.col("lag").isNotNull(), F.struct(-F.col("lag"), "topic", "partition"))
+    groups = rows.groupBy(*_SLOT, "read").agg(
+        worst.alias("worst"),
+        F.count_if(has_offsets).alias("partitions"),
+        F.count_if(has_offsets & (F.col("complete") >= 1)).alias("full"),
+        F.sum(F.when(has_offsets, F.col("lag"))).alias("lag"),
+        F.count_if(has_offsets & F.col("missing")).cast("int").alias("unknown"),
+        F.min(by_size).alias("largest"),
+        F.max(F.when(has_offsets, F.col("undecided"))).alias("undecided"),
+        F.collect_list(bad).alias("bad"),
+        F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),  # `observed` if any partition is
+    )
+    rows = groups.transform(_with_group_row).select(*_SLOT, F.explode(F.concat("total", "bad")).alias("row"))
+    return rows.select(*_SLOT, "row.*")
 
 
 def _partition_row() -> list[Column]:
-    return _struct({
+    return _row({
         "topic": F.col("topic"),
         "partition": F.col("partition"),
-        "status": name_of(F.col("status")),
+        "status": _status_name(F.col("status")),
         "lag": F.col("lag"),
         "position": F.col("position"),
         "complete": F.col("complete"),
         "commits": F.size("commits"),
-        "first_commit": instant(F.element_at("commits", 1)["at"]),
-        "last_commit": instant(F.element_at("commits", -1)["at"]),
-        "undecided": name_of(_worse(F.col("undecided"), F.col("status"))),
+        "first_commit": to_timestamp(F.element_at("commits", 1)["at"]),
+        "last_commit": to_timestamp(F.element_at("commits", -1)["at"]),
+        "undecided": _status_name(_if_worse(F.col("undecided"), F.col("status"))),
         "basis": F.col("basis"),
     })  # fmt: skip
 
 
-def _group_row(rows: DataFrame) -> DataFrame:
-    number = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
-    ill = F.col("worst") > Status.OK
-    same = F.size(F.filter("bad", lambda row: row["status"] == name_of(F.col("worst"))))
+def _with_group_row(rows: DataFrame) -> DataFrame:
+    """Add `total`, an array with the row of the whole group."""
+    status = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
+    is_bad = F.col("worst") > Status.OK
+    affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))
     full = F.when(F.col("partitions") > 0, F.col("full") / F.col("partitions")).otherwise(0.0)
-    total = _struct({
-        "status": F.when(F.col("read"), name_of(number)),
-        "worst": F.when(ill, name_of(F.col("worst"))),
-        "affected": F.when(F.col("read"), F.coalesce(F.when(ill, same), F.lit(0))),
+    total = _row({
+        "status": F.when(F.col("read"), _status_name(status)),
+        "worst": F.when(is_bad, _status_name(F.col("worst"))),
+        "affected": F.when(F.col("read"), F.coalesce(F.when(is_bad, affected), F.lit(0))),
         "lag": F.col("lag"),
         "unknown": F.when(F.col("read"), F.col("unknown")),
         "complete": F.when(F.col("read"), full),
-        "undecided": F.when(F.col("read"), name_of(_worse(F.col("undecided"), number))),
+        "undecided": F.when(F.col("read"), _status_name(_if_worse(F.col("undecided"), status))),
         "max_lag_topic": F.col("largest.topic"),
         "max_lag_partition": F.col("largest.partition"),
         "basis": F.coalesce("basis", F.lit(OBSERVED)),
@@ -145,44 +284,53 @@ def _group_row(rows: DataFrame) -> DataFrame:
     return rows.withColumn("total", F.array(F.struct(*total)))
 
 
-def _worse(undecided: Column, given: Column) -> Column:
-    """What was left open, if it is worse than what was given."""
-    return F.when(F.least(undecided, F.lit(Status.ERR.value)) > F.least(given, F.lit(Status.ERR.value)), undecided)
+def _status_name(number: Column) -> Column:
+    """Return the name of a `Status`; null for null."""
+    names = F.create_map(*(F.lit(part) for status in Status for part in (status.value, status.name)))
+    return F.element_at(names, number)
 
 
-def _struct(columns: dict[str, Column]) -> list[Column]:
-    kinds = {column.name: TYPES[column.type] for column in HEALTH.columns}
-    return [columns.get(name, F.lit(None)).cast(kinds[name]).alias(name) for name in _ROW]
+def _if_worse(undecided: Column, status: Column) -> Column:
+    """Return the undecided status if it is worse than the given one, else null; all errors count as equally bad."""
+    error = F.lit(Status.ERR.value)
+    return F.when(F.least(undecided, error) > F.least(status, error), undecided)
+
+
+def _row(columns: dict[str, Column]) -> list[Column]:
+    """Return the columns `_ROW` in order; those that are not given are null."""
+    types = {column.name: TYPES[column.type] for column in HEALTH.columns}
+    return [columns.get(name, F.lit(None)).cast(types[name]).alias(name) for name in _ROW]
 
 
 def _with_bad_since(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add since when, window after window and without a gap, the status is bad."""
+    """Add `bad_since`, the first of the consecutive windows, without a gap between them, whose status is bad."""
     key = ("group", "topic", "partition")
     order = Window.partitionBy(*key).orderBy("at")
     bad, at = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("at")
-    goes_on = F.lag(bad).over(order) & (F.lag("at").over(order) == F.col("at_before"))
-    steady = F.col("at_before") >= F.col("steady_since")
-    rows = rows.withColumn("begins", bad & ~F.coalesce(goes_on & steady, F.lit(False)))
-    started = instant(at)
+    continues = F.lag(bad).over(order) & (F.lag("at").over(order) == F.col("at_before"))
+    no_gap = F.col("at_before") >= F.col("steady_since")
+    rows = rows.withColumn("begins", bad & ~F.coalesce(continues & no_gap, F.lit(False)))
+    began = to_timestamp(at)
     if before is not None:
-        known = before.filter(F.col("bad_since").isNotNull()).select(
+        earlier = before.filter(F.col("bad_since").isNotNull()).select(
             *(F.col(name).alias(f"old_{name}") for name in (*key, "bad_since")),
             F.unix_millis("covered_to").alias("old_at"),
         )
         same = F.col("old_at") == F.col("at_before")
         for name in key:
             same &= F.col(name).eqNullSafe(F.col(f"old_{name}"))
-        rows = rows.join(known, same & steady, "left")
-        started = F.coalesce(F.col("old_bad_since"), started)
-    first = F.last(F.when(F.col("begins"), started), ignorenulls=True).over(order)
+        rows = rows.join(earlier, same & no_gap, "left")
+        began = F.coalesce(F.col("old_bad_since"), began)
+    first = F.last(F.when(F.col("begins"), began), ignorenulls=True).over(order)
     return rows.withColumn("bad_since", F.when(bad, first))
 
 
-def _contract(rows: DataFrame) -> DataFrame:
+def _to_table(rows: DataFrame) -> DataFrame:
+    """Rename and convert columns to those of the gold table."""
     return rows.withColumns({
-        "day": day_of(F.col("slot")),
-        "window_start": instant(F.col("slot")),
+        "day": to_day(F.col("slot")),
+        "window_start": to_timestamp(F.col("slot")),
         "source": F.when(F.col("basis") == COMMITS, BOTH).otherwise(RECORDED),
-        "covered_from": instant(F.col("steady_since")),
-        "covered_to": instant(F.col("at")),
+        "covered_from": to_timestamp(F.col("steady_since")),
+        "covered_to": to_timestamp(F.col("at")),
     }).transform(conform, HEALTH)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Gold `lag`: position, lag, rates and time lag of each partition and group, minute by minute, from recordings."""
+"""Gold `lag`: position, lag, rates and time lag of each partition and group per minute, from recordings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ from pyspark.sql import functions as F
 
 from kgtui.lake.schemas.gold import LAG, RECORDED
 from kgtui.pipeline.spark_schema import TYPES, conform
-from kgtui.pipeline.transforms.recorded import PARTITION_KEY, carried, day_of, instant, listed, slots, whole
-from kgtui.pipeline.transforms.time_lag import with_log_ends, with_time_lag
+from kgtui.pipeline.transforms.recorded_state import (
+    PARTITION_KEY,
+    groups_at,
+    state_at,
+    time_slots,
+    to_day,
+    to_timestamp,
+    with_timeline,
+)
 
 if TYPE_CHECKING:
     from datetime import date
@@ -18,126 +25,200 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 MINUTE = 60
-"""Seconds of a row."""
+"""Seconds that one row of the table covers."""
 
+_LOG = ("topic", "partition")
 _MINUTE = ("at", "slot", "first", "steady_since", "group")
-_SEEN = (
+_OF_PARTITION = (
     "topic", "partition", "lag", "position", "log_start", "log_end", "lead", "lost", "rate_in", "rate_out",
     "time_lag", "time_lag_at_least", "kind", "error",
 )  # fmt: skip
-_ROW = (*_SEEN, "partitions", "unknown", "members", "state")
+_ROW = (*_OF_PARTITION, "partitions", "unknown", "members", "state")
 
 
 def lag(
-    times: DataFrame, groups: DataFrame, partitions: DataFrame, faults: DataFrame, *, since: date | None = None
+    timeline: DataFrame, groups: DataFrame, partitions: DataFrame, faults: DataFrame, *, since: date | None = None
 ) -> DataFrame:
-    """The table `lag`, from recorded tables.
+    """Compute the gold table `lag` from recorded tables.
 
     Args:
-        times: the `timeline` of the polls.
-        since: the first day that is wanted; what was recorded before tells the age of unread records, and the rates
-            of the first minute.
+        timeline: result of `poll_timeline`.
+        since: first day to return; earlier rows are used for the time lag and for the rates of the first minute.
     """
-    minutes = slots(times, MINUTE, since)
-    rows = whole(partitions, times).transform(with_log_ends)
-    seen = (
-        carried(rows, minutes, PARTITION_KEY)
+    minutes = time_slots(timeline, MINUTE, since)
+    rows = with_timeline(partitions, timeline).transform(with_log_growth)
+    of_partitions = (
+        state_at(rows, minutes, PARTITION_KEY)
         .transform(with_lag)
         .transform(with_rates)
         .transform(with_time_lag, rows)
-        .select("at", "group", *_SEEN, "missing")
+        .select("at", "group", *_OF_PARTITION, "missing")
     )
-    found = (
-        listed(whole(groups, times), whole(faults, times), minutes)
+    result = (
+        groups_at(with_timeline(groups, timeline), with_timeline(faults, timeline), minutes)
         .select(*_MINUTE, "members", "state", "read")
-        .join(seen, ["at", "group"], "left")
-        .transform(_with_totals)
-        .transform(_contract)
+        .join(of_partitions, ["at", "group"], "left")
+        .transform(_with_group_rows)
+        .transform(_to_table)
     )
-    return found if since is None else found.filter(F.col("day") >= F.lit(since))
+    return result if since is None else result.filter(F.col("day") >= F.lit(since))
+
+
+# -- columns of a partition ------------------------------------------------------------------------------------------
 
 
 def with_lag(rows: DataFrame) -> DataFrame:
-    """Add position, lag, lead and lost as `kgtui.model.offsets` counts them, and whether a lag is `missing`.
+    """Add position, lag, lead and lost as `kgtui.model.offsets` defines them, and `missing`: the lag is unknown.
 
     Args:
-        rows: of recorded `partitions`.
+        rows: rows of recorded `partitions`.
     """
-    share, fine = F.col("kind") == "share", F.coalesce("error", F.lit(0)) == 0
+    share, without_error = F.col("kind") == "share", F.coalesce("error", F.lit(0)) == 0
     position = F.when(share, F.col("spso")).otherwise(F.col("committed"))
-    known = F.when(share | fine, position)
-    of_log = F.when(known.isNotNull() & F.col("log_end").isNull(), F.col("log_error"))
-    code = F.when(share | ~fine, F.col("error")).otherwise(of_log)
+    known = F.when(share | without_error, position)
+    log_error = F.when(known.isNotNull() & F.col("log_end").isNull(), F.col("log_error"))
+    error = F.when(share | ~without_error, F.col("error")).otherwise(log_error)
     return rows.withColumns({
         "position": position,
-        "lag": F.when(share, F.col("lag")).otherwise(_at_least_none(F.col("log_end") - known)),
-        "lead": _at_least_none(known - F.col("log_start")),
-        "lost": _at_least_none(F.col("log_start") - known),
-        "error": F.nullif(code, F.lit(0)),
-    }).withColumn("missing", F.col("lag").isNull() & (~fine | F.col("position").isNotNull()))  # fmt: skip
+        "lag": F.when(share, F.col("lag")).otherwise(_at_least_zero(F.col("log_end") - known)),
+        "lead": _at_least_zero(known - F.col("log_start")),
+        "lost": _at_least_zero(F.col("log_start") - known),
+        "error": F.nullif(error, F.lit(0)),
+    }).withColumn("missing", F.col("lag").isNull() & (~without_error | F.col("position").isNotNull()))  # fmt: skip
 
 
-def _at_least_none(records: Column) -> Column:
-    """Never negative; `greatest` alone would make 0 of null."""
+def _at_least_zero(records: Column) -> Column:
+    """Replace negative numbers by 0 and keep null, which `greatest` alone would turn into 0."""
     return F.when(records.isNotNull(), F.greatest(records, F.lit(0).cast("long")))
 
 
 def with_rates(rows: DataFrame) -> DataFrame:
-    """Add rate_in and rate_out since the slot before; null across a gap, and where an offset went back."""
+    """Add rate_in and rate_out (records/s) since the slot before; null after a gap and if the offset decreased."""
     order = Window.partitionBy(*PARTITION_KEY).orderBy("at")
     before = F.lag("at").over(order)
-    follows = (before == F.col("at_before")) & (before >= F.col("steady_since"))
+    is_next_slot = (before == F.col("at_before")) & (before >= F.col("steady_since"))
     rows = rows.withColumns({
-        "span": F.when(follows, (F.col("at") - before) / 1000),
-        "grown": F.col("log_end") - F.lag("log_end").over(order),
-        "moved": F.col("position") - F.lag("position").over(order),
+        "span": F.when(is_next_slot, (F.col("at") - before) / 1000),
+        "written": F.col("log_end") - F.lag("log_end").over(order),
+        "consumed": F.col("position") - F.lag("position").over(order),
     })  # fmt: skip
     return rows.withColumns({
-        "rate_in": F.when(F.col("grown") >= 0, F.col("grown") / F.col("span")),
-        "rate_out": F.when(F.col("moved") >= 0, F.col("moved") / F.col("span")),
+        "rate_in": F.when(F.col("written") >= 0, F.col("written") / F.col("span")),
+        "rate_out": F.when(F.col("consumed") >= 0, F.col("consumed") / F.col("span")),
     })  # fmt: skip
 
 
-def _with_totals(rows: DataFrame) -> DataFrame:
-    """The rows of partitions, and one of each group: without sums where its offsets were not read."""
-    has = F.col("read") & F.col("topic").isNotNull()
-    known_age = F.max(F.when(has, F.col("time_lag")))
-    total = {
-        "lag": F.sum(F.when(has, F.col("lag"))),
-        "lead": F.min(F.when(has, F.col("lead"))),
-        "lost": F.sum(F.when(has, F.col("lost"))),
-        "rate_in": F.sum(F.when(has, F.col("rate_in"))),
-        "rate_out": F.sum(F.when(has, F.col("rate_out"))),
-        "time_lag": known_age,
-        "time_lag_at_least": F.when(
-            known_age.isNotNull(), F.bool_or(has & (F.coalesce("time_lag_at_least", F.lit(False)) | F.col("missing")))
+# -- time lag --------------------------------------------------------------------------------------------------------
+
+
+def with_log_growth(rows: DataFrame) -> DataFrame:
+    """Add `generation`, the number of times the log end decreased, and the log end `before` at the poll `before_at`.
+
+    The last two are null if the log end at the poll just before is unknown, or has not changed since.
+
+    Args:
+        rows: rows of recorded `partitions`, joined by `with_timeline`. All groups see the same log end at a poll.
+    """
+    order = Window.partitionBy(*_LOG).orderBy("poll")
+    earlier = order.rangeBetween(Window.unboundedPreceding, -1)
+    end, known = F.col("log_end"), F.last("log_end", ignorenulls=True).over(earlier)
+    rows = rows.withColumns({
+        "before": F.last("log_end").over(earlier),
+        "restarted": F.coalesce(end < known, F.lit(False)),
+    })  # fmt: skip
+    grew = (F.col("before") < end) & F.col("previous").isNotNull()
+    return rows.withColumns({
+        "generation": F.sum(F.col("restarted").cast("int")).over(order),
+        "before": F.when(grew, F.col("before")),
+        "before_at": F.when(grew, F.col("previous")),
+    }).drop("restarted")  # fmt: skip
+
+
+def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
+    """Add `time_lag` (seconds) and `time_lag_at_least`, by the rules of `kgtui.model.health.rates.time_lag`.
+
+    The record at a position was written between the last poll whose log end was at most the position, and the next
+    poll; its time is interpolated between the two. If a gap lies between them, or there is no poll before, the record
+    is at least as old as the later poll.
+
+    Args:
+        positions: rows with position, `lag`, `at`, and the `generation` of their log.
+        log_ends: result of `with_log_growth`; records written before its first row have no exact time lag.
+    """
+    ends = log_ends.filter(F.col("log_end").isNotNull()).select(
+        *_LOG,
+        "generation",
+        F.col("log_end").alias("offset"),
+        F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
+    )
+    queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
+    # In descending order, so that the window grows row by row. Of the log ends beyond the position the lowest counts,
+    # and of equal ones the first that was seen.
+    beyond = (
+        Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
+    )
+    seen = F.col("seen")
+    nearest = F.min_by(seen, F.when(seen.isNotNull(), F.struct(seen["end"], seen["poll"]))).over(beyond)
+    both = queries.unionByName(ends, allowMissingColumns=True).withColumn("next", nearest).filter("is_query")
+    fraction = (F.col("position") + 1 - F.col("next.before")) / (F.col("next.end") - F.col("next.before"))
+    written_at = F.col("next.before_at") + (F.col("next.poll") - F.col("next.before_at")) * fraction
+    has_unread = (F.col("lag") > 0) & F.col("position").isNotNull()
+    return both.withColumns({
+        "time_lag": F.when(F.col("lag") == 0, F.lit(0.0)).when(
+            has_unread, (F.col("at") - F.coalesce(written_at, F.col("next.poll"))) / 1000
         ),
-        "partitions": F.when(F.col("read"), F.count_if(has)),
-        "unknown": F.when(F.col("read"), F.count_if(has & F.col("missing"))),
+        "time_lag_at_least": F.when(F.col("lag") == 0, F.lit(False)).when(
+            has_unread & F.col("next").isNotNull(), written_at.isNull()
+        ),
+    }).drop("offset", "seen", "is_query", "next")  # fmt: skip
+
+
+# -- rows of the table -----------------------------------------------------------------------------------------------
+
+
+def _with_group_rows(rows: DataFrame) -> DataFrame:
+    """Return the rows of partitions and one row per group, without sums if the group's offsets could not be read."""
+    has_offsets = F.col("read") & F.col("topic").isNotNull()
+    time_lag = F.max(F.when(has_offsets, F.col("time_lag")))
+    may_be_older = F.coalesce("time_lag_at_least", F.lit(False)) | F.col("missing")
+    of_group = {
+        "lag": F.sum(F.when(has_offsets, F.col("lag"))),
+        "lead": F.min(F.when(has_offsets, F.col("lead"))),
+        "lost": F.sum(F.when(has_offsets, F.col("lost"))),
+        "rate_in": F.sum(F.when(has_offsets, F.col("rate_in"))),
+        "rate_out": F.sum(F.when(has_offsets, F.col("rate_out"))),
+        "time_lag": time_lag,
+        "time_lag_at_least": F.when(time_lag.isNotNull(), F.bool_or(has_offsets & may_be_older)),
+        "partitions": F.when(F.col("read"), F.count_if(has_offsets)),
+        "unknown": F.when(F.col("read"), F.count_if(has_offsets & F.col("missing"))),
         "members": F.col("members"),
         "state": F.col("state"),
     }
-    one = {name: F.col(name) for name in _SEEN}
+    of_partition = {name: F.col(name) for name in _OF_PARTITION}
     return (
         rows.groupBy(*_MINUTE, "members", "state", "read")
-        .agg(F.array(_row(total)).alias("total"), F.collect_list(F.when(has, _row(one))).alias("partitions"))
+        .agg(
+            F.array(_row(of_group)).alias("total"),
+            F.collect_list(F.when(has_offsets, _row(of_partition))).alias("partitions"),
+        )
         .select(*_MINUTE, F.explode(F.concat("total", "partitions")).alias("row"))
         .select(*_MINUTE, "row.*")
     )
 
 
 def _row(columns: dict[str, Column]) -> Column:
-    """A struct of all columns; null where there is none."""
-    kinds = {column.name: TYPES[column.type] for column in LAG.columns}
-    return F.struct(*(columns.get(name, F.lit(None)).cast(kinds[name]).alias(name) for name in _ROW))
+    """Return a struct of the columns `_ROW`; those that are not given are null."""
+    types = {column.name: TYPES[column.type] for column in LAG.columns}
+    return F.struct(*(columns.get(name, F.lit(None)).cast(types[name]).alias(name) for name in _ROW))
 
 
-def _contract(rows: DataFrame) -> DataFrame:
+def _to_table(rows: DataFrame) -> DataFrame:
+    """Rename and convert columns to those of the gold table."""
     return rows.withColumns({
-        "day": day_of(F.col("slot")),
-        "minute": instant(F.col("slot")),
-        "steady_since": instant(F.col("steady_since")),
+        "day": to_day(F.col("slot")),
+        "minute": to_timestamp(F.col("slot")),
+        "steady_since": to_timestamp(F.col("steady_since")),
         "source": F.lit(RECORDED),
-        "covered_from": instant(F.col("first")),
-        "covered_to": instant(F.col("at")),
+        "covered_from": to_timestamp(F.col("first")),
+        "covered_to": to_timestamp(F.col("at")),
     }).transform(conform, LAG)  # fmt: skip

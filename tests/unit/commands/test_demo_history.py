@@ -1,4 +1,4 @@
-"""Days of history in seconds: whole, without gaps, and the same for a seed."""
+"""`record_history`: the simulated history has no gaps, and is the same for the same seed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import io
 from typing import TYPE_CHECKING
 
-from kgtui.commands.demo_history import Days, last_whole, record_days
+from kgtui.commands.pipeline_demo import DemoHistory, newest_poll_time, record_history
 from kgtui.commands.progress import Progress
 from kgtui.history import Lake
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     import pytest
 
 END = 20_003 * 86_400.0
-DAYS = Days(days=0.25, every=600.0, until=END, seed=4)
+DAYS = DemoHistory(days=0.25, interval=600.0, until=END, seed=4)
 
 
 def recorded(path: Path) -> Lake:
     told: list[int] = []
-    status = asyncio.run(record_days(str(path), DAYS, told.append))
+    status = asyncio.run(record_history(str(path), DAYS, told.append))
     assert status.polls == DAYS.polls == 37
     assert status.waiting == 0
     assert told == list(range(1, 38))
@@ -45,7 +45,7 @@ def test_a_quarter_of_a_day(tmp_path: Path) -> None:
 
 
 def test_the_end_is_a_whole_interval() -> None:
-    assert last_whole(300.0, 1_000.0) == 900.0
+    assert newest_poll_time(300.0, 1_000.0) == 900.0
 
 
 class Terminal(io.StringIO):

@@ -11,14 +11,14 @@ import pytest
 from kgtui import cli
 from kgtui.client.lookups import Leaders
 from kgtui.commands.crash import CRASHED
-from kgtui.commands.offsets_topic import bounds_of
+from kgtui.commands.pipeline import read_bounds
 from kgtui.errors import SourceError
 from kgtui.lake.folder import MARKER, LakeFolder
 from kgtui.lake.schemas import BRONZE, SILVER
 from kgtui.model.answer import Answer, Coverage, Fault
 from kgtui.model.offsets import PartitionBounds
 from kgtui.pipeline import session
-from kgtui.pipeline.sources.kafka import TOPIC, OffsetsTopic
+from kgtui.pipeline.sources import TOPIC, OffsetsTopic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,7 +114,7 @@ def test_a_lake_of_another_cluster(
     lake.claim(None)
     lake.claim("prod")
     lake.claim("prod")
-    monkeypatch.setattr("kgtui.commands.offsets_topic.offsets_topic", found)
+    monkeypatch.setattr("kgtui.commands.pipeline.read_offsets_topic", found)
     said = told(capsys, 2, "run", "--lake", lake.path, "--bootstrap-server", "127.0.0.1:1")
     assert "holds cluster prod, this is staging: a lake is of one cluster" in said
 
@@ -155,7 +155,7 @@ class Admin:
 async def test_partitions_are_counted_and_bounded() -> None:
     leaders = Leaders({(TOPIC, 1): 5, (TOPIC, 0): 6})
     admin: Any = Admin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(2, 2)})
-    assert await bounds_of(admin, 5) == {0: (0, 7), 1: (2, 2)}
+    assert await read_bounds(admin, 5) == {0: (0, 7), 1: (2, 2)}
 
 
 @pytest.mark.parametrize(
@@ -170,14 +170,14 @@ async def test_partitions_are_counted_and_bounded() -> None:
 async def test_a_topic_that_cannot_be_read_as_a_whole_is_not_read(leaders: Leaders, message: str) -> None:
     admin: Any = Admin(leaders, {0: PartitionBounds(0, 7)})
     with pytest.raises(SourceError, match=message):
-        await bounds_of(admin, 5)
+        await read_bounds(admin, 5)
 
 
 async def test_a_partition_without_bounds_says_why() -> None:
     leaders = Leaders({(TOPIC, 0): 1, (TOPIC, 1): 2})
     silent: Any = Admin(leaders, {0: PartitionBounds(0, 7)}, Fault("NO_ANSWER", "broker 2 gave no answer"))
     with pytest.raises(SourceError, match="partition 1 cannot be read: broker 2 gave no answer"):
-        await bounds_of(silent, 5)
+        await read_bounds(silent, 5)
     refused: Any = Admin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(None, None, 29)})
     with pytest.raises(SourceError, match="not permitted"):
-        await bounds_of(refused, 5)
+        await read_bounds(refused, 5)

@@ -26,7 +26,7 @@ def test_a_history_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
     lake = tmp_path / "demo"
     words = [f"--lake={lake}", "--days=0.05", "--every=10m", "--until=2026-11-21T10:07Z", "--history-only"]
     assert pipeline_demo.run(parsed(*words)) == 0
-    assert "0.05 days with 8 polls" in capfd.readouterr().err
+    assert "recorded 0.05 days with 8 polls" in capfd.readouterr().err
     last = Lake(lake).last.at
     assert last == pytest.approx(1_795_255_200.0, abs=600)
 
@@ -60,7 +60,7 @@ def test_the_pipeline_runs_on_it_and_findings_are_told(
 
 def test_a_pipeline_that_fails_is_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline_demo, "_record", lambda *_: None)
-    monkeypatch.setattr(pipeline_demo, "_pipeline", lambda *_: 3)
+    monkeypatch.setattr(pipeline_demo, "_run_pipeline", lambda *_: 3)
     assert pipeline_demo.run(parsed(f"--lake={tmp_path}/demo")) == 3
 
 

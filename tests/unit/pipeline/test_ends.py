@@ -15,8 +15,8 @@ from kgtui.errors import SourceError
 from kgtui.pipeline import session
 from kgtui.pipeline.jobs import run
 from kgtui.pipeline.jobs.run import TOPIC, Sources
-from kgtui.pipeline.jobs.streams import finish
-from kgtui.pipeline.sources.kafka import OffsetsTopic
+from kgtui.pipeline.jobs.streaming import await_end
+from kgtui.pipeline.sources import OffsetsTopic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,14 +66,14 @@ def nothing(_: object) -> None:
 def test_a_stream_that_ends_is_not_stopped() -> None:
     query: Any = Query(lambda: True, batch(7, "{}"))
     said: list[int] = []
-    assert finish(query, said.append) == 7
+    assert await_end(query, said.append) == 7
     assert (said, query.stopped_in) == ([1], [])
 
 
 def test_an_interrupt_stops_a_stream_from_another_thread() -> None:
     query: Any = Query(interrupted)
     with pytest.raises(KeyboardInterrupt):
-        finish(query, nothing)
+        await_end(query, nothing)
     assert query.stopped_in != [threading.current_thread()]
     assert len(query.stopped_in) == 1
 
@@ -83,9 +83,9 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
     """Puts streams of a topic and of silver in the place of Spark's; they are returned."""
 
     def put(topic: Query, silver: Query) -> tuple[Any, Any]:
-        monkeypatch.setattr(run, "_begin", lambda *_: {TOPIC: topic})
-        monkeypatch.setattr("kgtui.pipeline.jobs.silver.run", lambda *_, **__: silver)
-        monkeypatch.setattr("kgtui.pipeline.jobs.bronze.has_read_kafka", lambda _: False)
+        monkeypatch.setattr(run, "_start_ingestion", lambda *_: {TOPIC: topic})
+        monkeypatch.setattr("kgtui.pipeline.jobs.silver.start_decoding", lambda *_, **__: silver)
+        monkeypatch.setattr("kgtui.pipeline.jobs.bronze.has_read_topic", lambda _: False)
         return topic, silver
 
     return put
@@ -100,7 +100,7 @@ class Records:
 
 def watch(sources: Sources, gold: Callable[[Any], object] = nothing) -> None:
     lake: Any = Records()
-    run.watch(lake, sources, gold, nothing, every=0.01)
+    run.run_continuously(lake, sources, gold, nothing, interval=0.01)
 
 
 def test_a_watch_asks_for_gold_in_each_round(watched: Callable[..., tuple[Any, Any]]) -> None:
@@ -125,7 +125,7 @@ def test_a_watch_that_fails_ends_all_its_streams(watched: Callable[..., tuple[An
 
 def test_a_watch_that_sees_nothing_of_a_topic_fails(watched: Callable[..., tuple[Any, Any]]) -> None:
     watched(Query(lambda: False, batch(0, "{}")), Query(lambda: False))
-    with pytest.raises(SourceError, match="did not see its partitions 0:"):
+    with pytest.raises(SourceError, match=r"did not see its partitions 0\."):
         watch(Sources(topic=OffsetsTopic(("a:1",), {0: (0, 5)})))
 
 
@@ -140,11 +140,11 @@ def test_the_jvm_is_gone_when_the_session_is_ended(monkeypatch: pytest.MonkeyPat
     class Gateway:
         proc = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
 
-    monkeypatch.setattr(session, "_STOP_PATIENCE", 120.0)
+    monkeypatch.setattr(session, "_STOP_TIMEOUT", 120.0)
     monkeypatch.setattr(SparkContext, "_gateway", Gateway())
     monkeypatch.setattr(SparkContext, "_jvm", object())
     spark: Any = Spark()
-    session.end(spark)
+    session.stop(spark)
     assert Gateway.proc.returncode == 0
     assert SparkContext._gateway is None
 
@@ -153,8 +153,8 @@ def test_a_jvm_that_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatch) -
     class Gateway:
         proc = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"], stdin=subprocess.PIPE)
 
-    monkeypatch.setattr(session, "_STOP_PATIENCE", 0.1)
+    monkeypatch.setattr(session, "_STOP_TIMEOUT", 0.1)
     monkeypatch.setattr(SparkContext, "_gateway", Gateway())
     spark: Any = Spark()
-    session.end(spark)
+    session.stop(spark)
     assert Gateway.proc.returncode == -9

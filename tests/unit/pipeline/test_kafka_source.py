@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kgtui.errors import SourceError
-from kgtui.pipeline.jobs.run import ends_of
-from kgtui.pipeline.sources.kafka import OffsetsTopic, check_seen, explained, security_options
+from kgtui.pipeline.jobs.run import end_offsets
+from kgtui.pipeline.sources import OffsetsTopic, check_read_complete, security_options
+from kgtui.pipeline.spark_errors import known_message
 
 
 def test_only_what_says_how_to_log_in_is_handed_on() -> None:
@@ -29,29 +30,31 @@ def test_only_what_says_how_to_log_in_is_handed_on() -> None:
 
 def test_a_read_that_saw_too_little_is_an_error() -> None:
     topic = OffsetsTopic(("a:1",), {0: (0, 5), 1: (3, 9), 2: (0, 0)})
-    check_seen(topic, {0: 5, 1: 9}, 8)
-    with pytest.raises(SourceError, match=r"holds up to 11 records.*did not see its partitions 0, 1"):
-        check_seen(topic, {}, 0)
-    with pytest.raises(SourceError, match="did not see its partitions 1:"):
-        check_seen(topic, {0: 5}, 5)
+    check_read_complete(topic, {0: 5, 1: 9}, 8)
+    with pytest.raises(SourceError, match=r"contains up to 11 records.*did not see its partitions 0, 1"):
+        check_read_complete(topic, {}, 0)
+    with pytest.raises(SourceError, match=r"did not see its partitions 1\."):
+        check_read_complete(topic, {0: 5}, 5)
     with pytest.raises(SourceError, match="did not see any record"):
-        check_seen(topic, {0: 5, 1: 9}, 0)
-    check_seen(OffsetsTopic(("a:1",), {0: (0, 0)}), {}, 0)
-    check_seen(topic, {0: 5, 1: 9}, None)
-    with pytest.raises(SourceError, match="did not see its partitions 1:"):
-        check_seen(topic, {0: 5}, None)
+        check_read_complete(topic, {0: 5, 1: 9}, 0)
+    check_read_complete(OffsetsTopic(("a:1",), {0: (0, 0)}), {}, 0)
+    check_read_complete(topic, {0: 5, 1: 9}, None)
+    with pytest.raises(SourceError, match=r"did not see its partitions 1\."):
+        check_read_complete(topic, {0: 5}, None)
 
 
 def test_how_far_a_stream_has_read() -> None:
-    assert ends_of(None) is None
-    assert ends_of({"sources": [{"endOffset": None}]}) is None
-    assert ends_of({"sources": [{"endOffset": '{"__consumer_offsets":{"0":5,"12":7}}'}]}) == {0: 5, 12: 7}
-    assert ends_of({"sources": [{"endOffset": {"__consumer_offsets": {"3": 1}}}]}) == {3: 1}
+    assert end_offsets(None) is None
+    assert end_offsets({"sources": [{"endOffset": None}]}) is None
+    assert end_offsets({"sources": [{"endOffset": '{"__consumer_offsets":{"0":5,"12":7}}'}]}) == {0: 5, 12: 7}
+    assert end_offsets({"sources": [{"endOffset": {"__consumer_offsets": {"3": 1}}}]}) == {3: 1}
 
 
 def test_errors_of_kafka_are_explained() -> None:
-    told = explained("… org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics")
+    told = known_message(
+        "… org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics"
+    )
     assert told is not None
     assert "Read and Describe" in told
-    assert explained("something else") is None
-    assert explained("java.util.concurrent.TimeoutException: Futures timed out") is None, "that is not Kafka's"
+    assert known_message("something else") is None
+    assert known_message("java.util.concurrent.TimeoutException: Futures timed out") is None, "that is not Kafka's"

@@ -10,7 +10,7 @@ import pytest
 CUT_SHORT = """
 import socket, sys, threading
 from py4j.java_gateway import GatewayClient, GatewayParameters
-from kgtui.pipeline.session import without_talk_of_py4j
+from kgtui.pipeline.session import silence_py4j_logging
 
 server = socket.create_server(("127.0.0.1", 0))
 
@@ -22,7 +22,7 @@ def end() -> None:
 
 threading.Thread(target=end, daemon=True).start()
 if "quietly" in sys.argv:
-    without_talk_of_py4j()
+    silence_py4j_logging()
 client = GatewayClient(gateway_parameters=GatewayParameters(port=server.getsockname()[1]))
 client.send_command("m\\nd\\no1\\ne\\n", retry=False)
 """

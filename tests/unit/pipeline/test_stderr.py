@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from kgtui.pipeline.stderr import without_noise
+from kgtui.pipeline.session import filtered_jvm_stderr
 
 if TYPE_CHECKING:
     import pytest
@@ -30,7 +30,7 @@ sys.stderr.write("later")
 
 def test_all_but_noise_comes_through_even_later(capfd: pytest.CaptureFixture[str]) -> None:
     before = set(threading.enumerate())
-    with without_noise():
+    with filtered_jvm_stderr():
         program = subprocess.Popen([sys.executable, "-c", SAYS], stdin=subprocess.PIPE)
     sys.stderr.write("ours\n")
     program.communicate(b"")

@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from kgtui.errors import SourceError
-from kgtui.pipeline.trouble import failed, in_words
+from kgtui.pipeline.spark_errors import to_source_error, translated_spark_errors
 
 STACK = """An error occurred while calling o70.save.
 : org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to file:/lake.
@@ -19,26 +19,26 @@ Caused by: java.io.IOException: {cause}
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (STACK.format(cause="No space left on device"), "the disk is full on which the lake lies"),
+        (STACK.format(cause="No space left on device"), "no space is left on the disk of the lake"),
         (STACK.format(cause="something new"), "Spark failed: something new"),
         ("Job aborted: java.lang.OutOfMemoryError: Java heap space", "KGTUI_SPARK_MEMORY gives it more"),
-        ("[DELTA_CONCURRENT_APPEND] Files were added", "one run of the pipeline at a time"),
-        ("[CONCURRENT_QUERY] Another instance of this query", "another run of the pipeline is at work"),
+        ("[DELTA_CONCURRENT_APPEND] Files were added", "start only one run of the pipeline"),
+        ("[CONCURRENT_QUERY] Another instance of this query", "another run of the pipeline is working"),
         ("org.apache.kafka.common.errors.TopicAuthorizationException: no", "needs Read and Describe"),
         ("\n  [X] what Spark says\n== Plan ==\n", r"Spark failed: \[X\] what Spark says$"),
     ],
 )
 def test_what_it_means(text: str, says: str) -> None:
-    with pytest.raises(SourceError, match=says), in_words():
+    with pytest.raises(SourceError, match=says), translated_spark_errors():
         raise PySparkException(text)
 
 
 def test_a_jvm_that_is_gone() -> None:
-    with pytest.raises(SourceError, match="JVM has ended: it was killed"), in_words():
+    with pytest.raises(SourceError, match="JVM has exited: it was killed"), translated_spark_errors():
         raise ConnectionRefusedError
-    assert "JVM has ended" in str(failed(EOFError()))
+    assert "JVM has exited" in str(to_source_error(EOFError()))
 
 
 def test_what_is_not_sparks_stays_as_it_is() -> None:
-    with pytest.raises(KeyError), in_words():
+    with pytest.raises(KeyError), translated_spark_errors():
         raise KeyError

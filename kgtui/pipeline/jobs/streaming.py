@@ -1,0 +1,79 @@
+"""Start, await and stop Spark's streaming queries, for the bronze and the silver job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+
+from kgtui.pipeline.session import call_in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_AWAIT_SECONDS = 1
+_START_ATTEMPTS = 4
+_WORKER_TIMED_OUT = "Python worker failed to connect back"
+"""Error of Spark Connect when a Python worker did not start within ten seconds, as on a busy machine."""
+
+
+def start_query(writer: DataStreamWriter, checkpoint: Path, interval: float | None) -> StreamingQuery:
+    """Start a streaming query with its checkpoint in a folder of the lake.
+
+    Args:
+        interval: seconds between two batches; None stops the query once it has read everything that exists now.
+    """
+    writer = writer.queryName("kgtui-" + "-".join(checkpoint.parts[-2:])).option("checkpointLocation", str(checkpoint))
+    trigger = {"availableNow": True} if interval is None else {"processingTime": f"{interval:g} seconds"}
+    writer = writer.trigger(**trigger)
+    for attempt in range(_START_ATTEMPTS):
+        try:
+            return writer.start()
+        except PySparkException as error:
+            if _WORKER_TIMED_OUT not in str(error) or attempt == _START_ATTEMPTS - 1:
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+def await_end(query: StreamingQuery, on_progress: Callable[[int], None]) -> int:
+    """Wait until a query has stopped, and return the number of rows it read, as far as Spark reports it.
+
+    Args:
+        on_progress: called every second with the number of finished batches.
+    """
+    rows: dict[int, int] = {}  # by batch
+    try:
+        ended = False
+        while not ended:
+            ended = bool(query.awaitTermination(_AWAIT_SECONDS))
+            rows |= {progress["batchId"]: _rows_read(progress) for progress in query.recentProgress}
+            on_progress(len(rows))
+    finally:
+        stop(query)
+    return sum(rows.values())
+
+
+def stop(*queries: StreamingQuery) -> None:
+    """Stop the queries that are still active."""
+
+    def stop_active() -> None:
+        for query in queries:
+            if query.isActive:
+                query.stop()
+
+    call_in_thread(stop_active)
+
+
+def _rows_read(progress: Any) -> int:
+    """Add up the rows that a batch read from its sources; PySpark's own sum is null."""
+    return sum(source["numInputRows"] or 0 for source in progress["sources"])
+
+
+def days_of(rows: DataFrame) -> list[str]:
+    """Return the distinct values of the column `day`, as ISO dates."""
+    return [str(row.day) for row in rows.select("day").distinct().collect()]

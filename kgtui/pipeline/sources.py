@@ -1,0 +1,180 @@
+"""Sources of `__consumer_offsets` records: Spark's Kafka source, and folders of Parquet files.
+
+The Kafka source returns no records of internal topics unless the session option `useDeprecatedOffsetFetching` is set
+and the partitions are assigned explicitly, and it reports no error. With that option it must not subscribe to topics,
+because it would join a consumer group and commit offsets to the topic that it reads. Therefore the admin client lists
+the partitions, and `check_read_complete` compares what was read with their end offsets.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType, TimestampType
+
+from kgtui.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+COLUMNS = ("partition", "offset", "timestamp", "key", "value")
+"""Columns of the DataFrame that each source returns; key and value are binary."""
+
+TOPIC = "__consumer_offsets"
+
+NOT_PERMITTED = f"not permitted to read {TOPIC}: the user needs Read and Describe on this topic"
+"""Message for denied access to the topic, used for errors of the admin client and of Spark's Kafka source."""
+
+GROUP_PREFIX = "kgtui"
+"""Prefix of the group ids that Spark's consumers use, so that quotas and ACLs can name them; no group is joined."""
+
+FILE_SCHEMA = StructType(
+    [
+        StructField("partition", IntegerType()),
+        StructField("offset", LongType()),
+        StructField("timestamp", TimestampType()),
+        StructField("key", BinaryType()),
+        StructField("value", BinaryType()),
+    ]
+)
+"""Columns that Parquet files of records must have; other columns are ignored."""
+
+_SECURITY = ("security.", "sasl.", "ssl.")
+_CLIENT = ("client.dns.lookup", "request.timeout.ms", "default.api.timeout.ms")
+_NOT_FOR_CONSUMERS = ("security.providers",)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsTopic:
+    """`__consumer_offsets` of a cluster, as the admin client described it.
+
+    Attributes:
+        seeds: bootstrap addresses, `host:port`.
+        bounds: partition → log start offset and log end offset.
+        properties: Java client properties; they contain secrets.
+        cluster_id: id of the cluster; None if the cluster reports none.
+        offsets_retention: seconds for which the brokers keep offsets of groups without members; None if unknown.
+    """
+
+    seeds: tuple[str, ...]
+    bounds: Mapping[int, tuple[int, int]]
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cluster_id: str | None = None
+    offsets_retention: float | None = None
+
+    @property
+    def size(self) -> int:
+        """Upper bound of the number of records: the sum of log end offset minus log start offset."""
+        return sum(end - start for start, end in self.bounds.values())
+
+
+def kafka_options(topic: OffsetsTopic) -> dict[str, str]:
+    """Return the options of Spark's Kafka source that read all partitions of the topic with the user's login."""
+    return security_options(topic.properties) | {
+        "kafka.bootstrap.servers": ",".join(topic.seeds),
+        "kafka.isolation.level": "read_committed",
+        "assign": json.dumps({TOPIC: sorted(topic.bounds)}),
+        "groupIdPrefix": GROUP_PREFIX,
+        "failOnDataLoss": "true",
+    }
+
+
+def stream_topic(
+    spark: SparkSession, topic: OffsetsTopic, *, since: float | None = None, max_records: int = 4_000_000
+) -> DataFrame:
+    """Return a streaming DataFrame of the topic's records, with the columns `COLUMNS`.
+
+    Args:
+        since: start at records of this time, in seconds since the epoch, instead of the first record. It has an effect
+            only when the stream starts for the first time.
+        max_records: maximum number of records per batch.
+    """
+    reader = spark.readStream.format("kafka").options(**kafka_options(topic))
+    reader = reader.option("maxOffsetsPerTrigger", max_records)
+    if since is None:
+        reader = reader.option("startingOffsets", "earliest")
+    else:
+        reader = reader.option("startingTimestamp", round(since * 1000))
+        reader = reader.option("startingOffsetsByTimestampStrategy", "latest")
+    return reader.load().select(*COLUMNS)
+
+
+def records_folder(path: Path | str) -> Path:
+    """Return the absolute path of a folder of records. Raises `SourceError` if the folder does not exist."""
+    folder = Path(path).expanduser().absolute()
+    if not folder.is_dir():
+        raise SourceError(f"{folder}: there is no such folder of records")
+    return folder
+
+
+def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | None = None) -> DataFrame:
+    """Return a streaming DataFrame of the records in Parquet files, including files that are added later.
+
+    Args:
+        max_files: maximum number of files per batch; None for no limit.
+
+    Raises:
+        SourceError: the folder does not exist, contains no Parquet files, or the files have other columns.
+    """
+    path = records_folder(folder)
+    try:
+        found = spark.read.parquet(str(path)).schema
+    except PySparkException as error:
+        raise SourceError(
+            f"{path} contains no Parquet files that can be read: {error.getCondition() or error}"
+        ) from error
+    types = {column.name: column.dataType for column in found}
+    if any(types.get(column.name) != column.dataType for column in FILE_SCHEMA):
+        expected = ", ".join(f"{column.name} ({column.dataType.simpleString()})" for column in FILE_SCHEMA)
+        actual = ", ".join(f"{name} ({kind.simpleString()})" for name, kind in types.items())
+        raise SourceError(f"{path}: files of records must have the columns {expected}; these files have {actual}")
+    reader = spark.readStream.schema(FILE_SCHEMA)
+    if max_files is not None:
+        reader = reader.option("maxFilesPerTrigger", max_files)
+    return reader.parquet(str(path))
+
+
+def security_options(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the Java client properties that concern authentication and TLS as options of Spark's Kafka source.
+
+    The options are passed to Spark in the session and never on a command line; `session.SECRETS` redacts them in query
+    plans.
+    """
+    return {
+        f"kafka.{name}": value
+        for name, value in properties.items()
+        if (name.startswith(_SECURITY) and name not in _NOT_FOR_CONSUMERS) or name in _CLIENT
+    }
+
+
+def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows: int | None) -> None:
+    """Check that a finished read of the topic covered all partitions that the admin client had listed before.
+
+    Args:
+        read_up_to: partition → next offset that the Kafka source would read.
+        rows: number of records that were read; None skips the check of this number.
+
+    Raises:
+        SourceError: a partition, or every record, was not read.
+    """
+    missing = sorted(
+        partition for partition, (_, end) in topic.bounds.items() if end > 0 and partition not in read_up_to
+    )
+    if missing or (topic.size and rows == 0):
+        what = f"its partitions {_enumerate(missing)}" if missing else "any record"
+        raise SourceError(
+            f"{TOPIC} contains up to {topic.size} records, but Spark's Kafka source did not see {what}. Internal "
+            "topics are visible to it only with spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true; check that "
+            "the Spark cluster does not forbid this option"
+        )
+
+
+def _enumerate(numbers: list[int], most: int = 10) -> str:
+    shown = ", ".join(map(str, numbers[:most]))
+    return shown if len(numbers) <= most else f"{shown} and {len(numbers) - most} more"

@@ -1,0 +1,174 @@
+"""Read and write a lake's Delta tables with Spark; no other module of the pipeline accesses them.
+
+It uses only SQL and DataFrame options, so that everything also works through Spark Connect.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+
+from kgtui.lake.folder import LOG, LakeFolder, is_table
+from kgtui.lake.schemas import SETTINGS
+from kgtui.pipeline.spark_schema import conform
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kgtui.lake.schemas import Table
+
+MAY_REPEAT = "-anew"
+"""Suffix of the name of a streaming query whose table had rows before the query first started.
+
+The query may read records again that the table already has, so that it has to merge its rows instead of appending them.
+"""
+
+
+class SparkLake:
+    """A lake together with the Spark session that reads and writes its tables.
+
+    Args:
+        path: folder of the lake, at the same path for this process and for Spark.
+
+    Raises:
+        LakeError: the folder contains something else, or a lake of a newer format version.
+    """
+
+    def __init__(self, spark: SparkSession, path: Path | str) -> None:
+        self.spark = spark
+        self.folder = LakeFolder.of(path)
+        self.folder.prepare()
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def exists(self, table: Table) -> bool:
+        """Return whether the table exists, with or without rows."""
+        return is_table(self.path(table))
+
+    def version(self, table: Table) -> int | None:
+        """Return the newest version number of a table in its Delta log; None if the table does not exist."""
+        return max((int(file.stem) for file in self._log(table).glob("*.json") if file.stem.isdigit()), default=None)
+
+    def was_written(self, table: Table) -> bool:
+        """Return whether rows were ever written to a bronze or silver table; its version 0 only creates it."""
+        return bool(self.version(table))
+
+    def read(self, table: Table) -> DataFrame:
+        """Return all rows of a table; an empty DataFrame with its columns if the table does not exist."""
+        if not self.exists(table):
+            nulls = [F.lit(None).alias(name) for name in table.names]
+            return self.spark.range(0).select(nulls).transform(conform, table)
+        return self.spark.read.format("delta").load(str(self.path(table))).transform(conform, table)
+
+    def stream(self, table: Table, **options: str) -> DataFrame:
+        """Return a streaming DataFrame of a table's rows, including rows that are added later."""
+        return self.spark.readStream.format("delta").options(**options).load(str(self.path(table)))
+
+    # -- writing -------------------------------------------------------------------------------------------------
+
+    def append(self, table: Table, rows: DataFrame, *, app: str, batch_id: int) -> int | None:
+        """Append a batch of rows; a second attempt for the same `app` and `batch_id` changes nothing.
+
+        Args:
+            app: Delta's application id for a sequence of batches.
+            batch_id: number of the batch, which increases within `app`.
+
+        Returns:
+            Number of rows written; None if it is unknown, for example because an earlier attempt had written them.
+        """
+        attempt, before = uuid.uuid4().hex, self.version(table)
+        writer = rows.transform(conform, table).write.format("delta").mode("append").option("userMetadata", attempt)
+        writer.option("txnAppId", app).option("txnVersion", batch_id).save(str(self.path(table)))
+        for commit in self._commits(table, -1 if before is None else before):
+            if commit.get("userMetadata") == attempt:
+                written = commit.get("operationMetrics", {}).get("numOutputRows")
+                return None if written is None else int(written)
+        return None
+
+    def merge(self, table: Table, rows: DataFrame, *, update: bool = False, days: Iterable[str] | None = None) -> None:
+        """Insert rows whose key the table does not contain yet.
+
+        Args:
+            rows: at most one row per key.
+            update: also replace the rows whose key the table contains.
+            days: all values of the partition column in `rows`, so that Delta reads only the files of these days.
+        """
+        spark = rows.sparkSession  # inside foreachBatch, the session of the batch
+        view = f"kgtui_{table.layer}_{table.name}"
+        rows.transform(conform, table).createOrReplaceTempView(view)
+        match = [f"t.`{name}` = s.`{name}`" for name in table.key]
+        if days is not None and table.partition is not None:
+            match += [f"t.`{table.partition}` = s.`{table.partition}`"]
+            match += [f"t.`{table.partition}` IN ({_sql_dates(days)})"]
+        replace = "WHEN MATCHED THEN UPDATE SET * " if update else ""
+        spark.sql(
+            f"MERGE INTO {self.sql_name(table)} AS t USING `{view}` AS s ON {' AND '.join(match)} "
+            f"{replace}WHEN NOT MATCHED THEN INSERT *"
+        )
+        spark.catalog.dropTempView(view)
+
+    def overwrite(self, table: Table, rows: DataFrame, *, days: Iterable[str] | None = None) -> None:
+        """Replace all rows of a table, or the rows of some days; the table is created if it does not exist.
+
+        Args:
+            days: values of the partition column whose rows are replaced; Delta rejects rows of other days.
+        """
+        writer = rows.transform(conform, table).write.format("delta").mode("overwrite")
+        if not self.exists(table):
+            partition_by = [] if table.partition is None else [table.partition]
+            writer = writer.partitionBy(*partition_by).options(**SETTINGS)
+        elif days is not None and table.partition is not None:
+            writer = writer.option("replaceWhere", f"`{table.partition}` IN ({_sql_dates(days)})")
+        writer.save(str(self.path(table)))
+
+    # -- paths and names -----------------------------------------------------------------------------------------
+
+    def path(self, table: Table) -> Path:
+        """Return the absolute path of a table's folder."""
+        return self.folder.path.absolute() / table.layer / table.name
+
+    def _log(self, table: Table) -> Path:
+        return self.path(table) / LOG
+
+    def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
+        """Yield `commitInfo` of the table versions after `after`, from the log's files: Spark would need a job."""
+        for version in range(after + 1, (self.version(table) or 0) + 1):
+            with suppress(FileNotFoundError), (self._log(table) / f"{version:020}.json").open(encoding="utf-8") as file:
+                for line in file:
+                    if commit := json.loads(line).get("commitInfo"):
+                        yield commit
+
+    def sql_name(self, table: Table) -> str:
+        """Return the identifier of a table in Spark SQL."""
+        return f"delta.`{str(self.path(table)).replace('`', '``')}`"
+
+    def checkpoint(self, *names: str) -> Path:
+        """Return the path below which streaming queries keep their checkpoints."""
+        return self.folder.path.absolute().joinpath("_checkpoints", *names)
+
+    def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
+        """Return the name of the streaming query that writes a table, which is the name of its checkpoint folder.
+
+        If there is no checkpoint whose name begins with `prefix`, a new folder is created; its name ends in
+        `MAY_REPEAT` if the table was written before.
+        """
+        folder = self.checkpoint(layer)
+        folder.mkdir(parents=True, exist_ok=True)
+        existing = sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name.startswith(prefix))
+        if existing:
+            return existing[0]
+        name = f"{prefix}{uuid.uuid4().hex}" + (MAY_REPEAT if self.was_written(table) else "")
+        (folder / name).mkdir()
+        return name
+
+
+def _sql_dates(days: Iterable[str]) -> str:
+    """Return days as a list of SQL literals for `IN`; `NULL`, which matches nothing, for no days."""
+    return ", ".join(f"DATE '{day}'" for day in sorted(days)) or "NULL"

@@ -1,0 +1,134 @@
+"""Decode irregular records with Python: all that `offset_commits` does not decode with Spark expressions.
+
+Each record becomes one row with the position of the record and three structs, of which one is not null: `commit`,
+`event` (a row of `group_events`) or `quarantine`. So each record ends up in exactly one silver table.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from kgtui.lake.schemas import COMMITS, GROUP_EVENTS, QUARANTINE
+from kgtui.pipeline.spark_schema import TYPES, conform
+from kgtui.pipeline.transforms.group_events import event_row
+from kgtui.protocol.records import CoordinatorRecord, DecodeFailure, RecordType, Undecodable, decode, format_uuid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from kgtui.lake.schemas import Table
+
+POSITION = ("day", "record_partition", "record_offset", "record_time")
+"""Columns that all three tables begin with: the day, partition, offset and timestamp of the record."""
+
+STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
+"""Name of a struct in the result of `decode_records` → table that its rows belong to."""
+
+_COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
+
+_EARLIEST_MS, _LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
+"""Range of valid times, the years 1 to 9999, in milliseconds since 1970."""
+
+
+def _struct(table: Table) -> StructType:
+    return StructType(
+        [StructField(column.name, TYPES[column.type]) for column in table.columns if column.name not in POSITION]
+    )
+
+
+SCHEMA = StructType(
+    [StructField(column.name, TYPES[column.type]) for column in COMMITS.columns if column.name in POSITION]
+    + [StructField(name, _struct(table)) for name, table in STRUCTS.items()]
+)
+"""Schema of the result of `decode_records`."""
+
+
+def decode_records(records: DataFrame) -> DataFrame:
+    """Decode bronze rows into rows of `SCHEMA`, with exactly one struct that is not null."""
+    renamed = records.select(
+        "day",
+        F.col("partition").alias("record_partition"),
+        F.col("offset").alias("record_offset"),
+        F.col("timestamp").alias("record_time"),
+        "key",
+        "value",
+    )
+    return renamed.mapInArrow(_decode_batches, SCHEMA)
+
+
+def rows_for(decoded: DataFrame, table: Table) -> DataFrame:
+    """Select the rows of one table from the result of `decode_records`."""
+    struct = next(name for name, candidate in STRUCTS.items() if candidate is table)
+    return decoded.where(F.col(struct).isNotNull()).select(*POSITION, f"{struct}.*").transform(conform, table)
+
+
+def decode_record(key: bytes | None, value: bytes | None) -> tuple[str, dict[str, Any]]:
+    """Return the name of a record's struct and its content, with times in milliseconds since the epoch."""
+    record = decode(key, value)
+    if isinstance(record, Undecodable):
+        return "quarantine", _quarantine_row(record.failure, record.reason, record.type, record.version, key, value)
+    is_commit = record.type in _COMMIT_TYPES
+    row = _commit_row(record) if is_commit else event_row(record)
+    for name, time in row.items():
+        if name.endswith("_time") and time is not None and not _EARLIEST_MS <= time <= _LATEST_MS:
+            reason = f"{name} is {time} ms since 1970, which is not in the years 1 to 9999"
+            number = record.type.value
+            return "quarantine", _quarantine_row(
+                DecodeFailure.DAMAGED_VALUE, reason, number, record.version, key, value
+            )
+    return "commit" if is_commit else "event", row
+
+
+def _commit_row(record: CoordinatorRecord) -> dict[str, Any]:
+    row = {name: record.key[name] for name in ("group", "topic", "partition")}
+    value = record.value
+    if value is None:
+        return row
+    epoch, expires, topic_id = value.get("leaderEpoch", -1), value.get("expireTimestamp", -1), value.get("topicId")
+    return row | {
+        "offset": value["offset"],
+        "leader_epoch": None if epoch == -1 else epoch,
+        "metadata": value["metadata"],
+        "commit_time": value["commitTimestamp"],
+        "expire_time": None if expires == -1 else expires,
+        "topic_id": format_uuid(topic_id) if topic_id is not None and topic_id.int else None,
+    }
+
+
+def _quarantine_row(
+    failure: DecodeFailure, reason: str, number: int | None, version: int | None, key: bytes | None, value: bytes | None
+) -> dict[str, Any]:
+    return {
+        "fault": str(failure), "reason": reason, "type": number, "version": version, "key": key, "value": value
+    }  # fmt: skip
+
+
+def _decode_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Decode Arrow batches; this function runs on Spark's executors."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    schema = to_arrow_schema(SCHEMA, timezone="UTC")
+    for batch in batches:
+        structs: dict[str, list[dict[str, Any] | None]] = {name: [] for name in STRUCTS}
+        for key, value in zip(batch["key"].to_pylist(), batch["value"].to_pylist(), strict=True):
+            struct, row = decode_record(key, value)
+            for name, rows in structs.items():
+                rows.append(_with_datetimes(row) if name == struct else None)
+        columns = [batch[name].cast(schema.field(name).type) for name in POSITION]
+        columns += [pa.array(rows, schema.field(name).type) for name, rows in structs.items()]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _with_datetimes(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: datetime.fromtimestamp(value / 1000, UTC) if name.endswith("_time") and value is not None else value
+        for name, value in row.items()
+    }

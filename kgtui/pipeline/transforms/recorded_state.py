@@ -1,0 +1,227 @@
+"""Reconstruct from a recording's changes which polls exist, and the state of groups and partitions at any of them.
+
+A recording contains full states only at keyframes, and changes in between: the state at a poll is the newest row of
+each key since the keyframe. All times are in milliseconds since the epoch, as in the recorded tables.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.window import WindowSpec
+
+GROUP_KEY = ("group",)
+PARTITION_KEY = ("group", "topic", "partition")
+FAULT_KEY = ("scope", "broker", "group", "name")
+
+_DAY_MS = 86_400_000
+
+
+# -- polls -----------------------------------------------------------------------------------------------------------
+
+
+def poll_timeline(polls: DataFrame) -> DataFrame:
+    """Return one row per poll, with its place among the other polls; the result is small and worth a checkpoint.
+
+    Returns:
+        poll, keyframe, interval_ms; `segment`: number of its keyframe; `number`: number of the poll; `previous`: the
+        poll before, null after a gap; `steady_since`: the first poll after the latest gap; `lasts`: end of the time for
+        which the rows of its keyframe are valid, which is `next_keyframe` or, if that is null, the last poll before a
+        gap.
+    """
+    order = _single_window("poll")
+    before = F.lag("poll").over(order)
+    rows = polls.select(
+        "poll",
+        "keyframe",
+        "interval_ms",
+        F.row_number().over(order).alias("number"),
+        F.when(F.col("gap").isNull(), before).alias("previous"),
+        (F.col("keyframe") != F.lag("keyframe").over(order)).cast("int").alias("turns"),
+    )
+    starts = F.when(F.col("previous").isNull(), F.col("poll"))
+    rows = rows.select(
+        "poll",
+        "keyframe",
+        "interval_ms",
+        "number",
+        "previous",
+        F.coalesce(F.sum("turns").over(order), F.lit(0)).alias("segment"),
+        F.last(starts, ignorenulls=True).over(order).alias("steady_since"),
+        F.when(F.lead("previous").over(order).isNotNull(), F.lead("poll").over(order)).alias("next"),
+    )
+    stretch = Window.partitionBy("segment", "steady_since")
+    last, lasts = F.max("poll").over(stretch), F.max(F.coalesce("next", "poll")).over(stretch)
+    return rows.withColumns({"lasts": lasts, "next_keyframe": F.when(lasts > last, lasts)}).drop("next")
+
+
+def _single_window(column: str) -> WindowSpec:
+    """Return a window over all rows, for few rows. The constant partition avoids a warning of Spark Connect."""
+    return Window.partitionBy(F.lit(0)).orderBy(column)
+
+
+def time_slots(timeline: DataFrame, seconds: int, since: date | None = None) -> DataFrame:
+    """Return the time slots of a fixed length that contain polls; a slot's state is the state at its last poll.
+
+    Args:
+        timeline: result of `poll_timeline`.
+        seconds: length of a slot.
+        since: first day to return; one slot before it is returned as well.
+
+    Returns:
+        slot: its start; `at`: its last poll, with keyframe, interval_ms, number and steady_since; `first`: its first
+        poll after the latest gap; `at_before`: `at` of the slot before, null for the first slot.
+    """
+    slots = (
+        timeline.groupBy(floor_to(F.col("poll"), seconds * 1000).alias("slot"))
+        .agg(
+            F.max("poll").alias("at"),
+            F.max("keyframe").alias("keyframe"),
+            F.max("number").alias("number"),
+            F.max("interval_ms").alias("interval_ms"),
+            F.max("steady_since").alias("steady_since"),
+            F.min("poll").alias("first"),
+        )
+        .withColumn("first", F.greatest("first", "steady_since"))
+    )
+    order = _single_window("slot")
+    slots = slots.withColumns({"at_before": F.lag("at").over(order), "next": F.lead("slot").over(order)})
+    if since is not None:
+        start = int(datetime(since.year, since.month, since.day, tzinfo=UTC).timestamp() * 1000)
+        slots = slots.filter(F.coalesce("next", "slot") >= start)
+    return slots.drop("next")
+
+
+# -- states ----------------------------------------------------------------------------------------------------------
+
+
+def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
+    """Join recorded rows with the timeline of their poll, which drops rows of polls that were never finished."""
+    return rows.drop("day").join(F.broadcast(timeline.drop("keyframe", "interval_ms", "number")), "poll")
+
+
+def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame:
+    """Return the state at some polls: per key the newest row since the poll's keyframe, unless that row says `gone`.
+
+    Args:
+        rows: rows of a recorded table, only of polls in the timeline.
+        times: a few polls, as `at` with their `keyframe`, and further columns, which replace those of the same name in
+            `rows`.
+        key: columns that identify a row of the state.
+
+    Returns:
+        Columns of both; `poll` is the poll that wrote the row.
+    """
+    order = Window.partitionBy("keyframe", *key).orderBy("poll")
+    ours = [name for name in rows.columns if name == "keyframe" or name not in times.columns]
+    spans = rows.select(*ours, F.lead("poll").over(order).alias("until"))
+    valid = (F.col("poll") <= F.col("at")) & (F.col("until").isNull() | (F.col("at") < F.col("until")))
+    later = times.withColumnRenamed("keyframe", "of_keyframe")
+    joined = spans.join(F.broadcast(later), (F.col("keyframe") == F.col("of_keyframe")) & valid)
+    return joined.filter(~F.col("gone")).drop("until", "of_keyframe", "gone")
+
+
+def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
+    """Return `with_timeline`, plus the full state at each first poll after a gap that is not a keyframe.
+
+    So every stretch of polls without a gap begins with a full state.
+    """
+    known = with_timeline(rows, timeline)
+    after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
+    times = timeline.filter(after_gap).select(F.col("poll").alias("at"), "keyframe")
+    repeated = (
+        state_at(known, times, key)
+        .filter(F.col("poll") < F.col("at"))
+        .withColumn("gone", F.lit(False))
+        .withColumn("poll", F.col("at"))
+        .select(*rows.drop("day").columns)
+    )
+    return known.unionByName(with_timeline(repeated, timeline))
+
+
+def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFrame:
+    """Return all groups at some polls, with `read`: whether the poll could read the group's offsets.
+
+    If it could not, the recorded offsets are those of an earlier poll.
+
+    Args:
+        groups, faults: recorded tables, joined by `with_timeline`.
+
+    Returns:
+        Columns of `times` and of `groups`, and `read`.
+    """
+    offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
+    of_group = offset_faults.filter(F.col("group").isNotNull())
+    of_group = of_group.select("at", "group", F.lit(True).alias("refused")).distinct()
+    # A fault without a group concerns all groups of its coordinator, and without a broker all groups.
+    of_broker = (
+        offset_faults.filter(F.col("group").isNull())
+        .groupBy("at")
+        .agg(F.collect_set("broker").alias("silent"), F.bool_or(F.col("broker").isNull()).alias("all_silent"))
+    )
+    return (
+        state_at(groups, times, GROUP_KEY)
+        .join(of_group, ["at", "group"], "left")
+        .join(F.broadcast(of_broker), "at", "left")
+        .withColumn("unheard", F.col("all_silent") | F.array_contains("silent", F.col("coordinator")))
+        .withColumn("read", F.col("refused").isNull() & ~F.coalesce("unheard", F.lit(False)))
+        .drop("refused", "silent", "all_silent", "unheard")
+    )
+
+
+# -- lifetimes -------------------------------------------------------------------------------------------------------
+
+
+def begins_lifetime(key: Sequence[str]) -> Column:
+    """Return whether a row, of `with_timeline`, begins a lifetime of its key.
+
+    It does if it is the first row of its key, follows a row that says `gone`, or follows a keyframe without the key.
+    """
+    order = Window.partitionBy(*key).orderBy("poll")
+    same_segment = F.col("segment") == F.lag("segment").over(order)
+    in_next_keyframe = (F.col("segment") == F.lag("segment").over(order) + 1) & (F.col("poll") == F.col("keyframe"))
+    return ~F.coalesce(~F.lag("gone").over(order) & (same_segment | in_next_keyframe), F.lit(False))
+
+
+def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
+    """Add `lifetime`, a number that grows each time the key appears again."""
+    rows = rows.withColumn("begins", begins_lifetime(key).cast("int"))
+    return rows.withColumn("lifetime", F.sum("begins").over(Window.partitionBy(*key).orderBy("poll")))
+
+
+def missing_from_next_keyframe(key: Sequence[str]) -> Column:
+    """Return whether a row, of `with_timeline`, is the last of its lifetime without saying `gone`.
+
+    This is so if the next keyframe does not contain its key; the lifetime ends at `next_keyframe`.
+    """
+    order = Window.partitionBy(*key).orderBy("poll")
+    in_segment = F.lead("keyframe").over(order) == F.col("keyframe")
+    in_next_keyframe = F.lead("poll").over(order) == F.col("next_keyframe")
+    continues = F.coalesce(in_segment | in_next_keyframe, F.lit(False))
+    return F.col("next_keyframe").isNotNull() & ~F.col("gone") & ~continues
+
+
+# -- times -----------------------------------------------------------------------------------------------------------
+
+
+def floor_to(at: Column, span: int) -> Column:
+    """Round a time down to a multiple of `span` milliseconds."""
+    return at - F.pmod(at, F.lit(span))
+
+
+def to_day(at: Column) -> Column:
+    """Return the UTC day of a time in milliseconds, whatever the session's time zone is."""
+    return F.date_from_unix_date(F.floor(at / _DAY_MS).cast("int"))
+
+
+def to_timestamp(at: Column) -> Column:
+    """Convert milliseconds since the epoch to a timestamp."""
+    return F.timestamp_millis(at)
