@@ -52,10 +52,10 @@ class Line:
 def columns(words: str) -> tuple[Column[Line], ...]:
     """The columns of a table of groups, the last of which is headed so."""
     return (
-        Column("verdict", "WHAT", lambda line: line.verdict, lambda line: Cell(line.verdict, line.role), most=12),
-        Column("group", "GROUP", lambda line: line.group, least=16, most=60, cut="middle"),
-        Column("type", "TYPE", lambda line: line.type, lambda line: Cell(line.type, MUTED), rank=2, most=18),
-        Column("words", words, lambda line: line.words, least=12, most=200),
+        Column("verdict", "WHAT", lambda line: line.verdict, lambda line: Cell(line.verdict, line.role), max_width=12),
+        Column("group", "GROUP", lambda line: line.group, min_width=16, max_width=60, cut="middle"),
+        Column("type", "TYPE", lambda line: line.type, lambda line: Cell(line.type, MUTED), rank=2, max_width=18),
+        Column("words", words, lambda line: line.words, min_width=12, max_width=200),
     )
 
 

@@ -48,7 +48,7 @@ def _column(evidence: Evidence, index: int, name: str) -> Column[EvidenceRow]:
 
     return Column(
         name, name.removesuffix(_SECONDS).replace("_", " ").upper(), lambda row: words(row).text, words,
-        rank=index, right=right, least=10, most=48, cut="middle",
+        rank=index, right=right, min_width=10, max_width=48, cut="middle",
     )  # fmt: skip
 
 

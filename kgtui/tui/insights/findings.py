@@ -87,15 +87,17 @@ def _many(row: FindingRow) -> str:
 
 
 FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
-    Column("mark", " ", lambda row: " ", lambda row: Cell(text.marks().marked if row.marked else " ", ACCENT), least=1),
+    Column(
+        "mark", " ", lambda row: " ", lambda row: Cell(text.marks().marked if row.marked else " ", ACCENT), min_width=1
+    ),
     Column(
         "severity", "", lambda row: row.finding.severity.value,
-        lambda row: Cell(row.finding.severity.value.upper(), SEVERITY_ROLES[row.finding.severity]), least=5,
+        lambda row: Cell(row.finding.severity.value.upper(), SEVERITY_ROLES[row.finding.severity]), min_width=5,
     ),
-    Column("kind", "FINDING", lambda row: row.finding.kind.value, rank=3, least=12),
-    Column("group", "GROUP", lambda row: row.finding.subject, _subject, least=16, most=48, cut="middle"),
+    Column("kind", "FINDING", lambda row: row.finding.kind.value, rank=3, min_width=12),
+    Column("group", "GROUP", lambda row: row.finding.subject, _subject, min_width=16, max_width=48, cut="middle"),
     Column("since", "FOR", _lasted, lambda row: Cell(SafeText(_lasted(row) or ""), MUTED), rank=2, right=True),
-    Column("what", "WHAT", lambda row: row.finding.what, rank=1, least=20, most=200),
+    Column("what", "WHAT", lambda row: row.finding.what, rank=1, min_width=20, max_width=200),
 )  # fmt: skip
 
 

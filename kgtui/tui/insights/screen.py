@@ -202,13 +202,13 @@ class InsightsScreen(ModalScreen["str | None"]):
         if found is None:
             self._say_unmade(read)
             return
-        self.query_one(SummaryLine).say(join_with_dots(findings_summary(found, now)))
-        self.query_one(Notice).say([*self._of_another(), *table_warnings(found, self._which.path, now)])
+        self.query_one(SummaryLine).set_cells(join_with_dots(findings_summary(found, now)))
+        self.query_one(Notice).set_lines([*self._of_another(), *table_warnings(found, self._which.path, now)])
         self._list()
 
     def _say_unmade(self, read: Read) -> None:
-        self.query_one(SummaryLine).say(())
-        self.query_one(Notice).say([])
+        self.query_one(SummaryLine).set_cells(())
+        self.query_one(Notice).set_lines([])
         width, seeds = max(self.size.width - 8, 30), self._main.snapshot.cluster.seeds
         lines = no_findings_lines(self._which, read.trouble, recorded=read.recorded, seeds=seeds, width=width)
         where = self.query_one("#unmade", TextLines)

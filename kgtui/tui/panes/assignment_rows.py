@@ -109,23 +109,30 @@ def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
     roles = {one.item.role for one in assignment.placements}
     title = _TITLES.get(min(roles, default=""), "CONNECTOR")
     columns: list[Column[PlacementRow]] = [
-        Column("name", title, lambda row: row.placement.item.name, least=10, most=44, cut="middle"),
+        Column("name", title, lambda row: row.placement.item.name, min_width=10, max_width=44, cut="middle"),
         Column("number", "P" if roles <= {""} else "TASK", lambda row: row.placement.item.number, _number, right=True),
     ]
     if roles - {""}:
-        columns.append(Column("role", "ROLE", lambda row: row.placement.item.role, _role, rank=1, least=7))
+        columns.append(Column("role", "ROLE", lambda row: row.placement.item.role, _role, rank=1, min_width=7))
     columns += [
         Column(
-            "owner", "OWNER", lambda row: row.owners or None, _owner, least=8, most=30, cut="middle", whole=_owner_ids
+            "owner",
+            "OWNER",
+            lambda row: row.owners or None,
+            _owner,
+            min_width=8,
+            max_width=30,
+            cut="middle",
+            full=_owner_ids,
         ),
-        Column("status", "STATUS", lambda row: status_word(row.placement), _status, least=10),
+        Column("status", "STATUS", lambda row: status_word(row.placement), _status, min_width=10),
     ]
     if assignment.targeted:
         columns += [
-            Column("target", "TARGET", lambda row: row.targets or None, _target, rank=2, least=14, most=30,
+            Column("target", "TARGET", lambda row: row.targets or None, _target, rank=2, min_width=14, max_width=30,
                    cut="middle"),
             Column("waits", "WAITS FOR", lambda row: row.waits_for or None, lambda row: Cell(row.waits_for, WARN),
-                   rank=3, least=14, most=30, cut="middle"),
+                   rank=3, min_width=14, max_width=30, cut="middle"),
         ]  # fmt: skip
     return columns
 
@@ -170,18 +177,19 @@ def _status(row: PlacementRow) -> Cell:
 def load_columns(skew: Skew) -> list[Column[LoadRow]]:
     """The columns of the loads by member, host or rack."""
     columns: list[Column[LoadRow]] = [
-        Column("name", skew.by.upper(), lambda row: row.name, least=12, most=44, cut="middle",
-               whole=lambda row: Cell(row.load.name or row.name)),
+        Column("name", skew.by.upper(), lambda row: row.name, min_width=12, max_width=44, cut="middle",
+               full=lambda row: Cell(row.load.name or row.name)),
         Column("items", "HAS", lambda row: row.load.items,
                lambda row: Cell(str(row.load.items), WARN if row.load.items == 0 else ""), right=True),
         Column("even", "EVEN", lambda row: f"{row.even:.1f}", lambda row: Cell(f"{row.even:.1f}", MUTED), rank=2,
-               least=5),
-        Column("bar", "SHARE", lambda _row: " " * BAR, _bar, rank=1, least=6, most=BAR, whole=lambda _row: Cell("")),
+               min_width=5),
+        Column("bar", "LOAD", lambda _row: " " * BAR, _bar, rank=1, min_width=6, max_width=BAR,
+               full=lambda _row: Cell("")),
     ]  # fmt: skip
     if skew.by != "member":
         columns.append(Column("members", "MEMBERS", lambda row: row.load.members, rank=3, right=True))
     else:
-        columns.append(Column("holds", "HOLDS UP", _holds_text, _holds, rank=1, least=8))
+        columns.append(Column("holds", "HOLDS UP", _holds_text, _holds, rank=1, min_width=8))
     return columns
 
 

@@ -56,9 +56,9 @@ class AssignmentsPane(Pane):
     | l | only what is not settled |
     """
 
-    reads: ClassVar[str] = "details"
-    what: ClassVar[str] = "the assignment"
-    tool: ClassVar[View] = "members"
+    reading_field: ClassVar[str] = "details"
+    reading_name: ClassVar[str] = "the assignment"
+    tool_view: ClassVar[View] = "members"
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
@@ -85,10 +85,10 @@ class AssignmentsPane(Pane):
     def focus_target(self) -> Widget:
         return self.table
 
-    def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
+    def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         return (snapshot.details.get(group), snapshot.offsets.get(group))
 
-    def weight(self, snapshot: Snapshot, group: str) -> int:
+    def item_count(self, snapshot: Snapshot, group: str) -> int:
         details, offsets = snapshot.details.get(group), snapshot.offsets.get(group)
         held = sum(member.assigned_count or 0 for member in details.value.members or ()) if details is not None else 0
         return held + (len(offsets.value.committed) + len(offsets.value.share) if offsets is not None else 0)
@@ -113,8 +113,8 @@ class AssignmentsPane(Pane):
     def clear(self) -> None:
         self._assignment = None
         self.table.set_rows((), fresh=True)
-        self.query_one(SummaryLine).say(())
-        self.query_one("#legend", SummaryLine).say(())
+        self.query_one(SummaryLine).set_cells(())
+        self.query_one("#legend", SummaryLine).set_cells(())
 
     @property
     def views(self) -> list[str]:
@@ -128,7 +128,7 @@ class AssignmentsPane(Pane):
         assignment = self._assignment
         if assignment is None:
             self.table.set_rows((), fresh=True)
-            self.query_one(SummaryLine).say((Cell("the broker withheld the members", WARN),))
+            self.query_one(SummaryLine).set_cells((Cell("the broker withheld the members", WARN),))
             return
         if self._view not in self.views:
             self._view = "partition"
@@ -148,8 +148,8 @@ class AssignmentsPane(Pane):
             self.table.set_rows(load_rows(assignment, skew, self._names), columns=load_columns(skew), fresh=fresh)
             parts.insert(0, (Cell(f"by {self._view}", ACCENT),))
         words = join_with_dots(parts or [(Cell("nothing is assigned", MUTED),)])
-        self.query_one(SummaryLine).say(words, hint="v view  l unsettled" if assignment.placements else "")
-        self.query_one("#legend", SummaryLine).say(said)
+        self.query_one(SummaryLine).set_cells(words, hint="v view  l unsettled" if assignment.placements else "")
+        self.query_one("#legend", SummaryLine).set_cells(said)
 
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> tuple[Cell, ...]:
         """The members around the chosen one that there is room for; returns the legend."""
@@ -245,20 +245,20 @@ def grid_columns(
     rows: Sequence[PlacementRow], members: Sequence[GridMember], first: int, room: int
 ) -> tuple[list[Column[PlacementRow]], int]:
     """The item, whether it is nobody's, and the members from `first` on; and how many of them there is room for."""
-    item: Column[PlacementRow] = Column(_NAME, "ITEM", item_name, least=14, most=44, cut="middle")
+    item: Column[PlacementRow] = Column(_NAME, "ITEM", item_name, min_width=14, max_width=44, cut="middle")
     width = max((cell_len(member.title) for member in members), default=1)
     wanted = min(preferred_width(item, rows), max(14, room - 2 - (width + GAP) * len(members)))
     left = room - max(14, min(wanted, room // 2 if room < 60 else room - 20)) - GAP - 2
     count = max(1, min(len(members) - first, left // (width + GAP)))
     columns: list[Column[PlacementRow]] = [
         item,
-        Column(_OPEN, " ", lambda row: "", _open, least=1, most=1, whole=_status),
+        Column(_OPEN, " ", lambda row: "", _open, min_width=1, max_width=1, full=_status),
     ]
     for member in members[first : first + count]:
         draw = partial(grid_mark, member)
         columns.append(
             Column(member.member_id, member.title, lambda row: "", lambda row, draw=draw: draw(row),  # type: ignore[misc]
-                   right=True, most=width, least=width, whole=lambda row: Cell(""))
+                   right=True, max_width=width, min_width=width, full=lambda row: Cell(""))
         )  # fmt: skip
     return columns, count
 

@@ -49,7 +49,7 @@ class AutoHeightText(Static, NoRelayout):
         super().__init__(id=id)
         self._shape = (0, 0)
 
-    def lines(self, width: int) -> list[tuple[Cell, ...]]:
+    def wrapped_lines(self, width: int) -> list[tuple[Cell, ...]]:
         """What to say, each line of at most `width` cells; none hide the widget."""
         raise NotImplementedError
 
@@ -58,7 +58,7 @@ class AutoHeightText(Static, NoRelayout):
         # Hidden, it has no width yet: that of what it stands in spares a second layout once it is seen.
         around = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or around or 80)
-        lines = self.lines(width)
+        lines = self.wrapped_lines(width)
         self.set_class(bool(lines), "-said")
         self.update(to_content(lines), layout=(width, len(lines)) != self._shape)
         self._shape = (width, len(lines))
@@ -75,16 +75,16 @@ class Notice(AutoHeightText):
 
     def __init__(self) -> None:
         super().__init__()
-        self._said: list[tuple[Cell, ...]] = []
+        self._shown_lines: list[tuple[Cell, ...]] = []
 
-    def say(self, said: list[tuple[Cell, ...]]) -> None:
+    def set_lines(self, lines: list[tuple[Cell, ...]]) -> None:
         """Show these lines, wrapped; no lines hide the notice."""
-        if said != self._said:
-            self._said = said
+        if lines != self._shown_lines:
+            self._shown_lines = lines
             self.write()
 
-    def lines(self, width: int) -> list[tuple[Cell, ...]]:
-        return [piece for line in self._said for piece in wrap_cells(line, width)]
+    def wrapped_lines(self, width: int) -> list[tuple[Cell, ...]]:
+        return [piece for line in self._shown_lines for piece in wrap_cells(line, width)]
 
 
 class Pane(Vertical):
@@ -96,21 +96,21 @@ class Pane(Vertical):
 
     BLANK = True
 
-    reads: ClassVar[str] = "details"
+    reading_field: ClassVar[str] = "details"
     """The field of the snapshot that the pane draws from."""
-    what: ClassVar[str] = "the group"
+    reading_name: ClassVar[str] = "the group"
     """What that reading is called while it is awaited."""
-    tool: ClassVar[View] = "state"
+    tool_view: ClassVar[View] = "state"
     """The view of Kafka's tools that shows the same."""
 
-    tells_faults: ClassVar[bool] = False
+    shows_faults: ClassVar[bool] = False
     """Whether the pane tells the group's faults itself."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self.snapshot: Snapshot | None = None
         self.group: str | None = None
-        self.awaited = ""
+        self.placeholder = ""
         """What the pane says while there is no group, or its reading has not come yet."""
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
@@ -140,13 +140,13 @@ class Pane(Vertical):
     @property
     def readings(self) -> Mapping[str, Reading[Any]]:
         """The snapshot's readings that the pane draws from."""
-        return getattr(self.snapshot, self.reads) if self.snapshot is not None else {}
+        return getattr(self.snapshot, self.reading_field) if self.snapshot is not None else {}
 
-    def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
+    def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         """What the pane draws from: it is drawn again when one of these is another object."""
         return (self.readings.get(group),)
 
-    def weight(self, snapshot: Snapshot, group: str) -> int:
+    def item_count(self, snapshot: Snapshot, group: str) -> int:
         """How many items `prepare` goes through."""
         return 0
 
@@ -177,18 +177,18 @@ class Pane(Vertical):
             return  # the app is ending, which leaves what was just mounted without its children
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
-            self._say([])
-            self._await(NO_GROUP_HINT if self.snapshot is not None and self.snapshot.groups else "")
+            self._show_notices([])
+            self._set_placeholder(NO_GROUP_HINT if self.snapshot is not None and self.snapshot.groups else "")
             self.clear()
             return
-        self._say(reading_notices(self.snapshot, self.group, self.readings, faults_below=self.tells_faults))
-        self._await(awaited_text(self.snapshot, self.group, self.readings, self.what))
-        basis = self.basis(self.snapshot, self.group)
+        self._show_notices(reading_notices(self.snapshot, self.group, self.readings, faults_below=self.shows_faults))
+        self._set_placeholder(awaited_text(self.snapshot, self.group, self.readings, self.reading_name))
+        draw_inputs = self.draw_inputs(self.snapshot, self.group)
         self._fresh = self._fresh or fresh
-        if not self._fresh and self._drawn is not None and _same(self._drawn, basis):
+        if not self._fresh and self._drawn is not None and _same(self._drawn, draw_inputs):
             return
-        self._drawn = basis
-        if self.weight(self.snapshot, self.group) <= MOST_ITEMS_INLINE:
+        self._drawn = draw_inputs
+        if self.item_count(self.snapshot, self.group) <= MOST_ITEMS_INLINE:
             self.workers.cancel_group(self, "prepare")
             self._put(self.prepare(self.snapshot, self.group))
         else:
@@ -207,13 +207,13 @@ class Pane(Vertical):
         fresh, self._fresh = self._fresh, False
         self.draw(prepared, fresh=fresh)
 
-    def _await(self, words: str) -> None:
-        self.awaited = words
+    def _set_placeholder(self, words: str) -> None:
+        self.placeholder = words
         for table in self.query(LineTable):
             table.set_placeholder(words)
 
-    def _say(self, lines: list[tuple[Cell, ...]]) -> None:
-        self.query_one(Notice).say(lines)
+    def _show_notices(self, lines: list[tuple[Cell, ...]]) -> None:
+        self.query_one(Notice).set_lines(lines)
 
 
 def to_content(lines: Iterable[Iterable[Cell]]) -> Content:
@@ -250,13 +250,13 @@ class SummaryLine(AutoHeightText):
         self._cells: tuple[Cell, ...] = ()
         self._hint = ""
 
-    def say(self, cells: tuple[Cell, ...], *, hint: str = "") -> None:
+    def set_cells(self, cells: tuple[Cell, ...], *, hint: str = "") -> None:
         """Show these cells, and the keys that help where there is room; nothing hides the line."""
         if (cells, hint) != (self._cells, self._hint):
             self._cells, self._hint = cells, hint
             self.write()
 
-    def lines(self, width: int) -> list[tuple[Cell, ...]]:
+    def wrapped_lines(self, width: int) -> list[tuple[Cell, ...]]:
         return with_hint(wrap_cells(self._cells, width), self._hint, width) if self._cells else []
 
 
@@ -293,11 +293,11 @@ def reading_notices(
     return lines
 
 
-def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], what: str) -> str:
+def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
     """What is said in the place of a reading that has not come yet; empty when it is there, or cannot come."""
     if group in readings or group not in snapshot.groups or _fault_of(snapshot, group) is not None:
         return ""
-    return f"reading {what}{text.marks().ellipsis}"
+    return f"reading {reading_name}{text.marks().ellipsis}"
 
 
 def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:

@@ -26,35 +26,35 @@ class Column(Generic[RowT]):
     Attributes:
         id: names the column in messages and for sorting.
         value: what it is sorted and measured by; None sorts last.
-        draw: the cell; None for the value as it is.
+        render: the cell; None for the value as it is.
         rank: 0 is always shown; of the others, the highest rank is left out first where it is narrow.
         right: flush right, for numbers.
-        least: cells below which a text is not cut; numbers are never cut.
-        most: cells beyond which it does not grow.
-        whole: what the detail line says; None for the cell.
+        min_width: cells below which a text is not cut; numbers are never cut.
+        max_width: cells beyond which it does not grow.
+        full: what the detail line says; None for the cell.
     """
 
     id: str
     title: str
     value: Callable[[RowT], int | str | None]
-    draw: Callable[[RowT], Cell] | None = None
+    render: Callable[[RowT], Cell] | None = None
     rank: int = 0
     right: bool = False
-    least: int = 8
-    most: int = 40
+    min_width: int = 8
+    max_width: int = 40
     cut: Cut = "end"
-    whole: Callable[[RowT], Cell] | None = None
+    full: Callable[[RowT], Cell] | None = None
 
     def cell(self, row: RowT) -> Cell:
         """What stands in the column for a row."""
-        if self.draw is not None:
-            return self.draw(row)
+        if self.render is not None:
+            return self.render(row)
         value = self.value(row)
         return Cell(text.marks().none, "kg-muted") if value is None else Cell(str(value))
 
-    def detail(self, row: RowT) -> Cell:
+    def full_cell(self, row: RowT) -> Cell:
         """What the detail line says for a row."""
-        return self.whole(row) if self.whole is not None else self.cell(row)
+        return self.full(row) if self.full is not None else self.cell(row)
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
@@ -63,16 +63,16 @@ def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
     Only distinct texts and the largest number are written out, so that 10,000 rows cost a few milliseconds.
     """
     widest = cell_len(column.title)
-    if widest >= column.most:
-        return column.most
+    if widest >= column.max_width:
+        return column.max_width
     values = {column.value(row) for row in rows}
     numbers = [value for value in values if isinstance(value, int)]
     if numbers:
         widest = max(widest, len(text.exact(max(numbers))), len(text.exact(min(numbers))))
     texts = sorted((value for value in values if isinstance(value, str)), key=len, reverse=True)
     for value in texts[:20]:
-        widest = max(widest, cell_len(text.plain(value, column.most)))
-    return min(widest, column.most)
+        widest = max(widest, cell_len(text.plain(value, column.max_width)))
+    return min(widest, column.max_width)
 
 
 def fit_columns(
@@ -82,7 +82,7 @@ def fit_columns(
     shown = list(columns)
 
     def least(column: Column[RowT]) -> int:
-        return wanted[column.id] if column.right else min(wanted[column.id], column.least)
+        return wanted[column.id] if column.right else min(wanted[column.id], column.min_width)
 
     while len(shown) > 1 and sum(least(column) + GAP for column in shown) - GAP > room:
         last = max(shown, key=lambda column: (column.rank, columns.index(column)))
@@ -98,10 +98,10 @@ def fit_columns(
     return [(column, widths[column.id]) for column in shown]
 
 
-def column_at(arranged: Sequence[tuple[Column[RowT], int]], x: int) -> str | None:
+def column_at(fitted: Sequence[tuple[Column[RowT], int]], x: int) -> str | None:
     """Id of the column at a cell of the line; None beyond the last."""
     left = 0
-    for column, width in arranged:
+    for column, width in fitted:
         if left <= x < left + width + GAP:
             return column.id
         left += width + GAP

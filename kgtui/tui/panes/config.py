@@ -89,24 +89,24 @@ def _synonyms(row: ConfigRow) -> str | None:
 
 
 COLUMNS: list[Column[ConfigRow]] = [
-    Column("name", "CONFIG", lambda row: row.config.name, _name, least=24, most=44, cut="middle"),
-    Column("value", "VALUE", lambda row: value_of(row.config) or "(not told)", _value, least=8, most=32),
-    Column("source", "FROM", lambda row: source_text(row.config.source), _source, rank=1, least=10, most=20),
+    Column("name", "CONFIG", lambda row: row.config.name, _name, min_width=24, max_width=44, cut="middle"),
+    Column("value", "VALUE", lambda row: value_of(row.config) or "(not told)", _value, min_width=8, max_width=32),
+    Column("source", "FROM", lambda row: source_text(row.config.source), _source, rank=1, min_width=10, max_width=20),
     Column("type", "TYPE", lambda row: row.config.type, lambda row: Cell((row.config.type or "?").lower(), MUTED),
-           rank=3, least=6),
-    Column("falls", "FALLS BACK TO", _synonyms, lambda row: Cell(_synonyms(row) or "", MUTED), rank=4, least=16,
-           most=60),
+           rank=3, min_width=6),
+    Column("falls", "FALLS BACK TO", _synonyms, lambda row: Cell(_synonyms(row) or "", MUTED), rank=4, min_width=16,
+           max_width=60),
     Column("says", "MEANS", lambda row: row.config.documentation or None,
-           lambda row: Cell(row.config.documentation or "", MUTED), rank=5, least=16, most=60),
+           lambda row: Cell(row.config.documentation or "", MUTED), rank=5, min_width=16, max_width=60),
 ]  # fmt: skip
 
 
 class ConfigPane(Pane):
     """One row an entry. Read only."""
 
-    reads: ClassVar[str] = "configs"
-    what: ClassVar[str] = "the configuration"
-    tool: ClassVar[View] = "configs"
+    reading_field: ClassVar[str] = "configs"
+    reading_name: ClassVar[str] = "the configuration"
+    tool_view: ClassVar[View] = "configs"
 
     def compose(self) -> ComposeResult:
         yield Notice()
@@ -121,7 +121,7 @@ class ConfigPane(Pane):
     def focus_target(self) -> Widget:
         return self.table
 
-    def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
+    def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         return (snapshot.configs.get(group), snapshot.groups.get(group))
 
     def prepare(self, snapshot: Snapshot, group: str) -> tuple[list[ConfigRow], str | None] | None:
@@ -142,8 +142,8 @@ class ConfigPane(Pane):
         parts.append((Cell(f"{len(rows) - own} from brokers and defaults", MUTED),))
         if group_type == CLASSIC:
             parts.append((Cell("classic groups are configured in their clients", WARN),))
-        self.query_one(SummaryLine).say(join_with_dots(parts))
+        self.query_one(SummaryLine).set_cells(join_with_dots(parts))
 
     def clear(self) -> None:
         self.table.set_rows((), fresh=True)
-        self.query_one(SummaryLine).say(())
+        self.query_one(SummaryLine).set_cells(())

@@ -77,7 +77,7 @@ class ChangeTable(LineTable[Change]):
 class HistoryPane(Pane):
     """Plots over the log, of what the session has seen or of the recording around the moment shown."""
 
-    what: ClassVar[str] = "the group"
+    reading_name: ClassVar[str] = "the group"
 
     DEFAULT_CSS = """
     HistoryPane {
@@ -114,7 +114,7 @@ class HistoryPane(Pane):
     def focus_target(self) -> Widget:
         return self.table
 
-    def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
+    def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         # Samples come with every read, and a replay shows another moment with every step.
         return (snapshot,)
 
@@ -124,7 +124,7 @@ class HistoryPane(Pane):
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
             self._blank(
-                f"reading its history{text.marks().ellipsis}" if self.replay_position is not None else self.awaited
+                f"reading its history{text.marks().ellipsis}" if self.replay_position is not None else self.placeholder
             )
         self._see()
 
@@ -133,7 +133,7 @@ class HistoryPane(Pane):
         super().redraw()
 
     def clear(self) -> None:
-        self._blank(self.awaited)
+        self._blank(self.placeholder)
 
     def action_view(self) -> None:
         """The next of the spans."""
@@ -151,11 +151,11 @@ class HistoryPane(Pane):
     def _blank(self, words: str) -> None:
         self._shown, self._placeholder = None, ""
         self.table.set_rows((), fresh=True)
-        self.query_one(SummaryLine).say(())
+        self.query_one(SummaryLine).set_cells(())
         self._put_lines([(Cell(words, MUTED),)] if words else [])
 
-    def _await(self, words: str) -> None:
-        super()._await(words)
+    def _set_placeholder(self, words: str) -> None:
+        super()._set_placeholder(words)
         self.table.set_placeholder(words or self._placeholder)
 
     # What to show
@@ -212,7 +212,7 @@ class HistoryPane(Pane):
         return self._known[1]
 
     def _put_past(self, past: GroupTimeline, lines: list[Line]) -> None:
-        self.query_one(SummaryLine).say(join_with_dots(history_summary(past)), hint="v other span")
+        self.query_one(SummaryLine).set_cells(join_with_dots(history_summary(past)), hint="v other span")
         self._put_lines(lines)
         self._placeholder = "nothing of it changed in this time"
         self.table.set_placeholder(self._placeholder)
@@ -321,11 +321,11 @@ COLUMNS: tuple[Column[Change], ...] = (
     Column("at", "TIME", lambda change: "00:00:00", lambda change: Cell(SafeText(text.clock(change.at)), MUTED)),
     Column(
         "state", "STATE", _happened, lambda change: Cell(_happened(change), _role(change)),
-        least=20, most=44,
+        min_width=20, max_width=44,
     ),
     Column("took", "TOOK", _took, lambda change: Cell(SafeText(_took(change) or "")), rank=1, right=True),
     Column("epoch", "EPOCH", lambda change: _width(change, "epoch"), lambda change: _paired(change, "epoch"), rank=2,
-           least=11),
+           min_width=11),
     Column(
         "members", "MEMBERS", lambda change: _width(change, "members"), lambda change: _paired(change, "members"),
         rank=3,
@@ -333,7 +333,7 @@ COLUMNS: tuple[Column[Change], ...] = (
     Column("moved", "MOVED", lambda change: change.now.moved, _moved, rank=4, right=True),
     Column(
         "who", "WHO", _who, lambda change: Cell(_who(change), ACCENT if change.now.rewound else ""),
-        rank=5, least=10, most=60, whole=lambda change: Cell(_who(change, MOST_NAMED)),
+        rank=5, min_width=10, max_width=60, full=lambda change: Cell(_who(change, MOST_NAMED)),
     ),
 )  # fmt: skip
 

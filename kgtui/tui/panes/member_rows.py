@@ -105,12 +105,19 @@ def member_columns(description: GroupDescription) -> Columns:
 
 
 def _client() -> Column[MemberRow]:
-    return Column("client", "CLIENT", lambda row: row.member.client_id, least=14, most=32, cut="middle")
+    return Column("client", "CLIENT", lambda row: row.member.client_id, min_width=14, max_width=32, cut="middle")
 
 
 def _id(rank: int) -> Column[MemberRow]:
     return Column(
-        "id", "MEMBER", lambda row: row.member.member_id, rank=rank, least=10, most=56, cut="middle", whole=_whole_id
+        "id",
+        "MEMBER",
+        lambda row: row.member.member_id,
+        rank=rank,
+        min_width=10,
+        max_width=56,
+        cut="middle",
+        full=_whole_id,
     )
 
 
@@ -119,7 +126,7 @@ def _whole_id(row: MemberRow) -> Cell:
 
 
 def _host(rank: int) -> Column[MemberRow]:
-    return Column("host", "HOST", lambda row: row.member.host.removeprefix("/"), rank=rank, least=9, most=24)
+    return Column("host", "HOST", lambda row: row.member.host.removeprefix("/"), rank=rank, min_width=9, max_width=24)
 
 
 def _assigned(title: str) -> Column[MemberRow]:
@@ -133,7 +140,7 @@ def _count(row: MemberRow) -> Cell:
 
 def _epoch() -> Column[MemberRow]:
     return Column(
-        "epoch", "EPOCH", lambda row: _draw_epoch(row).text, _draw_epoch, rank=1, right=True, whole=_whole_epoch
+        "epoch", "EPOCH", lambda row: _draw_epoch(row).text, _draw_epoch, rank=1, right=True, full=_whole_epoch
     )
 
 
@@ -157,7 +164,7 @@ def _whole_epoch(row: MemberRow) -> Cell:
 
 def _protocol() -> Column[MemberRow]:
     return Column(
-        "protocol", "PROTOCOL", lambda row: _draw_protocol(row).text, _draw_protocol, rank=1, whole=_whole_protocol
+        "protocol", "PROTOCOL", lambda row: _draw_protocol(row).text, _draw_protocol, rank=1, full=_whole_protocol
     )
 
 
@@ -184,15 +191,23 @@ def _optional(members: tuple[Member, ...]) -> Columns:
     columns: Columns = []
     if any(member.instance_id for member in members):
         columns.append(
-            Column("instance", "INSTANCE", lambda row: row.member.instance_id, rank=3, least=8, most=28, cut="middle")
+            Column(
+                "instance",
+                "INSTANCE",
+                lambda row: row.member.instance_id,
+                rank=3,
+                min_width=8,
+                max_width=28,
+                cut="middle",
+            )
         )
     if any(member.rack for member in members):
-        columns.append(Column("rack", "RACK", lambda row: row.member.rack or None, rank=3, least=10, most=14))
+        columns.append(Column("rack", "RACK", lambda row: row.member.rack or None, rank=3, min_width=10, max_width=14))
     return columns
 
 
 def _subscription() -> Column[MemberRow]:
-    return Column("topics", "SUBSCRIBED", subscribed, _draw_subscribed, rank=4, least=16, most=40)
+    return Column("topics", "SUBSCRIBED", subscribed, _draw_subscribed, rank=4, min_width=16, max_width=40)
 
 
 def subscribed(row: MemberRow) -> str | None:
@@ -211,7 +226,7 @@ def _draw_subscribed(row: MemberRow) -> Cell:
 def _bytes(members: tuple[Member, ...]) -> Columns:
     if not any(member.undecoded for member in members):
         return []
-    return [Column("bytes", "METADATA", _hex, lambda row: Cell(_hex(row) or "", MUTED), rank=6, most=24)]
+    return [Column("bytes", "METADATA", _hex, lambda row: Cell(_hex(row) or "", MUTED), rank=6, max_width=24)]
 
 
 def _hex(row: MemberRow) -> str | None:
@@ -225,7 +240,7 @@ def _hex(row: MemberRow) -> str | None:
 def streams_columns() -> Columns:
     """Process or thread, tasks by role, and records left to restore."""
     return [
-        Column("process", "PROCESS / THREAD", _thread_name, _thread, least=16, most=44, cut="middle"),
+        Column("process", "PROCESS / THREAD", _thread_name, _thread, min_width=16, max_width=44, cut="middle"),
         _role("active", "ACTIVE", 0),
         _role("standby", "STANDBY", 1),
         _role("warmup", "WARM-UP", 1),
@@ -243,7 +258,7 @@ def _role(role: str, title: str, rank: int) -> Column[MemberRow]:
     def whole(row: MemberRow) -> Cell:
         return _role_tasks(row, role)
 
-    return Column(role, title, count, draw, rank=rank, right=True, whole=whole)
+    return Column(role, title, count, draw, rank=rank, right=True, full=whole)
 
 
 def _thread_name(row: MemberRow) -> str:
@@ -299,14 +314,15 @@ def _restoring(row: MemberRow) -> Cell:
 def connect_columns() -> Columns:
     """URL, leader, connectors and tasks of a Connect worker."""
     return [
-        Column("url", "WORKER", lambda row: _worker(row).url, least=26, most=44),
+        Column("url", "WORKER", lambda row: _worker(row).url, min_width=26, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_worker(row).leader).text, lambda row: _leads(_worker(row).leader),
-               rank=1, least=6),
-        Column("connectors", "CONNECTORS", lambda row: len(_worker(row).connectors), right=True, whole=_connectors),
+               rank=1, min_width=6),
+        Column("connectors", "CONNECTORS", lambda row: len(_worker(row).connectors), right=True, full=_connectors),
         Column("tasks", "TASKS", _tasks, right=True,
-               whole=lambda row: optional_cell(format_partitions(_worker(row).tasks))),
-        Column("work", "RUNS", _runs, lambda row: optional_cell(_runs(row)), rank=3, least=16, most=48, whole=_nothing),
-        Column("revoked", "REVOKED", _revoked, lambda row: Cell(_revoked(row) or "", WARN), rank=2, most=20),
+               full=lambda row: optional_cell(format_partitions(_worker(row).tasks))),
+        Column("work", "RUNS", _runs, lambda row: optional_cell(_runs(row)), rank=3, min_width=16, max_width=48,
+               full=_nothing),
+        Column("revoked", "REVOKED", _revoked, lambda row: Cell(_revoked(row) or "", WARN), rank=2, max_width=20),
         Column("delay", "DELAY MS", lambda row: _worker(row).delay_ms, lambda row: number_cell(_worker(row).delay_ms),
                rank=6, right=True),
         Column("error", "ERROR", lambda row: _worker(row).error, lambda row: _error(_worker(row).error), rank=6,
@@ -317,10 +333,10 @@ def connect_columns() -> Columns:
 def registry_columns() -> Columns:
     """URL, leader and eligibility of a registry node."""
     return [
-        Column("url", "NODE", lambda row: _node(row).url, least=16, most=44),
+        Column("url", "NODE", lambda row: _node(row).url, min_width=16, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_node(row).leader).text, lambda row: _leads(_node(row).leader),
-               least=6),
-        Column("eligible", "ELIGIBLE", lambda row: _eligible(row).text, _eligible, rank=1, least=8),
+               min_width=6),
+        Column("eligible", "ELIGIBLE", lambda row: _eligible(row).text, _eligible, rank=1, min_width=8),
         Column("error", "ERROR", lambda row: _node(row).error, lambda row: _error(_node(row).error), rank=6,
                right=True),
     ]  # fmt: skip

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class MembersPane(Pane):
     """One row a member; columns follow the kind of group."""
 
-    reads: ClassVar[str] = "details"
-    what: ClassVar[str] = "the members"
-    tool: ClassVar[View] = "members"
+    reading_field: ClassVar[str] = "details"
+    reading_name: ClassVar[str] = "the members"
+    tool_view: ClassVar[View] = "members"
 
     def compose(self) -> ComposeResult:
         yield Notice()
@@ -40,7 +40,7 @@ class MembersPane(Pane):
     def focus_target(self) -> Widget:
         return self.table
 
-    def weight(self, snapshot: Snapshot, group: str) -> int:
+    def item_count(self, snapshot: Snapshot, group: str) -> int:
         reading = snapshot.details.get(group)
         return reading.value.member_count or 0 if reading is not None else 0
 
@@ -54,11 +54,11 @@ class MembersPane(Pane):
             return
         description, rows = prepared
         self.table.set_rows(rows, columns=member_columns(description), fresh=fresh)
-        self.query_one(SummaryLine).say(join_with_dots(members_summary(description)))
+        self.query_one(SummaryLine).set_cells(join_with_dots(members_summary(description)))
 
     def clear(self) -> None:
         self.table.set_rows((), fresh=True)
-        self.query_one(SummaryLine).say(())
+        self.query_one(SummaryLine).set_cells(())
 
 
 def members_summary(description: GroupDescription) -> list[tuple[Cell, ...]]:

@@ -153,24 +153,25 @@ def offset_columns(*, share: bool) -> list[Column[OffsetRow]]:
     """The columns; of share groups the position is the share-partition start offset, and nothing has metadata."""
     key = _KEYS
     columns: list[Column[OffsetRow]] = [
-        Column("topic", "TOPIC", lambda row: row.topic, _topic, least=18, most=48, cut="middle"),
+        Column("topic", "TOPIC", lambda row: row.topic, _topic, min_width=18, max_width=48, cut="middle"),
         Column("partition", "P", lambda row: _partition(row).text, _partition, right=True),
         Column("lag", "LAG", _widest_lag, _lag, right=True),
         Column("committed", "START" if share else "COMMITTED", key["committed"], _position, rank=2, right=True),
         Column("end", "LOG END", key["end"], lambda row: _bound(row, row.lag.log_end if row.lag else None),
                rank=3, right=True),
-        Column("note", "NOTE", lambda row: _note(row).text, _note, rank=1, least=15, most=28),
+        Column("note", "NOTE", lambda row: _note(row).text, _note, rank=1, min_width=15, max_width=28),
         Column("lead", "LEAD", key["lead"], _lead, rank=5, right=True),
         Column("start", "LOG START", key["start"], lambda row: _bound(row, row.lag.log_start if row.lag else None),
                rank=6, right=True),
-        Column("owner", "OWNER", key["owner"], _owner, rank=4, least=14, most=28, cut="middle", whole=_whole_owner),
+        Column("owner", "OWNER", key["owner"], _owner, rank=4, min_width=14, max_width=28, cut="middle",
+               full=_full_owner),
         Column("epoch", "EPOCH", key["epoch"], lambda row: _of(row, row.lag.leader_epoch if row.lag else None),
                rank=7, right=True),
     ]  # fmt: skip
     if not share:
         columns.append(
             Column("metadata", "METADATA", key["metadata"], lambda row: Cell(row.lag.metadata if row.lag else ""),
-                   rank=8, least=8, most=32)
+                   rank=8, min_width=8, max_width=32)
         )  # fmt: skip
     return columns
 
@@ -230,7 +231,7 @@ def _owner(row: OffsetRow) -> Cell:
     return Cell("") if row.lag is None else optional_cell(row.owner)
 
 
-def _whole_owner(row: OffsetRow) -> Cell:
+def _full_owner(row: OffsetRow) -> Cell:
     if row.lag is None:
         return Cell("")
     return Cell(f"{row.owner} {row.owner_id}") if row.owner else Cell("nobody", MUTED)

@@ -55,9 +55,9 @@ class OffsetsPane(Pane):
     OffsetsPane.-filtering Input { display: block; }
     """
 
-    reads: ClassVar[str] = "offsets"
-    what: ClassVar[str] = "the offsets"
-    tool: ClassVar[View] = "offsets"
+    reading_field: ClassVar[str] = "offsets"
+    reading_name: ClassVar[str] = "the offsets"
+    tool_view: ClassVar[View] = "offsets"
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
@@ -81,10 +81,10 @@ class OffsetsPane(Pane):
     def focus_target(self) -> Widget:
         return self.table
 
-    def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
+    def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         return (snapshot.offsets.get(group), snapshot.details.get(group))
 
-    def weight(self, snapshot: Snapshot, group: str) -> int:
+    def item_count(self, snapshot: Snapshot, group: str) -> int:
         reading = snapshot.offsets.get(group)
         return len(reading.value.committed) + len(reading.value.share) if reading is not None else 0
 
@@ -106,7 +106,7 @@ class OffsetsPane(Pane):
     def clear(self) -> None:
         self._rows = []
         self.table.set_rows((), fresh=True)
-        self.query_one(SummaryLine).say(())
+        self.query_one(SummaryLine).set_cells(())
 
     def _arrange(self, *, fresh: bool = False) -> None:
         wanted = self.query_one(Input).value.strip()
@@ -118,12 +118,11 @@ class OffsetsPane(Pane):
         parts = offsets_summary(self._rows) if self._rows else [(Cell("nothing is committed", MUTED),)]
         if self._lagging or wanted:
             count = sum(1 for row in shown if row.lag is not None)
-            what = " only lagging" if self._lagging else " matching"
-            parts.insert(0, (Cell(f"{count}{what}", WARN),))
+            parts.insert(0, (Cell(f"{count} lagging" if self._lagging else f"{count} matching", WARN),))
         if self._order != OffsetOrder.TOPIC.value and self._rows:
             parts.append((Cell(f"by {self._order}, {'largest' if self._descending else 'smallest'} first", MUTED),))
         hint = "s sort  l lagging  / filter" if self._rows else ""
-        self.query_one(SummaryLine).say(join_with_dots(parts), hint=hint)
+        self.query_one(SummaryLine).set_cells(join_with_dots(parts), hint=hint)
 
     def action_sort(self) -> None:
         """Sort by the next of topic, lag, lead and owner."""

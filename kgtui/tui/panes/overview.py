@@ -65,10 +65,10 @@ def layout_sections(parts: list[Section], width: int) -> list[tuple[Cell, ...]]:
 class OverviewPane(Pane):
     """Type, state, coordinator, epochs, members, lag, permissions, faults, and the same in Kafka's own words."""
 
-    reads: ClassVar[str] = "details"
-    what: ClassVar[str] = "the description"
-    tool: ClassVar[View] = "state"
-    tells_faults: ClassVar[bool] = True
+    reading_field: ClassVar[str] = "details"
+    reading_name: ClassVar[str] = "the description"
+    tool_view: ClassVar[View] = "state"
+    shows_faults: ClassVar[bool] = True
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
@@ -86,11 +86,11 @@ class OverviewPane(Pane):
     def focus_target(self) -> Widget:
         return self.text
 
-    def basis(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
+    def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         # Ages grow with every snapshot.
         return (snapshot,)
 
-    def weight(self, snapshot: Snapshot, group: str) -> int:
+    def item_count(self, snapshot: Snapshot, group: str) -> int:
         reading = snapshot.offsets.get(group)
         if reading is None or reading.value is self._summed[0]:
             return 0
@@ -104,7 +104,7 @@ class OverviewPane(Pane):
 
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
-    def _say(self, lines: list[tuple[Cell, ...]]) -> None:
+    def _show_notices(self, lines: list[tuple[Cell, ...]]) -> None:
         # Drawn with the rest: a notice of its own would lay the screen out whenever the cursor comes to a fault.
         self._noticed = lines
 
@@ -118,14 +118,14 @@ class OverviewPane(Pane):
         width = max(20, self.text.columns - 1)
         parts = overview_sections(
             self.snapshot, self.group, self._summed[1], command_config=self.command_config, series=self.series,
-            awaited=self.awaited,
+            placeholder=self.placeholder,
         )  # fmt: skip
         noticed = [piece for line in self._noticed for piece in wrap_cells(line, width)]
         self.text.set_lines([*noticed, *layout_sections(parts, width)], fresh=fresh)
 
     def clear(self) -> None:
         self._summed = (None, None)
-        self.text.set_lines([(Cell(self.awaited, MUTED),)], fresh=True)
+        self.text.set_lines([(Cell(self.placeholder, MUTED),)], fresh=True)
 
     def on_resize(self) -> None:
         # A layout asked for while this one is under way would be lost.
@@ -143,7 +143,7 @@ def overview_sections(
     *,
     command_config: str | None = None,
     series: SeriesStore | None = None,
-    awaited: str = "",
+    placeholder: str = "",
 ) -> list[Section]:
     """Everything the Overview says, in its order.
 
@@ -160,7 +160,7 @@ def overview_sections(
 
     samples = series.get(group) if series is not None else None
     parts = [
-        Section("", tuple(_identity(snapshot, group, awaited))),
+        Section("", tuple(_identity(snapshot, group, placeholder))),
         Section("Health", tuple(health_fields(snapshot, group, standing, samples))),
         Section("Lag", tuple(lag_fields(snapshot, group, standing))),
         Section("You may", (_operations(snapshot, group),)),
@@ -178,7 +178,7 @@ def _description(snapshot: Snapshot, group: str) -> GroupDescription | None:
     return reading.value if reading is not None else None
 
 
-def _identity(snapshot: Snapshot, group: str, awaited: str) -> Iterator[Field]:
+def _identity(snapshot: Snapshot, group: str, placeholder: str) -> Iterator[Field]:
     described = _description(snapshot, group)
     listing = snapshot.groups.get(group)
     kind = described.kind if described else listing.kind if listing else None
@@ -191,8 +191,8 @@ def _identity(snapshot: Snapshot, group: str, awaited: str) -> Iterator[Field]:
     yield Field("state", (tuple(_state(snapshot, group)),))
     yield _coordinator(snapshot, described.coordinator if described else listing.coordinator if listing else None)
     if described is None:
-        if awaited:
-            yield one_line_field("", Cell(awaited, MUTED))
+        if placeholder:
+            yield one_line_field("", Cell(placeholder, MUTED))
         return
     yield one_line_field("described by", optional_cell(described.source))
     yield one_line_field("assignor", optional_cell(described.assignor))

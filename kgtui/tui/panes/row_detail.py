@@ -47,7 +47,7 @@ def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> li
     """`title value   title value …` of one row, wrapped; columns that have nothing to say are left out."""
     cells: list[Cell] = []
     for column in columns:
-        value = column.detail(row)
+        value = column.full_cell(row)
         if value.text:
             cells += [Cell(f"{column.title.lower()} ", MUTED), value, Cell("   ")]
     return wrap_cells(cells, width)
@@ -64,7 +64,7 @@ class DetailedTable(Vertical, Generic[RowT]):
     def __init__(self, table: LineTable[RowT], *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.table = table
-        self._told: object = None
+        self._shown: object = None
 
     def compose(self) -> ComposeResult:
         yield self.table
@@ -82,7 +82,7 @@ class DetailedTable(Vertical, Generic[RowT]):
     def _tell(self, *, force: bool = False) -> None:
         row = self.table.row
         told = (row, [column.id for column in self.table.columns])
-        if force or told != self._told:
-            self._told = told
+        if force or told != self._shown:
+            self._shown = told
             # Its own width is not known yet when it comes to be seen.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

@@ -100,7 +100,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
         words = f"{text.date(earlier)} {text.marks().arrow} {text.date(later)}"
         told = [Cell(SafeText(words), ACCENT), Cell(SafeText(f"  {text.age(later - earlier)} later"), MUTED)]
         self.query_one("#moments", Static).update(to_content([told]))
-        self.query_one(SummaryLine).say(join_with_dots(comparison_summary(self._found)))
+        self.query_one(SummaryLine).set_cells(join_with_dots(comparison_summary(self._found)))
         self.table.focus()
         self._list()
 

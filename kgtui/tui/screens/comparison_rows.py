@@ -115,8 +115,8 @@ def _lags(found: Comparison) -> Iterator[Told]:
 
 COLUMNS: tuple[Column[Difference], ...] = (
     Column("verb", "WHAT", lambda row: row.verb, lambda row: Cell(row.verb, row.role)),
-    Column("group", "GROUP", lambda row: row.group, least=16, most=44, cut="middle"),
-    Column("how", "HOW", lambda row: row.what, lambda row: Cell(row.what), least=20, most=160),
+    Column("group", "GROUP", lambda row: row.group, min_width=16, max_width=44, cut="middle"),
+    Column("how", "HOW", lambda row: row.what, lambda row: Cell(row.what), min_width=20, max_width=160),
 )
 
 

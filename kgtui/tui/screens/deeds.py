@@ -247,7 +247,7 @@ class Deeds(TravelDeeds):
         kind = kind_of(facts.type_of(snapshot, group), listing.protocol) if listing is not None else "consumer"
         target = screen.session.target
         seeds = snapshot.cluster.seeds or tuple(target.bootstrap.split(","))
-        line = describe(group, kind, seeds, view=screen.detail.pane.tool, command_config=target.command_config)
+        line = describe(group, kind, seeds, view=screen.detail.pane.tool_view, command_config=target.command_config)
         screen.app.copy_to_clipboard(line.text)
         from kgtui.tui.screens.copied import CopiedDialog
 

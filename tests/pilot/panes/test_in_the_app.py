@@ -93,7 +93,7 @@ async def test_a_notice_that_comes_lays_the_screen_out_once(layouts: list[object
     async with app.run_test() as pilot:
         await pilot.pause()
         layouts.clear()
-        app.query_one(Notice).say([(Cell("no answer"),)])
+        app.query_one(Notice).set_lines([(Cell("no answer"),)])
         await pilot.pause()
         await pilot.pause()
         assert app.query_one(Notice).region.height == 1

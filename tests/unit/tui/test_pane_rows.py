@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupDescription
 
 COLUMNS: list[Column[tuple[str, int, str]]] = [
-    Column("name", "NAME", lambda row: row[0], least=6, most=20),
+    Column("name", "NAME", lambda row: row[0], min_width=6, max_width=20),
     Column("count", "COUNT", lambda row: row[1], right=True),
-    Column("note", "NOTE", lambda row: row[2], rank=1, least=6, most=30),
+    Column("note", "NOTE", lambda row: row[2], rank=1, min_width=6, max_width=30),
 ]
 
 
@@ -211,7 +211,7 @@ def test_a_classic_member_of_a_consumer_group_stands_out() -> None:
     columns = {column.id: column for column in member_columns(data.consumers())}
     rows = {row.member.client_id: row for row in member_rows(data.consumers())}
     assert columns["protocol"].cell(rows["settle-4"]) == Cell("! classic", "kg-warn")
-    assert "not upgraded" in columns["protocol"].detail(rows["settle-4"]).text
+    assert "not upgraded" in columns["protocol"].full_cell(rows["settle-4"]).text
     assert columns["protocol"].cell(rows["settle-0"]) == Cell("consumer")
 
 
@@ -222,7 +222,7 @@ def test_an_epoch_is_shown_against_the_groups() -> None:
     assert columns["epoch"].cell(rows["settle-2"]).text == "41"
     left = replace(rows["settle-0"], member=replace(rows["settle-0"].member, epoch=-2))
     assert columns["epoch"].cell(left).text == "left"
-    assert "place is kept" in columns["epoch"].detail(left).text
+    assert "place is kept" in columns["epoch"].full_cell(left).text
 
 
 def test_threads_stand_under_their_process_which_sums_them() -> None:
@@ -230,7 +230,7 @@ def test_threads_stand_under_their_process_which_sums_them() -> None:
     columns = {column.id: column for column in member_columns(data.streams())}
     assert [bool(row.threads) for row in rows] == [True, False, False, True, False, False]
     assert [columns["active"].cell(row).text for row in rows] == ["3", "2", "1", "3", "2", "1"]
-    assert columns["active"].detail(rows[0]).text == "0:0-1 0:2"
+    assert columns["active"].full_cell(rows[0]).text == "0:0-1 0:2"
     assert len({row.key for row in rows}) == 6
 
 
