@@ -1,4 +1,4 @@
-"""`kgtui lake`: what a lake holds, many files made one, days removed that are too old."""
+"""`kgtui lake`: list the tables of a lake, compact their files, and delete old days."""
 
 from __future__ import annotations
 
@@ -17,103 +17,102 @@ if TYPE_CHECKING:
     from kgtui.lake.maintenance import Done, Keep, LakeStatus, TableStatus
 
 _DAY = 86_400.0
-_GIVE_WAY = ("VERSION", "FILES", "SIZE", "ON DISK")
-"""Columns that a narrow terminal does without, the first of them first."""
+_OPTIONAL_COLUMNS = ("VERSION", "FILES", "SIZE", "ON DISK")
+"""Columns that are left out on a narrow terminal, in this order."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    what = parser.add_subparsers(dest="what", metavar="status|optimize|prune", required=True, prog=parser.prog)
-    status = what.add_parser("status", help="tables with their rows, sizes, days, versions and age")
-    optimize = what.add_parser("optimize", help="make few files of many, and checkpoints of the tables' logs")
-    prune = what.add_parser("prune", help="remove whole days that are too old")
-    for one in (status, optimize, prune):
-        one.add_argument("lake", metavar="LAKE", help="the folder")
+    """Add the subcommands and their options."""
+    subcommands = parser.add_subparsers(
+        dest="what", metavar="status|optimize|prune", required=True, prog=parser.prog
+    )  # fmt: skip
+    status = subcommands.add_parser("status", help="list tables with rows, sizes, days, versions and age")
+    optimize = subcommands.add_parser("optimize", help="combine small files, and write checkpoints of the tables' logs")
+    prune = subcommands.add_parser("prune", help="delete whole days that are too old")
+    for subcommand in (status, optimize, prune):
+        subcommand.add_argument("lake", metavar="LAKE", help="folder of the lake")
     status.add_argument("--format", choices=("table", "json"), default="table")
     prune.add_argument(
         "--keep",
         metavar="[NAME=]TIME",
         action="append",
         required=True,
-        help="how long: 30d for every table, gold=365d or gold/lag=90d for a layer or a table, gold=all to keep it",
+        help="how long to keep days: 30d for all tables, gold=365d for a layer, gold/lag=90d for a table, or =all to "
+        "keep everything, as in gold=all",
     )
-    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
+    prune.add_argument("--dry-run", action="store_true", help="only print what would be deleted")
 
 
 def epilog() -> str:
-    """What else there is to know."""
+    """Return the notes at the end of the help."""
     return (
-        "A recorder keeps its own tables in order while it runs. What optimize and prune have replaced stays on the\n"
-        "disk for an hour, since somebody may still be reading it."
+        "A running recorder maintains its own tables. Files that optimize and prune replace stay on the disk for an\n"
+        "hour, because other programs may still be reading them."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code: 1 when a table could not be read or written."""
+    """Run the command and return its exit code: 1 if a table could not be read or written."""
     if args.what == "status":
-        return _status(args)
+        return _print_status(args)
     if args.what == "optimize":
         from kgtui.lake.maintenance import optimize
 
-        return _report(optimize(args.lake))
-    return _prune(args)
+        return _print_results(optimize(args.lake))
+    from kgtui.lake.maintenance import prune
+
+    return _print_results(prune(args.lake, parse_keep(args.keep), dry_run=args.dry_run))
 
 
-def _status(args: argparse.Namespace) -> int:
+def _print_status(args: argparse.Namespace) -> int:
     from kgtui.lake.maintenance import status
 
-    found = status(args.lake)
+    lake = status(args.lake)
     if args.format == "json":
         from kgtui.output.formats import VERSION, json_bytes
 
-        put_bytes(json_bytes({"version": VERSION, **_object(found)}))
+        put_bytes(json_bytes({"version": VERSION, **_lake_object(lake)}))
     else:
-        put_text(_text(found, terminal_width()))
-    troubled = [table for table in found.tables if table.trouble]
-    for table in troubled:
+        put_text(_as_text(lake, terminal_width()))
+    unreadable = [table for table in lake.tables if table.trouble]
+    for table in unreadable:
         say(f"{table.table.title} cannot be read: {table.trouble}")
-    return 1 if troubled else 0
+    return 1 if unreadable else 0
 
 
-def _prune(args: argparse.Namespace) -> int:
-    from kgtui.lake.maintenance import prune
-
-    return _report(prune(args.lake, keep_of(args.keep), dry_run=args.dry_run))
-
-
-def _report(done: Iterable[Done]) -> int:
-    """One line for each table, as soon as it is done."""
+def _print_results(results: Iterable[Done]) -> int:
+    """Print one line per table as soon as it is finished."""
     code = 0
-    for one in done:
-        if one.trouble:
+    for result in results:
+        if result.trouble:
             code = 1
-            say(f"{one.table}: {one.trouble}")
+            say(f"{result.table}: {result.trouble}")
         else:
-            freed = f"; {in_bytes(one.freed)} freed" if one.freed > 0 else ""
-            put_text(f"{one.table}: {one.what}{freed}\n")
+            freed = f"; {in_bytes(result.freed)} freed" if result.freed > 0 else ""
+            put_text(f"{result.table}: {result.what}{freed}\n")
     return code
 
 
-def keep_of(given: Iterable[str]) -> Keep:
-    """`--keep` in all its forms. Raises `UsageError`."""
+def parse_keep(values: Iterable[str]) -> Keep:
+    """Parse the values of `--keep`. Raises `UsageError`."""
     from kgtui.lake.maintenance import Keep
 
     default: int | None = None
-    named: dict[str, int | None] = {}
-    for item in given:
-        name, equals, text = item.rpartition("=")
+    by_name: dict[str, int | None] = {}
+    for value in values:
+        name, equals, text = value.rpartition("=")
         days = None if text == "all" else int(seconds_of("--keep", text) // _DAY)
         if days is not None and days < 1:
-            raise UsageError(f"--keep counts whole days: {text} is less than one")
+            raise UsageError(f"--keep takes whole days: {text} is less than one day")
         if equals:
-            named[name.strip("/")] = days
+            by_name[name.strip("/")] = days
         else:
             default = days
-    return Keep(default, tuple(named.items()))
+    return Keep(default, tuple(by_name.items()))
 
 
-def _text(found: LakeStatus, width: int | None) -> str:
-    """Cut to a terminal of so many cells column by column; JSON has them all."""
+def _as_text(lake: LakeStatus, width: int | None) -> str:
+    """Format the status as a table, without some of `_OPTIONAL_COLUMNS` if it would be wider than `width` cells."""
     from kgtui.output.table import Column, cell_width, table
 
     now = time.time()
@@ -121,61 +120,61 @@ def _text(found: LakeStatus, width: int | None) -> str:
         Column("TABLE"), Column("ROWS", number=True), Column("FILES", number=True), Column("SIZE", number=True),
         Column("ON DISK", number=True), Column("DAYS"), Column("VERSION", number=True), Column("WRITTEN"),
     ]  # fmt: skip
-    rows = [_cells(one, now) for one in found.tables]
-    for left_out in range(len(_GIVE_WAY) + 1):
-        shown = [at for at, column in enumerate(columns) if column.title not in _GIVE_WAY[:left_out]]
-        text = table([columns[at] for at in shown], [[cells[at] for at in shown] for cells in rows])
+    rows = [_cells(status, now) for status in lake.tables]
+    for left_out in range(len(_OPTIONAL_COLUMNS) + 1):
+        shown = [index for index, column in enumerate(columns) if column.title not in _OPTIONAL_COLUMNS[:left_out]]
+        text = table([columns[index] for index in shown], [[cells[index] for index in shown] for cells in rows])
         if width is None or max(map(cell_width, text.splitlines())) <= width:
             break
-    who = f"; being recorded by {found.recorder}" if found.recorder else ""
-    return f"{text}\n{found.path}: {in_bytes(found.disk)} on disk{who}\n"
+    recorder = f"; {lake.recorder} is recording" if lake.recorder else ""
+    return f"{text}\n{lake.path}: {in_bytes(lake.disk)} on disk{recorder}\n"
 
 
-def _cells(one: TableStatus, now: float) -> tuple[str, ...]:
+def _cells(status: TableStatus, now: float) -> tuple[str, ...]:
     from kgtui.model.health.wording import duration
     from kgtui.output import marks
 
-    held = one.contents
-    if held is None:
-        return (one.table.title, *[marks.NO_ANSWER] * 3, in_bytes(one.disk), *[marks.NO_ANSWER] * 3)
-    days = marks.NONE if held.first is None else f"{held.first} … {held.last}"
-    age = marks.NONE if held.written is None else f"{duration(now - held.written)} ago"
+    contents = status.contents
+    if contents is None:
+        return (status.table.title, *[marks.NO_ANSWER] * 3, in_bytes(status.disk), *[marks.NO_ANSWER] * 3)
+    days = marks.NONE if contents.first is None else f"{contents.first} … {contents.last}"
+    age = marks.NONE if contents.written is None else f"{duration(now - contents.written)} ago"
     return (
-        one.table.title,
-        marks.NO_ANSWER if held.rows is None else f"{held.rows:,}",
-        str(held.files),
-        in_bytes(held.bytes),
-        in_bytes(one.disk),
+        status.table.title,
+        marks.NO_ANSWER if contents.rows is None else f"{contents.rows:,}",
+        str(contents.files),
+        in_bytes(contents.bytes),
+        in_bytes(status.disk),
         days,
-        str(held.version),
+        str(contents.version),
         age,
     )
 
 
-def _object(found: LakeStatus) -> dict[str, Any]:
-    recorder = found.recorder
+def _lake_object(lake: LakeStatus) -> dict[str, Any]:
+    recorder = lake.recorder
     return {
-        "lake": str(found.path),
-        "disk_bytes": found.disk,
+        "lake": str(lake.path),
+        "disk_bytes": lake.disk,
         "recorder": None if recorder is None else {"host": recorder.host, "pid": recorder.pid},
-        "tables": [_table_object(one) for one in found.tables],
+        "tables": [_table_object(status) for status in lake.tables],
     }
 
 
-def _table_object(one: TableStatus) -> dict[str, Any]:
-    from kgtui.model.rfc3339 import rfc3339
+def _table_object(status: TableStatus) -> dict[str, Any]:
+    from kgtui.model.rfc3339 import rfc3339_or_none
 
-    held = one.contents
-    told: dict[str, Any] = {"layer": one.table.layer, "table": one.table.name, "disk_bytes": one.disk}
-    if held is None:
-        return {**told, "trouble": one.trouble}
+    contents = status.contents
+    values: dict[str, Any] = {"layer": status.table.layer, "table": status.table.name, "disk_bytes": status.disk}
+    if contents is None:
+        return {**values, "trouble": status.trouble}
     return {
-        **told,
-        "rows": held.rows,
-        "files": held.files,
-        "bytes": held.bytes,
-        "first_day": None if held.first is None else held.first.isoformat(),
-        "last_day": None if held.last is None else held.last.isoformat(),
-        "table_version": held.version,
-        "written_at": None if held.written is None else rfc3339(held.written),
+        **values,
+        "rows": contents.rows,
+        "files": contents.files,
+        "bytes": contents.bytes,
+        "first_day": None if contents.first is None else contents.first.isoformat(),
+        "last_day": None if contents.last is None else contents.last.isoformat(),
+        "table_version": contents.version,
+        "written_at": rfc3339_or_none(contents.written),
     }

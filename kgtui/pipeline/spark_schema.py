@@ -1,4 +1,4 @@
-"""The tables' definitions as Spark schemas."""
+"""Convert table definitions to Spark schemas, and DataFrames to the columns of a table."""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ TYPES: dict[str, DataType] = {
     "date": DateType(),
     "timestamp": TimestampType(),
 }
+"""Type in a table definition → Spark type."""
 
 
 def spark_schema(table: Table) -> StructType:
-    """The Spark schema of a table."""
+    """Return the Spark schema of a table."""
     return StructType([StructField(column.name, TYPES[column.type], column.nullable) for column in table.columns])
 
 
 def conform(frame: DataFrame, table: Table) -> DataFrame:
-    """The columns of a table, in order and of its types: the contract at both ends of a transform."""
-    # As text: an expression built in Python takes several calls of the JVM for each column.
+    """Select the columns of a table, in its order and cast to its types. Reading and writing a table both apply it."""
+    # Text, because building the expressions in Python would take several JVM calls per column.
     return frame.selectExpr(
         *(
             f"CAST(`{column.name}` AS {TYPES[column.type].simpleString()}) AS `{column.name}`"

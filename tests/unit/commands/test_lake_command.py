@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kgtui.cli import main
-from kgtui.commands.lake import keep_of
+from kgtui.commands.lake import parse_keep
 from kgtui.errors import UsageError
 from kgtui.lake.delta import library
 from kgtui.lake.maintenance import Keep
@@ -97,10 +97,10 @@ def test_what_makes_no_sense_is_refused(words: list[str], tmp_path: Path, capfd:
 
 
 def test_keep_in_all_its_forms() -> None:
-    assert keep_of(["30d", "gold=365d", "/gold/lag/=all"]) == Keep(30, (("gold", 365), ("gold/lag", None)))
-    assert keep_of(["36h"]) == Keep(1)
+    assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == Keep(30, (("gold", 365), ("gold/lag", None)))
+    assert parse_keep(["36h"]) == Keep(1)
     with pytest.raises(UsageError, match="whole days"):
-        keep_of(["gold=1h"])
+        parse_keep(["gold=1h"])
 
 
 @pytest.mark.parametrize(
