@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 from kgtui.admin.base import ListingDelta
 from kgtui.errors import ClientError
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
-from kgtui.model.cluster import Broker, ClusterInfo
+from kgtui.model.cluster import Broker, ClusterInfo, Retention
 from kgtui.model.group import GroupConfig, GroupDescription, Listing
 from kgtui.model.group_types import GROUP_TYPES
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
-from kgtui.model.retention import Retention
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgtui import __version__
-from kgtui.actions.files import rfc3339, sync_folder, write_new
+from kgtui.actions.state_folder import rfc3339, sync_folder, write_new
 from kgtui.errors import UsageError
 
 if TYPE_CHECKING:

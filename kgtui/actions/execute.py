@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from kgtui.actions.audit import write_intent, write_outcome
 from kgtui.actions.backup import backup_path, discard_backup, write_backup
-from kgtui.actions.files import shared_lock
 from kgtui.actions.group_data import GroupData, read_group_data
 from kgtui.actions.plan import why_no_backup
 from kgtui.actions.results import GroupResult, Results, Status
+from kgtui.actions.state_folder import shared_lock
 from kgtui.actions.verification import Presence, check_presence
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.errors import KgtuiError, RefusedError

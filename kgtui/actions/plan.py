@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kgtui.actions.group_data import GroupData, read_group_data
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.model.answer import Fault, why_missing
-from kgtui.model.group_types import GROUP_TYPES
+from kgtui.model.group_types import GROUP_TYPES, kind_of
 from kgtui.model.guard import why_not_delete, why_not_described
 
 if TYPE_CHECKING:
@@ -187,3 +187,32 @@ def _may_hide(description: GroupDescription) -> bool:
         return False
     old = description.source in _MAYBE_BEFORE_CONFIGS and operations >= _OPERATIONS_BEFORE_CONFIGS
     return not old
+
+
+def type_text(description: GroupDescription) -> str:
+    """`classic (connect)`: the type, and what a user calls the group where that is another word."""
+    kind = kind_of(description.type, description.protocol)
+    if kind == "other":
+        kind = description.protocol
+    return description.type if kind == description.type else f"{description.type} ({kind})"
+
+
+def loss_text(loss: Loss) -> str:
+    """`3 topics, 12 partitions, positions 1,284 in sum`, or that there is nothing."""
+    if not loss.partitions:
+        return "no offsets"
+    return (
+        f"{_count(loss.topics, 'topic')}, {_count(loss.partitions, 'partition')}, positions {loss.positions:,} in sum"
+    )
+
+
+def undo_text(loss: Loss) -> str:
+    """`partly restorable, but not: commit time and expiry`."""
+    gaps = "; ".join(loss.not_restored)
+    if loss.undo is Undo.IRREVERSIBLE:
+        return f"irreversible: {gaps}"
+    return f"partly restorable, but not: {gaps}" if gaps else "restorable"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

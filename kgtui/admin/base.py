@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from kgtui.model.answer import Answer, Outcome
-    from kgtui.model.cluster import ClusterInfo
+    from kgtui.model.cluster import ClusterInfo, Retention
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
-    from kgtui.model.retention import Retention
 
 DEFAULT_TIMEOUT = 30.0
 

@@ -13,8 +13,8 @@ from kgtui.client.first_success import AllFailedError, first_success
 from kgtui.client.pool import Lane
 from kgtui.errors import DeadlineError, KgtuiError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
+from kgtui.model.cluster import Retention
 from kgtui.model.group import GroupConfig
-from kgtui.model.retention import Retention
 from kgtui.protocol.messages.cluster import DESCRIBE_CONFIGS
 
 if TYPE_CHECKING:

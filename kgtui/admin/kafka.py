@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from kgtui.admin.describing import Describer
     from kgtui.admin.offsets import OffsetReader
     from kgtui.client.pool import ClusterView, Reply
+    from kgtui.model.cluster import Retention
     from kgtui.model.group import GroupConfig, GroupDescription
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
-    from kgtui.model.retention import Retention
 
 T = TypeVar("T")
 

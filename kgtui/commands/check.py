@@ -12,8 +12,8 @@ from kgtui.commands.gather import gather
 from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.errors import KgtuiError, UsageError
 from kgtui.model.answer import Answer, fault_of
+from kgtui.model.cluster import Retention
 from kgtui.model.query import Need, parse
-from kgtui.model.retention import Retention
 from kgtui.model.verdict import Status
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.commands.printing import say
 from kgtui.config import state_dir
 from kgtui.config.crash import report_of, write_report
-from kgtui.model.redaction import redact
+from kgtui.model.text import redact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from kgtui.actions.confirm import challenge
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import plan
 from kgtui.actions.state_folder import StateFolder
-from kgtui.actions.unfinished import unfinished
+from kgtui.actions.verification import unfinished
 from kgtui.commands import delete_report as report
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.gather import gather

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kgtui.actions.execute import requests_of
-from kgtui.actions.plan import Allowed
-from kgtui.actions.words import kind_words, loss_words, undo_words
+from kgtui.actions.plan import Allowed, loss_text, type_text, undo_text
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output.formats import VERSION
 from kgtui.output.table import Column, table
@@ -22,7 +21,7 @@ def plan_table(made: Plan, *, requests: bool = False) -> str:
     parts = []
     if made.allowed:
         rows = [
-            (line.group, kind_words(line.description), loss_words(line.loss), undo_words(line.loss))
+            (line.group, type_text(line.description), loss_text(line.loss), undo_text(line.loss))
             for line in made.allowed
         ]
         parts.append(table([Column("DELETE"), Column("TYPE"), Column("LOST WITH IT"), Column("UNDO")], rows))

@@ -8,8 +8,7 @@ from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING
 
 from kgtui.config import state_dir
-from kgtui.model.redaction import redact
-from kgtui.model.text import visible
+from kgtui.model.text import redact, visible
 
 if TYPE_CHECKING:
     from io import TextIOWrapper

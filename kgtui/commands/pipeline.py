@@ -112,7 +112,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
     from kgtui.lake.retention import update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
     from kgtui.lake.tables import make_tables
-    from kgtui.model.retention import Retention
+    from kgtui.model.cluster import Retention
 
     lake = LakeFolder.of(path)
     has_polls, has_records = (is_table(lake.table(table.name, table.layer)) for table in (POLLS, COORDINATOR_RECORDS))

@@ -34,10 +34,9 @@ May import `kgtui.errors`; msgspec, javaproperties and platformdirs are loaded w
 
 from __future__ import annotations
 
-from kgtui.config.address import parse_bootstrap
 from kgtui.config.properties import Properties, read_properties
 from kgtui.config.settings import ClusterSettings, Settings, UiSettings, config_dir, load, state_dir
-from kgtui.config.target import ASSUMED, Target, named, protected, resolve
+from kgtui.config.target import ASSUMED, Target, named, parse_bootstrap, protected, resolve
 
 __all__ = [
     "ASSUMED",

@@ -8,7 +8,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 import kgtui
-from kgtui.model.redaction import redact
+from kgtui.model.text import redact
 
 if TYPE_CHECKING:
     from pathlib import Path

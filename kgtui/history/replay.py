@@ -11,9 +11,9 @@ from kgtui.errors import ClientError
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.retention import load_retention
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
+from kgtui.model.cluster import Retention
 from kgtui.model.group import Listing
 from kgtui.model.group_types import canonical_state, canonical_type
-from kgtui.model.retention import Retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from kgtui.lake.folder import write_json
-from kgtui.model.retention import Retention
+from kgtui.model.cluster import Retention
 
 if TYPE_CHECKING:
     from collections.abc import Container

@@ -6,6 +6,7 @@ characters only.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 MOST_MARKS = 3
@@ -76,3 +77,19 @@ def _escape(char: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+REMOVED = "[removed]"
+
+# No repetition before the word that matters: an id of 32,000 characters must not cost its square.
+_URL_USER = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/\s@]+@")
+_KEYED = re.compile(
+    r"""((?:password|passwd|secret|token|credential|authorization|jaas\.config|api[._-]?key|private[._-]?key)"""
+    r"""[\w.-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;&}]+)""",
+    re.IGNORECASE,
+)
+
+
+def redact(text: str) -> str:
+    """The text without user names in URLs and without what follows the name of a secret."""
+    return _KEYED.sub(rf"\1{REMOVED}", _URL_USER.sub(rf"\1{REMOVED}@", text))

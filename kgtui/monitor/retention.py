@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.errors import KgtuiError
-from kgtui.model.retention import Retention
+from kgtui.model.cluster import Retention
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,9 +19,8 @@ from kgtui.model.explanation import faults_of
 from kgtui.model.fields.group_fields import group_object
 from kgtui.model.group import listing_of
 from kgtui.model.group_types import kind_of
-from kgtui.model.redaction import redact
 from kgtui.model.rfc3339 import rfc3339, rfc3339_or_none
-from kgtui.model.text import visible
+from kgtui.model.text import redact, visible
 from kgtui.output import formats, marks
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ async def look_into_unfinished(app: App[Any], session: Session) -> None:
     """
     if session.admin is None or session.read_only:
         return
-    await asyncio.to_thread(import_module, "kgtui.actions.unfinished")
+    await asyncio.to_thread(import_module, "kgtui.actions.verification")
     from kgtui.actions.state_folder import StateFolder
-    from kgtui.actions.unfinished import unfinished
+    from kgtui.actions.verification import unfinished
 
     folder = StateFolder(session.state_folder)
     try:

@@ -18,7 +18,7 @@ from kgtui.actions.execute import execute
 from kgtui.actions.plan import Undo, plan
 from kgtui.actions.results import Status
 from kgtui.actions.state_folder import StateFolder
-from kgtui.actions.unfinished import unfinished
+from kgtui.actions.verification import unfinished
 from kgtui.admin.kafka import connect
 from tests.contract import mirror
 from tests.contract.subject import NEWEST, PARAMS

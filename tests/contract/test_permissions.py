@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kgtui.admin.kafka import KafkaGroupAdmin, connect
 from kgtui.config import read_properties
+from kgtui.model.cluster import Retention
 from kgtui.model.offsets import GroupOffsets, lags
-from kgtui.model.retention import Retention
 from tests.brokers.secure import COMMITS, LIVE_GROUP
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from kgtui.history.changes import Seen
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.retention import update_retention
+from kgtui.model.cluster import Retention
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
-from kgtui.model.retention import Retention
 from tests.scripted import member
 from tests.spark.test_records import Bytes, commit
 from tests.spark.test_streams import write

@@ -10,9 +10,8 @@ from pyspark.sql import functions as F
 from pyspark.testing import assertDataFrameEqual
 
 from kgtui.lake.schemas import COMMITS
-from kgtui.model.health.observed import judge_observed
-from kgtui.model.health.samples import Sample
-from kgtui.model.health.share import judge_share
+from kgtui.model.health.judging import judge_observed, judge_share
+from kgtui.model.health.read_history import Sample
 from kgtui.model.health.values import Watching
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, lag_of_commit, lag_of_share
 from kgtui.model.verdict import CommitRing, Options, Status, Window, judge_partition

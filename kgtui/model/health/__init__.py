@@ -13,7 +13,7 @@ records a second.
 from __future__ import annotations
 
 from kgtui.model.health.group_health import health_of, health_steps
-from kgtui.model.health.observation import ReadHistory
+from kgtui.model.health.read_history import ReadHistory
 from kgtui.model.health.values import (
     OBSERVED,
     EmptySpell,

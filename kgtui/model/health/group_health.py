@@ -6,20 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kgtui.model.assignment import epochs_behind, subscribed_topics
+from kgtui.model.cluster import Retention
 from kgtui.model.group_types import SHARE
-from kgtui.model.health.observed import judge_observed
+from kgtui.model.health.judging import judge_observed, judge_share
 from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
-from kgtui.model.health.share import judge_share
 from kgtui.model.health.values import OBSERVED, EmptySpell, GroupHealth, TimeLag
-from kgtui.model.retention import Retention
 from kgtui.model.slices import run_at_once
 from kgtui.model.verdict import PartitionVerdict, Status, roll_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
 
-    from kgtui.model.health.observation import ReadHistory
-    from kgtui.model.health.samples import Sample
+    from kgtui.model.health.read_history import ReadHistory, Sample
     from kgtui.model.health.values import Loss, PartitionHealth, Undecided
     from kgtui.model.offsets import PartitionLag, TopicPartition
 

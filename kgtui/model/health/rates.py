@@ -13,7 +13,7 @@ from kgtui.model.health.values import Loss, TimeLag
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgtui.model.health.samples import Sample
+    from kgtui.model.health.read_history import Sample
     from kgtui.model.offsets import PartitionLag
 
 LEAST = 3

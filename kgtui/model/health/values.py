@@ -194,7 +194,7 @@ class GroupHealth:
 
     Attributes:
         verdict: by Burrow's rules over the observed window, or for share groups by the rule of
-            `kgtui.model.health.share`.
+            `kgtui.model.health.judging`.
         basis: `observed`.
         worst: the partition that the verdict rests on: of those with the worst status the one with most lag; None
             when all is well.

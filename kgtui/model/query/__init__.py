@@ -6,11 +6,10 @@ RE2 only when a regular expression is used.
 
 from __future__ import annotations
 
-from kgtui.model.query.filter_cache import FilterCache
 from kgtui.model.query.help import HELP, NOTES, HelpRow, help_text
 from kgtui.model.query.order import SORT_KEYS, SortKey, ordered
 from kgtui.model.query.parser import parse
-from kgtui.model.query.query import Query
+from kgtui.model.query.query import FilterCache, Query
 from kgtui.model.query.terms import Need
 
 __all__ = [

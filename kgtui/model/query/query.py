@@ -6,18 +6,41 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kgtui.model.query.filter_cache import FilterCache
 from kgtui.model.query.group_terms import FlagTerm
 from kgtui.model.query.order import SortKey, ordered
 from kgtui.model.query.terms import IdTerm, ListingTerm, Need
 from kgtui.model.slices import SLICE, run_at_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
     from kgtui.model.group import Listing
     from kgtui.model.query.group_terms import GroupTerm, Term, Tester
     from kgtui.model.snapshot import Snapshot
+
+_Terms = tuple["IdTerm", ...]
+
+
+class FilterCache:
+    """Remembers by list, as lists are replaced and never mutated; whoever filters again and again keeps one."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Listing, tuple[Sequence[str], _Terms, Sequence[str]]] = {}
+
+    def forget(self, lists: Mapping[Listing, Sequence[str]], terms: _Terms) -> None:
+        """Begin a pass over these lists: what is kept of others, or of filters without such terms, is of no use."""
+        self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
+
+    def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
+        """The ids of a list that are still to be looked at, and with which of the terms."""
+        kept = self._kept.get(listing)
+        if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
+            return ids, terms
+        return kept[2], tuple(term for term in terms if term not in kept[1])
+
+    def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
+        """These ids of a list passed all of the terms."""
+        self._kept[listing] = (ids, terms, passed)
 
 
 @dataclass(frozen=True, slots=True)

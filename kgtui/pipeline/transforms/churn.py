@@ -158,7 +158,7 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 
 
 def _group_changes(rows: DataFrame) -> DataFrame:
-    """Count state changes, entered rebalances and epoch steps, by the rules of `kgtui.model.health.rebalances`."""
+    """Count state changes, entered rebalances and epoch steps, by the rules of `kgtui.model.health.read_history`."""
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
     state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
     changes = rows.filter(~F.col("gone")).select(

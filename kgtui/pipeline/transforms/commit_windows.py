@@ -1,7 +1,7 @@
 """Build windows of each partition's latest commits, from which gold `health` computes its verdicts.
 
 Polls do not see commits: a changed position stands for a commit at the poll that saw it, and an unchanged position for
-the last commit's time, as in `kgtui.model.health.observed`. A window starts again after a gap and when a partition
+the last commit's time, as in `kgtui.model.health.judging`. A window starts again after a gap and when a partition
 appears again, because the commits in between are unknown.
 
 Silver `commits` also contain commits of an unchanged offset, but a compacted topic keeps only the last commit of older

@@ -1,6 +1,6 @@
 """Gold `health`: Burrow's verdict on each group and partition per window of time.
 
-The rules are those of `kgtui.model.verdict` (from commits) and `kgtui.model.health.observed` (from polls), written as
+The rules are those of `kgtui.model.verdict` (from commits) and `kgtui.model.health.judging` (from polls), written as
 Spark expressions over the columns that `commit_windows` gives.
 """
 

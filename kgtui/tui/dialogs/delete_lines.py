@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from kgtui.actions.plan import Allowed, Undo
+from kgtui.actions.plan import Allowed, Undo, loss_text, type_text, undo_text
 from kgtui.actions.results import Status
-from kgtui.actions.words import kind_words, loss_words, undo_words
 from kgtui.model import command_line
 from kgtui.tui import text
 from kgtui.tui.panes.base import to_content
@@ -75,10 +74,10 @@ def lines_of(made: Plan) -> list[Line]:
     allowed = [
         Line(
             line.group,
-            kind_words(line.description),
+            type_text(line.description),
             "delete",
             ERROR,
-            f"{loss_words(line.loss)}; {undo_words(line.loss)}",
+            f"{loss_text(line.loss)}; {undo_text(line.loss)}",
         )
         for line in made.allowed
     ]
@@ -126,11 +125,11 @@ def about(line: Allowed | Refused, folder: StateFolder, quoted: list[CommandLine
     says = f", as {description.source} of broker {description.coordinator} says"
     told = _fields(
         [
-            ("Type", (Cell(kind_words(description)),)),
+            ("Type", (Cell(type_text(description)),)),
             ("State", (Cell(description.state), Cell(says, MUTED))),
-            ("Lost", (Cell(loss_words(loss), WARN if loss.partitions else ""),)),
+            ("Lost", (Cell(loss_text(loss), WARN if loss.partitions else ""),)),
             ("Last commit", (Cell("not known" if loss.last_commit is None else text.date(loss.last_commit)),)),
-            ("Undo", (Cell(undo_words(loss), ERROR if loss.undo is Undo.IRREVERSIBLE else ""),)),
+            ("Undo", (Cell(undo_text(loss), ERROR if loss.undo is Undo.IRREVERSIBLE else ""),)),
             ("Backup", (Cell(str(folder.backups)),)),
         ],
         width,

@@ -17,10 +17,10 @@ import pytest
 
 from kgtui.actions.audit import read_entries
 from kgtui.actions.execute import execute
-from kgtui.actions.files import append_line, shared_lock
 from kgtui.actions.plan import plan
 from kgtui.actions.results import Status
-from kgtui.actions.unfinished import unfinished
+from kgtui.actions.state_folder import append_line, shared_lock
+from kgtui.actions.verification import unfinished
 from kgtui.model.answer import Fault
 from tests.scripted import ScriptedAdmin
 

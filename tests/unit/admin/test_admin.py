@@ -11,7 +11,7 @@ from kgtui.admin import kafka
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.client.pool import Lane
 from kgtui.errors import ConnectError, DeadlineError, UnreachableError
-from kgtui.model.retention import Retention
+from kgtui.model.cluster import Retention
 from tests.unit.admin.fake_pool import FakePool
 
 if TYPE_CHECKING:

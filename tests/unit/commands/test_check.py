@@ -13,8 +13,8 @@ import pytest
 from kgtui.commands.watching import Pace
 from kgtui.errors import DeadlineError
 from kgtui.model.answer import Answer, Fault
+from kgtui.model.cluster import Retention
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
-from kgtui.model.retention import Retention
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.commands.runs import Ran, runner
 

@@ -13,10 +13,10 @@ from kgtui.history.changes import Seen
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.retention import update_retention
 from kgtui.model.answer import Fault
+from kgtui.model.cluster import Retention
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, PartitionBounds
-from kgtui.model.retention import Retention
 from tests.unit.history.recording import START, Recording
 
 if TYPE_CHECKING:

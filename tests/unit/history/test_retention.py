@@ -13,7 +13,7 @@ from kgtui.history.retention import RetentionKeeper
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.retention import load_retention, update_retention
 from kgtui.model.answer import Answer, Fault
-from kgtui.model.retention import Retention
+from kgtui.model.cluster import Retention
 from tests.scripted import ScriptedAdmin
 from tests.unit.history.test_recorder import recording, scripted, until
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.model.members import ConnectWorker
-from kgtui.model.redaction import REMOVED, redact
 from kgtui.model.snapshot import Reading, Snapshot, Summary
+from kgtui.model.text import REMOVED, redact
 from kgtui.output.incident import code, fenced, file_stem, incident, markdown, render, write
 from tests.pilot.panes.data import HOSTILE, company, connect
 

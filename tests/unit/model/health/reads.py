@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model.group import GroupDescription
 from kgtui.model.health import ReadHistory
-from kgtui.model.health.samples import Sample
+from kgtui.model.health.read_history import Sample
 from kgtui.model.health.values import DEFAULT_WATCHING
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, ShareOffset
 from tests.scripted import member

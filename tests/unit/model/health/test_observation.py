@@ -6,13 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from kgtui.model.cluster import Retention
 from kgtui.model.health import ReadHistory, Watching, health_of
-from kgtui.model.health.rebalances import LENGTH as STRETCHES
-from kgtui.model.health.rebalances import RebalanceLog
-from kgtui.model.health.samples import LENGTH
+from kgtui.model.health.read_history import SAMPLES_KEPT, STRETCHES_KEPT, RebalanceLog
 from kgtui.model.health.values import EmptySpell, RebalanceRate, TimeLag
 from kgtui.model.health.wording import duration
-from kgtui.model.retention import Retention
 from tests.scripted import member
 from tests.unit.model.health.reads import T0, described, offsets, watch
 
@@ -147,15 +145,15 @@ def test_changes_over_a_gap_and_older_than_an_hour_are_not_counted() -> None:
 
 def test_memory_is_bounded_and_the_oldest_read_stays() -> None:
     seen = ReadHistory()
-    for n in range(20 * LENGTH):
+    for n in range(20 * SAMPLES_KEPT):
         seen.add(T0 + 5 * n, described("Stable" if n % 2 else "Reconciling"), offsets((7, 100 + n)))
     kept = list(seen.samples["t", 0])
-    assert len(kept) <= LENGTH
+    assert len(kept) <= SAMPLES_KEPT
     assert kept[0].at == T0 * 1000
-    assert [one.log_end for one in kept[-40:]] == list(range(100 + 20 * LENGTH - 40, 100 + 20 * LENGTH))
-    assert len(seen.rebalances._rows) <= STRETCHES * 5
+    assert [one.log_end for one in kept[-40:]] == list(range(100 + 20 * SAMPLES_KEPT - 40, 100 + 20 * SAMPLES_KEPT))
+    assert len(seen.rebalances._rows) <= STRETCHES_KEPT * 5
     assert len(seen.series.times) <= 900
-    assert health_of(seen).time_lag == TimeLag(5.0 * (20 * LENGTH - 1), at_least=True)
+    assert health_of(seen).time_lag == TimeLag(5.0 * (20 * SAMPLES_KEPT - 1), at_least=True)
     assert health_of(seen).kind.name == "STOP"
 
 

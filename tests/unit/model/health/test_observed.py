@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtui.model.health import OBSERVED, Watching, health_of
-from kgtui.model.health.observed import observe
+from kgtui.model.health.judging import observe
 from kgtui.model.health.wording import missing, reason
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.verdict import Options, Status

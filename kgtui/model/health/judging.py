@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kgtui.model.health.values import Lack, PartitionHealth, Undecided
 from kgtui.model.verdict import (
+    Commit,
     CommitRing,
     PartitionVerdict,
     Status,
@@ -34,7 +36,7 @@ from kgtui.model.verdict import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kgtui.model.health.samples import Sample
+    from kgtui.model.health.read_history import Sample
     from kgtui.model.health.values import Watching
     from kgtui.model.offsets import PartitionLag
     from kgtui.model.verdict import Options
@@ -165,3 +167,86 @@ def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
     if row.lag is not None or not row.reason or row.reason in NO_LAG:
         return ()
     return (Undecided(Status.ERR, Lack.LAG, why=row.reason),)
+
+
+def judge_share(
+    row: PartitionLag, samples: Sequence[Sample], members: int | None, watching: Watching
+) -> tuple[PartitionVerdict, PartitionHealth]:
+    """The verdict on one share partition.
+
+    Args:
+        row: the newest read.
+        samples: every read kept, oldest first, the newest among them.
+        members: how many members the group has; None when not known, which counts as some.
+    """
+    known = [sample for sample in samples if sample.position is not None and sample.lag is not None]
+    moves = _share_moves(known)
+    complete = min(len(known) / watching.rules.intervals, 1.0)
+    status, undecided, still = Status.OK, unknown_lag(row), 0.0
+    if known and row.lag is not None:
+        still = _still(known, watching.rules.allowed_lag)
+        if row.lag > watching.rules.allowed_lag:
+            status, undecided = _of_lagging_share(known, moves, still, members, watching)
+    first, last = (moves[0], moves[-1]) if moves else (None, None)
+    health = PartitionHealth(
+        row.topic, row.partition, status, row.lag, row.position, still, len(moves), complete, undecided
+    )
+    return PartitionVerdict(status, complete, row.lag, first, last), health
+
+
+def _of_lagging_share(
+    known: Sequence[Sample], moves: Sequence[Commit], still: float, members: int | None, watching: Watching
+) -> tuple[Status, tuple[Undecided, ...]]:
+    standstill = Status.STOP if members == 0 else Status.STALL
+    if still > watching.window:
+        return standstill, ()
+    undecided: tuple[Undecided, ...] = ()
+    seen = (known[-1].at - known[0].at) / 1000
+    if still >= seen:  # it never moved, as far as was seen
+        undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
+    if rewound(moves[-watching.rules.intervals :]):
+        return Status.REWIND, undecided
+    if not undecided and _falls_behind(known, watching):
+        if seen >= watching.window:
+            return Status.WARN, ()
+        undecided = (Undecided(Status.WARN, Lack.TIME, watching.window, seen),)
+    return Status.OK, undecided
+
+
+def _share_moves(known: Sequence[Sample]) -> list[Commit]:
+    """Each SPSO with the time at which it was first seen."""
+    moves: list[Commit] = []
+    for sample in known:
+        if sample.position is not None and (not moves or sample.position != moves[-1].offset):
+            moves.append(Commit(sample.position, sample.at, sample.lag))
+    return moves
+
+
+def _still(known: Sequence[Sample], allowed_lag: int) -> float:
+    """Seconds for which nothing was acknowledged."""
+    since = known[-1].at
+    for before, after in reversed(list(pairwise(known))):
+        if before.position != after.position or _lag(after) < _lag(before) or _lag(before) <= allowed_lag:
+            break
+        since = before.at
+    return (known[-1].at - since) / 1000
+
+
+def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
+    """Whether the lag grew and never fell over a full window, and what waited at its start still waits."""
+    start = known[-1].at - watching.window * 1000
+    older = [number for number, sample in enumerate(known) if sample.at <= start]
+    recent = known[older[-1] :] if older else known
+    first, last = recent[0], recent[-1]
+    return (
+        first.log_end is not None
+        and last.position is not None
+        and last.position < first.log_end
+        and _lag(last) > _lag(first)
+        and all(_lag(sample) > watching.rules.allowed_lag for sample in recent)
+        and all(_lag(after) >= _lag(before) for before, after in pairwise(recent))
+    )
+
+
+def _lag(sample: Sample) -> int:
+    return sample.lag or 0
