@@ -1,4 +1,4 @@
-"""`kgtui lake`: what it prints, its exit codes, and what it refuses."""
+"""`kgtui lake`: output, exit codes and rejected options."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    made = Recording(tmp_path / "lake")
-    made.poll(seen(), START)
-    made.flush()
+    """A lake with one recorded poll."""
+    recording = Recording(tmp_path / "lake")
+    recording.poll(seen(), START)
+    recording.flush()
     return tmp_path / "lake"
 
 
-def test_status_as_a_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_status_prints_a_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["lake", "status", str(lake)]) == 0
     out = capfd.readouterr().out
     header, groups = out.splitlines()[:2]
@@ -48,7 +49,7 @@ def test_status_as_a_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> Non
         (20, ["TABLE", "ROWS", "DAYS", "WRITTEN"]),
     ],
 )
-def test_status_on_a_terminal(
+def test_status_leaves_out_columns_on_a_narrow_terminal(
     lake: Path, width: int, titles: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("kgtui.commands.lake.terminal_width", lambda: width)
@@ -58,45 +59,45 @@ def test_status_on_a_terminal(
     assert len(groups) < max(width, 70)
 
 
-def test_status_as_json(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_status_prints_json(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["lake", "status", str(lake), "--format", "json"]) == 0
-    told = json.loads(capfd.readouterr().out)
-    assert told["version"] == 1
-    polls = next(table for table in told["tables"] if table["table"] == "polls")
+    status = json.loads(capfd.readouterr().out)
+    assert status["version"] == 1
+    polls = next(table for table in status["tables"] if table["table"] == "polls")
     assert (polls["layer"], polls["rows"], polls["first_day"]) == ("recorded", 1, "2026-11-21")
-    assert told["recorder"] is None
+    assert status["recorder"] is None
 
 
-def test_a_table_that_cannot_be_read_is_said(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_table_is_reported(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (lake / "gold/lag/_delta_log").mkdir(parents=True)
     assert main(["lake", "status", str(lake)]) == 1
-    ran = capfd.readouterr()
-    assert "kgtui: gold/lag cannot be read: " in ran.err
-    assert re.search(r"gold/lag +\? +\? +\?", ran.out)
+    output = capfd.readouterr()
+    assert "kgtui: gold/lag cannot be read: " in output.err
+    assert re.search(r"gold/lag +\? +\? +\?", output.out)
 
 
-def test_optimize_says_what_it_did(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_optimize_prints_the_number_of_files(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         library().write_deltalake(str(lake / "gold/lag"), pa.table({"lag": [1]}), mode="append")
     assert main(["lake", "optimize", str(lake)]) == 0
     assert "gold/lag: 2 files are 1 now" in capfd.readouterr().out
 
 
-def test_prune_removes_what_it_says(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_prune_dry_run_prints_the_rows_to_delete(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     main(["lake", "prune", str(lake), "--keep", "recorded=1d", "--dry-run"])
-    would = capfd.readouterr().out
+    dry_run = capfd.readouterr().out
     main(["lake", "prune", str(lake), "--keep", "all"])
     assert capfd.readouterr().out == ""
-    assert "nothing before" in would or "1 rows before" in would
+    assert "nothing before" in dry_run or "1 rows before" in dry_run
 
 
-@pytest.mark.parametrize("words", [["status", "{0}/nothing"], ["prune", "{0}"], ["prune", "{0}", "--keep", "5m"], []])
-def test_what_makes_no_sense_is_refused(words: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["lake", *[word.format(tmp_path) for word in words]]) == 2
+@pytest.mark.parametrize("args", [["status", "{0}/nothing"], ["prune", "{0}"], ["prune", "{0}", "--keep", "5m"], []])
+def test_invalid_arguments_are_rejected(args: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["lake", *[arg.format(tmp_path) for arg in args]]) == 2
     assert capfd.readouterr().err.startswith("kgtui: ")
 
 
-def test_keep_in_all_its_forms() -> None:
+def test_keep_takes_a_default_a_layer_or_a_table() -> None:
     assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == Keep(30, (("gold", 365), ("gold/lag", None)))
     assert parse_keep(["36h"]) == Keep(1)
     with pytest.raises(UsageError, match="whole days"):
@@ -107,12 +108,12 @@ def test_keep_in_all_its_forms() -> None:
     ("count", "text"),
     [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (38_400, "38 kB"), (999_700, "1.0 MB"), (4 * 10**15, "4000 TB")],
 )
-def test_bytes_for_a_person(count: int, text: str) -> None:
+def test_bytes_are_formatted_with_decimal_units(count: int, text: str) -> None:
     assert in_bytes(count) == text
 
 
 @pytest.mark.parametrize(
     ("amount", "text"), [(0, "0"), (0.25, "0.2"), (950, "950"), (18_240, "18.2k"), (-2e6, "-2.0M")]
 )
-def test_counts_in_few_characters(amount: float, text: str) -> None:
+def test_counts_are_formatted_in_few_characters(amount: float, text: str) -> None:
     assert short(amount) == text

@@ -1,4 +1,4 @@
-"""`kgtui pipeline`: what is wrong is told before Spark is started."""
+"""`kgtui pipeline`: wrong options, lakes and topics are reported before Spark is started."""
 
 from __future__ import annotations
 
@@ -35,76 +35,79 @@ def _no_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
 
 
-def told(capsys: pytest.CaptureFixture[str], code: int, *words: object) -> str:
-    assert cli.main(["pipeline", *map(str, words)]) == code
+def error_of(capsys: pytest.CaptureFixture[str], code: int, *args: object) -> str:
+    """Run `kgtui pipeline`, check its exit code, and return what it prints to standard error."""
+    assert cli.main(["pipeline", *map(str, args)]) == code
     out, err = capsys.readouterr()
     assert out == ""
     return err
 
 
 @pytest.mark.parametrize("what", ["run", "watch"])
-def test_a_folder_that_is_no_lake(capsys: pytest.CaptureFixture[str], tmp_path: Path, what: str) -> None:
+def test_folder_with_other_files_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path, what: str) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
-    assert "is not empty and no lake" in told(capsys, 2, what, "--lake", tmp_path / "photos")
+    assert "is not empty and no lake" in error_of(capsys, 2, what, "--lake", tmp_path / "photos")
 
 
-def test_a_lake_of_a_newer_version(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_lake_of_a_newer_format_version_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / MARKER).write_text('{"format": "kgtui lake", "version": 99}')
-    assert "newer kgtui: its tables have version 99" in told(capsys, 2, "run", "--lake", tmp_path)
+    assert "newer kgtui: its tables have version 99" in error_of(capsys, 2, "run", "--lake", tmp_path)
 
 
-def test_a_broker_that_does_not_answer(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = ("run", "--lake", tmp_path / "lake", "--bootstrap-server", "127.0.0.1:1", "--timeout", "5")
-    assert "127.0.0.1:1" in told(capsys, 3, *words)
+def test_silent_broker_is_reported_and_no_lake_created(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    args = ("run", "--lake", tmp_path / "lake", "--bootstrap-server", "127.0.0.1:1", "--timeout", "5")
+    assert "127.0.0.1:1" in error_of(capsys, 3, *args)
     assert not (tmp_path / "lake").exists()
 
 
-def test_nothing_to_work_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A misspelled folder is not made into a lake and called up to date."""
-    said = told(capsys, 2, "run", "--lake", tmp_path / "lake")
-    assert "nothing to work on" in said
-    assert "--bootstrap-server" in said
+def test_run_without_any_source_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Otherwise a misspelled path would become an empty lake that is reported as up to date."""
+    message = error_of(capsys, 2, "run", "--lake", tmp_path / "lake")
+    assert "nothing to work on" in message
+    assert "--bootstrap-server" in message
     assert not (tmp_path / "lake").exists()
 
 
-def test_records_that_are_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    said = told(capsys, 1, "run", "--lake", tmp_path / "lake", "--records", tmp_path / "nowhere")
-    assert "nowhere: there is no such folder of records" in said
+def test_missing_folder_of_records_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    message = error_of(capsys, 1, "run", "--lake", tmp_path / "lake", "--records", tmp_path / "nowhere")
+    assert "nowhere: there is no such folder of records" in message
     assert not (tmp_path / "lake").exists()
 
 
-def test_tables_are_made_before_spark_is_started(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_tables_are_created_before_spark_is_started(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lake, records = tmp_path / "lake", tmp_path / "records"
     records.mkdir()
-    assert "Spark was started" in told(capsys, CRASHED, "run", "--lake", lake, "--records", records)
+    assert "Spark was started" in error_of(capsys, CRASHED, "run", "--lake", lake, "--records", records)
     made = {path.parent.name for path in lake.glob("*/*/_delta_log")}
     assert made == {table.name for table in (*BRONZE, *SILVER)}
     assert all(path.stat().st_mode & 0o077 == 0 for path in lake.rglob("*"))
     shutil.rmtree(lake / "silver")
-    assert "Spark was started" in told(capsys, CRASHED, "run", "--lake", lake)
+    assert "Spark was started" in error_of(capsys, CRASHED, "run", "--lake", lake)
     assert {path.name for path in (lake / "silver").iterdir()} == {table.name for table in SILVER}
 
 
 @pytest.mark.parametrize("make", ["file", "below a file"])
-def test_a_lake_that_cannot_be_made(capsys: pytest.CaptureFixture[str], tmp_path: Path, make: str) -> None:
+def test_path_that_cannot_be_a_folder_is_reported(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, make: str
+) -> None:
     (tmp_path / "file").touch()
     lake = tmp_path / "file" if make == "file" else tmp_path / "file" / "lake"
-    said = told(capsys, 2, "watch", "--lake", lake)
-    assert "is a file; a lake is a folder" in said or "cannot be written: Not a directory" in said
+    message = error_of(capsys, 2, "watch", "--lake", lake)
+    assert "is a file; a lake is a folder" in message or "cannot be written: Not a directory" in message
 
 
-def test_a_lake_of_somebody_else(
+def test_lake_without_write_permission_is_reported(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
-    assert "cannot be written: Permission denied" in told(capsys, 2, "watch", "--lake", tmp_path / "lake")
+    assert "cannot be written: Permission denied" in error_of(capsys, 2, "watch", "--lake", tmp_path / "lake")
 
 
-def test_a_lake_of_another_cluster(
+def test_lake_of_another_cluster_is_rejected(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The same groups of two clusters in one table are nobody's history."""
+    """Tables do not name the cluster, so rows of two clusters could not be told apart."""
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="staging")
@@ -115,24 +118,25 @@ def test_a_lake_of_another_cluster(
     lake.claim("prod")
     lake.claim("prod")
     monkeypatch.setattr("kgtui.commands.pipeline.read_offsets_topic", found)
-    said = told(capsys, 2, "run", "--lake", lake.path, "--bootstrap-server", "127.0.0.1:1")
-    assert "holds cluster prod, this is staging: a lake is of one cluster" in said
+    message = error_of(capsys, 2, "run", "--lake", lake.path, "--bootstrap-server", "127.0.0.1:1")
+    assert "holds cluster prod, this is staging: a lake is of one cluster" in message
 
 
-def test_options_that_do_not_fit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert "--lake" in told(capsys, 2, "run")
+def test_invalid_options_are_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "--lake" in error_of(capsys, 2, "run")
     lake = ("--lake", tmp_path / "lake")
-    assert "not allowed with" in told(capsys, 2, "run", *lake, "--master", "local", "--remote", "sc://a")
-    assert "--since takes" in told(capsys, 2, "run", *lake, "--since", "soon")
-    assert "--every takes" in told(capsys, 2, "watch", *lake, "--every", "0")
+    assert "not allowed with" in error_of(capsys, 2, "run", *lake, "--master", "local", "--remote", "sc://a")
+    assert "--since takes" in error_of(capsys, 2, "run", *lake, "--since", "soon")
+    assert "--every takes" in error_of(capsys, 2, "watch", *lake, "--every", "0")
 
 
-class Admin:
-    """An admin client that knows one topic.
+class FakeAdmin:
+    """An admin client of a cluster with one topic.
 
     Args:
-        leaders: of its partitions.
-        bounds: of its logs.
+        leaders: leaders of the topic's partitions.
+        bounds: partition → log start and log end offset.
+        faults: faults of every answer.
     """
 
     def __init__(self, leaders: Leaders, bounds: Mapping[int, PartitionBounds], *faults: Fault) -> None:
@@ -152,9 +156,9 @@ class Admin:
         return Answer(rows, self._faults, Coverage())
 
 
-async def test_partitions_are_counted_and_bounded() -> None:
+async def test_bounds_of_all_partitions_are_read() -> None:
     leaders = Leaders({(TOPIC, 1): 5, (TOPIC, 0): 6})
-    admin: Any = Admin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(2, 2)})
+    admin: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(2, 2)})
     assert await read_bounds(admin, 5) == {0: (0, 7), 1: (2, 2)}
 
 
@@ -167,17 +171,17 @@ async def test_partitions_are_counted_and_bounded() -> None:
         (Leaders({(TOPIC, 0): 1}, {(TOPIC, 4): 5}), "partition 4 cannot be read: LEADER_NOT_AVAILABLE"),
     ],
 )
-async def test_a_topic_that_cannot_be_read_as_a_whole_is_not_read(leaders: Leaders, message: str) -> None:
-    admin: Any = Admin(leaders, {0: PartitionBounds(0, 7)})
+async def test_topic_is_rejected_if_a_partition_cannot_be_read(leaders: Leaders, message: str) -> None:
+    admin: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)})
     with pytest.raises(SourceError, match=message):
         await read_bounds(admin, 5)
 
 
-async def test_a_partition_without_bounds_says_why() -> None:
+async def test_partition_without_bounds_is_reported_with_the_reason() -> None:
     leaders = Leaders({(TOPIC, 0): 1, (TOPIC, 1): 2})
-    silent: Any = Admin(leaders, {0: PartitionBounds(0, 7)}, Fault("NO_ANSWER", "broker 2 gave no answer"))
+    silent: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)}, Fault("NO_ANSWER", "broker 2 gave no answer"))
     with pytest.raises(SourceError, match="partition 1 cannot be read: broker 2 gave no answer"):
         await read_bounds(silent, 5)
-    refused: Any = Admin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(None, None, 29)})
+    refused: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(None, None, 29)})
     with pytest.raises(SourceError, match="not permitted"):
         await read_bounds(refused, 5)

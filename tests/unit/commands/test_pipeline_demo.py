@@ -1,13 +1,15 @@
-"""`kgtui pipeline demo` up to the pipeline: the history that is made, and what is refused."""
+"""`kgtui pipeline demo`: the recorded history, the steps of the command, and rejected options."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kgtui.commands import pipeline_demo
+from kgtui.commands.pipeline_demo import DemoHistory, newest_poll_time, record_history
 from kgtui.errors import UsageError
 from kgtui.history import Lake
 from tests.unit.insights.gold_rows import incidents, write
@@ -15,71 +17,106 @@ from tests.unit.insights.gold_rows import incidents, write
 if TYPE_CHECKING:
     from pathlib import Path
 
+END = 20_003 * 86_400.0
+"""End of the recorded history, in seconds since the epoch."""
 
-def parsed(*words: str) -> argparse.Namespace:
+HISTORY = DemoHistory(days=0.25, interval=600.0, until=END, seed=4)
+
+
+def record(path: Path) -> Lake:
+    """Record `HISTORY` into a new lake."""
+    progress: list[int] = []
+    status = asyncio.run(record_history(str(path), HISTORY, progress.append))
+    assert status.polls == HISTORY.polls == 37
+    assert status.waiting == 0
+    assert progress == list(range(1, 38))
+    return Lake(path)
+
+
+def test_history_has_no_gaps_and_depends_only_on_the_seed(tmp_path: Path) -> None:
+    first, second = record(tmp_path / "a"), record(tmp_path / "b")
+    polls = first.moments()
+    assert [poll.at for poll in polls] == [END - 21_600 + 600 * number for number in range(37)]
+    assert [poll.gap for poll in polls] == ["the recording begins"] + [""] * 36
+    assert polls == second.moments()
+    for poll in (polls[0], polls[17], polls[-1]):
+        one, other = first.at(poll), second.at(poll)
+        assert one.listings == other.listings
+        assert len(one.listings) > 30
+        assert all(one.positions(group) == other.positions(group) for group in one.listings)
+        assert all(one.members(group) == other.members(group) for group in one.listings)
+    last = first.at(polls[-1])
+    assert (last.lag("payments.settle").lag or 0) > 100_000 > (last.lag("payments.ledger").lag or 0)
+
+
+def test_history_ends_at_a_multiple_of_the_interval() -> None:
+    assert newest_poll_time(300.0, 1_000.0) == 900.0
+
+
+def parsed(*options: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     pipeline_demo.configure(parser)
-    return parser.parse_args(words)
+    return parser.parse_args(options)
 
 
-def test_a_history_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_history_only_records_without_running_the_pipeline(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     lake = tmp_path / "demo"
-    words = [f"--lake={lake}", "--days=0.05", "--every=10m", "--until=2026-11-21T10:07Z", "--history-only"]
-    assert pipeline_demo.run(parsed(*words)) == 0
+    options = [f"--lake={lake}", "--days=0.05", "--every=10m", "--until=2026-11-21T10:07Z", "--history-only"]
+    assert pipeline_demo.run(parsed(*options)) == 0
     assert "recorded 0.05 days with 8 polls" in capfd.readouterr().err
     last = Lake(lake).last.at
     assert last == pytest.approx(1_795_255_200.0, abs=600)
 
 
-def test_the_pipeline_runs_on_it_and_findings_are_told(
+def test_demo_runs_the_pipeline_and_prints_findings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "demo"
-    asked: list[list[str]] = []
+    commands: list[list[str]] = []
 
-    def record(path: str, _days: Any) -> None:
+    def skip_recording(path: str, _history: Any) -> None:
         assert path == str(lake)
 
-    def parse(words: list[str]) -> list[str]:
-        asked.append(words)
-        return words
+    def parse(command: list[str]) -> list[str]:
+        commands.append(command)
+        return command
 
-    def run(_words: list[str]) -> int:
+    def write_gold_tables(_command: list[str]) -> int:
         write(lake, incidents())
         return 0
 
-    monkeypatch.setattr(pipeline_demo, "_record", record)
+    monkeypatch.setattr(pipeline_demo, "_record", skip_recording)
     monkeypatch.setattr("kgtui.commands.parser.parse_args", parse)
-    monkeypatch.setattr("kgtui.commands.parser.run_command", run)
+    monkeypatch.setattr("kgtui.commands.parser.run_command", write_gold_tables)
     assert pipeline_demo.run(parsed(f"--lake={lake}", "--master=local[2]")) == 0
-    assert asked == [["pipeline", "run", f"--lake={lake}", "--master=local[2]"]]
-    ran = capfd.readouterr()
-    assert ran.out.startswith("unhealthy (1)\n")
-    assert f"kgtui report {lake} -o report.html" in ran.err
+    assert commands == [["pipeline", "run", f"--lake={lake}", "--master=local[2]"]]
+    output = capfd.readouterr()
+    assert output.out.startswith("unhealthy (1)\n")
+    assert f"kgtui report {lake} -o report.html" in output.err
 
 
-def test_a_pipeline_that_fails_is_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exit_code_of_a_failed_pipeline_is_returned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline_demo, "_record", lambda *_: None)
     monkeypatch.setattr(pipeline_demo, "_run_pipeline", lambda *_: 3)
     assert pipeline_demo.run(parsed(f"--lake={tmp_path}/demo")) == 3
 
 
-def test_nothing_is_left_of_a_history_that_was_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(lake: str, _days: Any) -> None:
+def test_interrupted_recording_leaves_no_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(lake: str, _history: Any) -> None:
         assert [str(path) for path in tmp_path.iterdir()] == [lake]
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(pipeline_demo, "_record", interrupted)
+    monkeypatch.setattr(pipeline_demo, "_record", interrupt)
     with pytest.raises(KeyboardInterrupt):
         pipeline_demo.run(parsed())
     assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.parametrize(
-    "words", [["--days=0"], ["--days=99"], ["--every=1s"], ["--every=x"], ["--until=soon"], ["--lake={0}"]]
+    "options", [["--days=0"], ["--days=99"], ["--every=1s"], ["--every=x"], ["--until=soon"], ["--lake={0}"]]
 )
-def test_what_makes_no_sense_is_refused(words: list[str], tmp_path: Path) -> None:
+def test_invalid_options_are_rejected(options: list[str], tmp_path: Path) -> None:
     (tmp_path / "something").touch()
     with pytest.raises(UsageError):
-        pipeline_demo.run(parsed(*[word.format(tmp_path) for word in words]))
+        pipeline_demo.run(parsed(*[option.format(tmp_path) for option in options]))

@@ -1,4 +1,4 @@
-"""Errors of Spark's in the words of who runs the pipeline."""
+"""`spark_errors`: errors of Spark, Delta Lake and Kafka become one-sentence messages for users."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from kgtui.errors import SourceError
-from kgtui.pipeline.spark_errors import to_source_error, translated_spark_errors
+from kgtui.pipeline.spark_errors import known_message, to_source_error, translated_spark_errors
 
 STACK = """An error occurred while calling o70.save.
 : org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to file:/lake.
@@ -17,7 +17,7 @@ Caused by: java.io.IOException: {cause}
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         (STACK.format(cause="No space left on device"), "no space is left on the disk of the lake"),
         (STACK.format(cause="something new"), "Spark failed: something new"),
@@ -28,17 +28,28 @@ Caused by: java.io.IOException: {cause}
         ("\n  [X] what Spark says\n== Plan ==\n", r"Spark failed: \[X\] what Spark says$"),
     ],
 )
-def test_what_it_means(text: str, says: str) -> None:
-    with pytest.raises(SourceError, match=says), translated_spark_errors():
+def test_error_is_translated_by_its_text(text: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message), translated_spark_errors():
         raise PySparkException(text)
 
 
-def test_a_jvm_that_is_gone() -> None:
+def test_lost_connection_means_that_the_jvm_has_exited() -> None:
     with pytest.raises(SourceError, match="JVM has exited: it was killed"), translated_spark_errors():
         raise ConnectionRefusedError
     assert "JVM has exited" in str(to_source_error(EOFError()))
 
 
-def test_what_is_not_sparks_stays_as_it_is() -> None:
+def test_other_exceptions_are_not_translated() -> None:
     with pytest.raises(KeyError), translated_spark_errors():
         raise KeyError
+
+
+def test_errors_of_kafka_are_recognized_by_their_class() -> None:
+    message = known_message(
+        "org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics"
+    )
+    assert message is not None
+    assert "Read and Describe" in message
+    assert known_message("something else") is None
+    java_timeout = "java.util.concurrent.TimeoutException: Futures timed out"
+    assert known_message(java_timeout) is None, "this exception is not from Kafka"

@@ -1,0 +1,39 @@
+"""`Progress`: one line that is redrawn on a terminal, and occasional lines elsewhere."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from kgtui.commands.progress import Progress
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_terminal_line_is_redrawn_and_erased_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("kgtui.commands.progress.time.monotonic", lambda: now[0])
+    out = Terminal()
+    with Progress(out) as progress:
+        for step in range(3):
+            progress.tell(f"step {step}")
+            now[0] += 0.06
+    assert out.getvalue() == "\x1b[2K\rkgtui: step 0\x1b[2K\rkgtui: step 2\x1b[2K\r"
+
+
+def test_progress_in_a_pipe_prints_a_line_every_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("kgtui.commands.progress.time.monotonic", lambda: now[0])
+    with Progress() as progress:
+        for step in range(3):
+            now[0] += 6
+            progress.tell(f"step {step}\n")
+    assert capfd.readouterr().err == "kgtui: step 1\\n\n"

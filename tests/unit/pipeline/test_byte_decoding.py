@@ -1,0 +1,18 @@
+"""`byte_decoding`: the inverse tables of CRC-32 give back the bytes of every checksum."""
+
+from __future__ import annotations
+
+from random import Random
+from zlib import crc32
+
+from kgtui.pipeline.transforms.byte_decoding import crc32_inverse_tables
+
+
+def test_xor_of_four_table_entries_inverts_crc32() -> None:
+    random = Random(32)
+    for number in (0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, *(random.getrandbits(32) for _ in range(2_000))):
+        checksum = crc32(number.to_bytes(4, "big"))
+        result = 0
+        for index, table in enumerate(crc32_inverse_tables()):
+            result ^= table[checksum >> 8 * index & 0xFF]
+        assert result == number

@@ -1,0 +1,207 @@
+"""`requirements`: a missing or wrong PySpark, Java, server or jar is reported before a JVM starts, with what to do."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.errors import SparkError
+from kgtui.pipeline import requirements, session
+from kgtui.pipeline.requirements import Jar
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+# -- Java ------------------------------------------------------------------------------------------------------------
+
+
+def fake_java(home: Path, output: str, code: int = 0) -> Path:
+    """Create a `JAVA_HOME` whose `java` prints a text to standard error and exits; return its path."""
+    program = home / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho '{output}' >&2\nexit {code}\n")
+    program.chmod(0o755)
+    return home
+
+
+def test_missing_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SparkError, match=r"Java 17 or newer.*no java on PATH.*--remote"):
+        requirements.check_java()
+
+
+def test_java_home_without_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
+    with pytest.raises(SparkError, match=r"JAVA_HOME is .*gone, but .* does not run"):
+        requirements.check_java()
+
+
+@pytest.mark.parametrize("output", ['java version "1.8.0_402"', 'openjdk version "11.0.22" 2024-01-16'])
+def test_java_that_is_too_old_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output)))
+    with pytest.raises(SparkError, match=r"is Java (8|11): set JAVA_HOME to a newer one"):
+        requirements.check_java()
+
+
+@pytest.mark.parametrize("output", ['openjdk version "17.0.15" 2025-04-15', 'openjdk version "21" 2023-09-19'])
+def test_java_17_or_newer_is_accepted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output)))
+    requirements.check_java()
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("Picked up JAVA_TOOL_OPTIONS: -Dpassword=s3cret\nno shared library", "says no shared library$"),
+        ("", "says nothing$"),
+    ],
+)
+def test_output_of_a_failing_java_is_quoted_without_options(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, message: str
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output, 127)))
+    with pytest.raises(SparkError, match=message):
+        requirements.check_java()
+
+
+# -- PySpark and Spark -----------------------------------------------------------------------------------------------
+
+
+def test_another_pyspark_version_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requirements, "version", lambda _: "4.3.0")
+    message = r"needs PySpark 4\.2\.0, but 4\.3\.0 is installed\. Run pip install 'kgtui\[spark\]'"
+    with pytest.raises(SparkError, match=message):
+        requirements.check_pyspark()
+
+
+def test_missing_pyspark_names_the_extra_to_install() -> None:
+    code = (
+        "import sys; sys.modules['pyspark'] = None\n"
+        "import importlib.metadata as m\n"
+        "def gone(name): raise m.PackageNotFoundError(name)\n"
+        "m.version = gone\n"
+        "from kgtui.cli import main\n"
+        "sys.exit(main(['pipeline', 'run', '--lake', '/nowhere/lake']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "kgtui: the pipeline needs PySpark: pip install 'kgtui[spark]'\n")
+
+
+def fake_spark_home(folder: Path, *jars: str) -> Path:
+    """Create a `SPARK_HOME` with empty jars of these names; return its path."""
+    (folder / "jars").mkdir(parents=True)
+    for jar in jars:
+        (folder / "jars" / jar).touch()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("jars", "contents"), [(["spark-core_2.12-3.5.1.jar", "x.jar"], "Spark 3.5.1"), (["x.jar"], "no Spark")]
+)
+def test_spark_home_of_another_version_is_rejected(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, jars: list[str], contents: str
+) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(fake_spark_home(tmp_path, *jars)))
+    with pytest.raises(SparkError, match=rf"needs Spark 4\.2\.0.*contains {contents}: unset SPARK_HOME"):
+        requirements.check_spark_home()
+
+
+def test_missing_or_matching_spark_home_is_accepted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(fake_spark_home(tmp_path, "spark-core_2.13-4.2.0.jar")))
+    requirements.check_spark_home()
+    monkeypatch.delenv("SPARK_HOME")
+    requirements.check_spark_home()
+
+
+# -- Spark Connect ---------------------------------------------------------------------------------------------------
+
+
+def test_silent_connect_server_is_reported_within_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark's own client would retry for ten minutes. The token in the URL is not printed."""
+    monkeypatch.setattr(requirements, "_SERVER_TIMEOUT", 0.2)
+    with pytest.raises(SparkError, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1/ within 0\.2 s"):
+        session.start(remote="sc://127.0.0.1:1/;token=S3cret")
+
+
+def test_connect_server_with_an_older_spark_is_rejected() -> None:
+    requirements.check_server_version("4.2.3", "sc://spark")
+    requirements.check_server_version("5.0.0-preview1", "sc://spark")
+    message = r"needs Spark 4\.2\.0 or newer, but the server at sc://spark is Spark 3\.5\.1"
+    with pytest.raises(SparkError, match=message):
+        requirements.check_server_version("3.5.1", "sc://spark;token=S3cret")
+
+
+@pytest.mark.parametrize("url", ["spark:15002", "http://spark", "sc://", "sc://spark/path"])
+def test_invalid_connect_url_is_rejected(url: str) -> None:
+    with pytest.raises(SparkError, match="--remote takes an address such as sc://spark:15002"):
+        session.start(remote=url)
+
+
+# -- jars ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine without jars, whose Maven repository is the folder `maven` of the returned folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv(requirements.JARS_VARIABLE, raising=False)
+    monkeypatch.setenv(requirements.REPOSITORY_VARIABLE, (tmp_path / "maven").as_uri())
+    return tmp_path
+
+
+def publish(folder: Path, content: bytes = b"jar") -> Jar:
+    """Put a jar with a content into the repository; its expected checksum is that of `b"jar"`."""
+    jar = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(b"jar").hexdigest())
+    file = folder / "maven" / "org/example/thing_2.13/1.0/thing_2.13-1.0.jar"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    return jar
+
+
+def test_failed_download_names_the_jars_and_where_to_put_them(no_jars: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(requirements.REPOSITORY_VARIABLE, "http://127.0.0.1:9/maven2")
+    with pytest.raises(SparkError) as caught:
+        requirements.find_jars()
+    message = str(caught.value)
+    assert all(jar.file in message for jar in requirements.JARS)
+    assert "127.0.0.1:9" in message
+    assert "refused" in message
+    assert str(no_jars / "cache" / "kgtui" / "spark-jars") in message
+    assert requirements.JARS_VARIABLE in message
+    assert requirements.REPOSITORY_VARIABLE in message
+
+
+def test_jars_are_downloaded_once(no_jars: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jar = publish(no_jars)
+    monkeypatch.setattr(requirements, "JARS", (jar,))
+    progress: list[str] = []
+    (path,) = requirements.find_jars(progress.append)
+    assert path.read_bytes() == b"jar"
+    assert len(progress) == 1
+    monkeypatch.setenv(requirements.REPOSITORY_VARIABLE, "http://127.0.0.1:9")
+    assert requirements.find_jars(progress.append) == (path,)
+    assert len(progress) == 1
+    folder = no_jars / "named"
+    folder.mkdir()
+    (folder / jar.file).write_bytes(b"jar")
+    monkeypatch.setenv(requirements.JARS_VARIABLE, str(folder))
+    assert requirements.find_jars() == (folder / jar.file,)
+
+
+def test_jar_with_a_wrong_checksum_is_not_kept(no_jars: Path) -> None:
+    jar = publish(no_jars, b"something else")
+    with pytest.raises(SparkError, match=r"the SHA-256 of thing_2\.13-1\.0\.jar differs"):
+        requirements.download_jars([jar], no_jars / "into")
+    assert [*(no_jars / "into").iterdir()] == []
+
+
+def test_repository_must_be_a_url(no_jars: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(requirements.REPOSITORY_VARIABLE, "central")
+    with pytest.raises(SparkError, match="must begin with https://"):
+        requirements.download_jars([publish(no_jars)], no_jars / "into")

@@ -1,0 +1,135 @@
+"""`run` and `streaming`: queries are stopped however a run ends, and never from a thread that was interrupted."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from kgtui.errors import SourceError
+from kgtui.pipeline.jobs import run
+from kgtui.pipeline.jobs.run import TOPIC, Sources, end_offsets
+from kgtui.pipeline.jobs.streaming import await_end
+from kgtui.pipeline.sources import OffsetsTopic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class FakeQuery:
+    """A streaming query without Spark.
+
+    Args:
+        has_ended: called by `awaitTermination`; returns whether the query has ended, or raises.
+        progress: progress of its newest batch; None without any batch.
+    """
+
+    def __init__(self, has_ended: Callable[[], bool], progress: Any = None) -> None:
+        self._has_ended = has_ended
+        self.lastProgress = progress
+        self.recentProgress = [] if progress is None else [progress]
+        self.isActive = True
+        self.stopped_in: list[threading.Thread] = []
+
+    def awaitTermination(self, _: float) -> bool:
+        if self._has_ended():
+            self.isActive = False
+            return True
+        return False
+
+    def stop(self) -> None:
+        self.stopped_in.append(threading.current_thread())
+
+
+def is_interrupted() -> bool:
+    raise KeyboardInterrupt
+
+
+def fails() -> bool:
+    raise PySparkException("[STREAM_FAILED] it broke")
+
+
+def progress(rows: int, end_offsets: str) -> dict[str, Any]:
+    source = {"numInputRows": rows, "endOffset": f'{{"__consumer_offsets": {end_offsets}}}'}
+    return {"batchId": 0, "sources": [source]}
+
+
+def ignore(_: object) -> None:
+    """Stand in for the gold job, or for a progress callback."""
+
+
+def test_query_that_has_ended_is_not_stopped() -> None:
+    query: Any = FakeQuery(lambda: True, progress(7, "{}"))
+    batches: list[int] = []
+    assert await_end(query, batches.append) == 7
+    assert (batches, query.stopped_in) == ([1], [])
+
+
+def test_interrupted_query_is_stopped_from_another_thread() -> None:
+    query: Any = FakeQuery(is_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        await_end(query, ignore)
+    assert query.stopped_in != [threading.current_thread()]
+    assert len(query.stopped_in) == 1
+
+
+@pytest.fixture
+def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
+    """A function that makes the jobs start the given queries of the topic and of silver, and returns them."""
+
+    def replace(topic: FakeQuery, silver: FakeQuery) -> tuple[Any, Any]:
+        monkeypatch.setattr(run, "_start_ingestion", lambda *_: {TOPIC: topic})
+        monkeypatch.setattr("kgtui.pipeline.jobs.silver.start_decoding", lambda *_, **__: silver)
+        monkeypatch.setattr("kgtui.pipeline.jobs.bronze.has_read_topic", lambda _: False)
+        return topic, silver
+
+    return replace
+
+
+class FakeLake:
+    """A lake in which every table exists."""
+
+    def exists(self, _: object) -> bool:
+        return True
+
+
+def run_continuously(sources: Sources, make_gold: Callable[[Any], object] = ignore) -> None:
+    lake: Any = FakeLake()
+    run.run_continuously(lake, sources, make_gold, ignore, interval=0.01)
+
+
+def test_gold_is_updated_in_every_round(replace_queries: Callable[..., tuple[Any, Any]]) -> None:
+    rounds = iter((False, False, False, False))
+
+    def has_ended() -> bool:
+        return next(rounds, None) is None and fails()
+
+    replace_queries(FakeQuery(lambda: False), FakeQuery(has_ended))
+    updates: list[None] = []
+    with pytest.raises(SourceError, match="it broke"):
+        run_continuously(Sources(), lambda _: updates.append(None))
+    assert len(updates) == 5
+
+
+def test_all_queries_are_stopped_when_one_fails(replace_queries: Callable[..., tuple[Any, Any]]) -> None:
+    topic, silver = replace_queries(FakeQuery(lambda: False), FakeQuery(fails))
+    with pytest.raises(SourceError, match=r"Spark failed: \[STREAM_FAILED\] it broke"):
+        run_continuously(Sources())
+    assert len(topic.stopped_in) == len(silver.stopped_in) == 1
+
+
+def test_continuous_run_fails_if_it_reads_nothing_of_a_topic(
+    replace_queries: Callable[..., tuple[Any, Any]],
+) -> None:
+    replace_queries(FakeQuery(lambda: False, progress(0, "{}")), FakeQuery(lambda: False))
+    with pytest.raises(SourceError, match=r"did not see its partitions 0\."):
+        run_continuously(Sources(topic=OffsetsTopic(("a:1",), {0: (0, 5)})))
+
+
+def test_end_offsets_are_parsed_from_spark_progress() -> None:
+    assert end_offsets(None) is None
+    assert end_offsets({"sources": [{"endOffset": None}]}) is None
+    assert end_offsets({"sources": [{"endOffset": '{"__consumer_offsets":{"0":5,"12":7}}'}]}) == {0: 5, 12: 7}
+    assert end_offsets({"sources": [{"endOffset": {"__consumer_offsets": {"3": 1}}}]}) == {3: 1}
