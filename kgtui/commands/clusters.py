@@ -63,7 +63,7 @@ def as_json(settings: Settings) -> bytes:
             "bootstrap": [part.strip() for part in cluster.address.split(",") if part.strip()],
             "command_config": cluster.command_config or None,
             "read_only": cluster.read_only,
-            "colour": cluster.colour or None,
+            "colour": cluster.color or None,
             "environment": cluster.environment or None,
             "properties": sorted(cluster.properties),
         }

@@ -108,7 +108,7 @@ class SessionOpener:
         shown = Shown(
             target.name,
             ",".join(target.seeds),
-            target.colour or None,
+            target.color or None,
             target.environment,
             command_config,
         )
@@ -130,14 +130,14 @@ class SessionOpener:
         if not configured:
             return ()
         others = [
-            ClusterChoice(one.name, ",".join(one.seeds), one.colour or None, one.environment, one.read_only)
+            ClusterChoice(one.name, ",".join(one.seeds), one.color or None, one.environment, one.read_only)
             for one, _ in self._opened.values()
             if one.name not in configured
         ]
         return (
             *(
                 ClusterChoice(
-                    name, cluster.address, cluster.colour or None, cluster.environment,
+                    name, cluster.address, cluster.color or None, cluster.environment,
                     protected(cluster.read_only, self._args),
                 )
                 for name, cluster in sorted(configured.items())

@@ -2,14 +2,14 @@
 
 `config.toml` lies in the config folder of the system, or in `KGTUI_CONFIG_DIR`::
 
-    version = 1
+    version = 2
     default = "prod"
 
     [clusters.prod]
     bootstrap = "kafka-1:9092,kafka-2:9092"
     command_config = "prod.properties"          # or the same keys here: security.protocol = "SASL_SSL"
     read_only = true
-    colour = "red"
+    color = "red"
     environment = "PROD"
 
     [ui]

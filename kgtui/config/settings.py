@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-VERSION = 1
-"""The schema number of `config.toml`; files without one are of this version."""
+VERSION = 2
+"""The version of the format of `config.toml`. Version 2 renamed `colour` of a cluster to `color`."""
+
+_OLD_CLUSTER_KEYS = {"colour": "color"}
+"""Keys of a cluster in version 1 and their names today; read in files of version 1 and in files without a version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class ClusterSettings:
     bootstrap: str | list[str] = ""
     command_config: str = ""
     read_only: bool = False
-    colour: str = ""
+    color: str = ""
     environment: str = ""
     properties: Properties = field(default_factory=Properties)
 
@@ -99,9 +102,11 @@ def _read_settings(path: Path) -> Settings:
         table = tomllib.loads(content.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: this is not TOML: {error}") from None
-    version = table.pop("version", VERSION)
-    if not isinstance(version, int) or version < 1:
-        raise ConfigError(f"{path}: version: expected {VERSION}, the number of the format")
+    version = table.pop("version", None)
+    if version is None:
+        version = 1
+    elif not isinstance(version, int) or version < 1:
+        raise ConfigError(f"{path}: version: expected {VERSION}, the version of the format")
     if version > VERSION:
         raise ConfigError(
             f"{path}: version {version} is newer than this kgtui knows ({VERSION}): upgrade kgtui, or use another "
@@ -113,7 +118,8 @@ def _read_settings(path: Path) -> Settings:
     return Settings(
         path=path,
         clusters={
-            name: _cluster(_table(found, path, f"clusters.{name}"), path, name) for name, found in clusters.items()
+            name: _cluster(_current(_table(found, path, f"clusters.{name}"), version, path, name), path, name)
+            for name, found in clusters.items()
         },
         **{item.name: getattr(settings, item.name) for item in fields(_File)},
     )
@@ -127,6 +133,16 @@ class _File:
     ui: UiSettings = field(default_factory=UiSettings)
     keys: dict[str, str] = field(default_factory=dict)
     presets: dict[str, str] = field(default_factory=dict)
+
+
+def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
+    """Rename the keys of a cluster's table from an older version of the format to those of today."""
+    if version >= VERSION:
+        return table
+    for old, new in _OLD_CLUSTER_KEYS.items():
+        if old in table and new in table:
+            raise ConfigError(f"{path}: clusters.{name}: {old} is the old name of {new}; keep only {new}")
+    return {_OLD_CLUSTER_KEYS.get(key, key): value for key, value in table.items()}
 
 
 def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings:

@@ -63,7 +63,7 @@ class Target:
     seeds: tuple[str, ...]
     properties: Properties = field(default_factory=Properties)
     read_only: bool = False
-    colour: str = ""
+    color: str = ""
     environment: str = ""
     source: str = ASSUMED
 
@@ -139,11 +139,11 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
     properties.update(filled_in(cluster.properties, key, folder))
     bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)
     seeds = parse_bootstrap(bootstrap or properties.get("bootstrap.servers", ""), f"{key}.bootstrap")
-    return Target(name, seeds, properties, cluster.read_only, cluster.colour, cluster.environment, where)
+    return Target(name, seeds, properties, cluster.read_only, cluster.color, cluster.environment, where)
 
 
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
-    """The cluster at an address; of one that is configured it keeps what protects it: read-only, colour, label."""
+    """The cluster at an address; of one that is configured it keeps what protects it: read-only, color, label."""
     for cluster in settings.clusters.values():
         bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)
         if not {part.strip() for part in bootstrap.split(",")}.isdisjoint(seeds):
@@ -151,7 +151,7 @@ def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Targe
                 seeds[0],
                 seeds,
                 read_only=cluster.read_only,
-                colour=cluster.colour,
+                color=cluster.color,
                 environment=cluster.environment,
                 source=where,
             )

@@ -53,12 +53,12 @@ def test_a_whole_file_is_read(folder: Path) -> None:
     write(
         folder,
         """
-        version = 1
+        version = 2
         default = "prod"
         [clusters.prod]
         bootstrap = ["a:9092", "[::1]:9093"]
         read_only = true
-        colour = "red"
+        color = "red"
         environment = "PROD"
         security.protocol = "SASL_SSL"
         "request.timeout.ms" = 5000
@@ -77,7 +77,7 @@ def test_a_whole_file_is_read(folder: Path) -> None:
     assert (settings.keys, settings.presets) == ({"refresh": "f5"}, {"stuck": "lag:1k+ members:0"})
     target = config.resolve(settings)
     assert (target.name, target.seeds) == ("prod", ("a:9092", "[::1]:9093"))
-    assert (target.read_only, target.colour, target.environment) == (True, "red", "PROD")
+    assert (target.read_only, target.color, target.environment) == (True, "red", "PROD")
     assert target.properties == {
         "security.protocol": "SASL_SSL",
         "request.timeout.ms": "5000",
@@ -93,7 +93,7 @@ def test_a_whole_file_is_read(folder: Path) -> None:
         ("[ui]\ninterval = 0", "ui.interval: 0 is out of range: expected 0.1 to 3600 seconds"),
         ("[ui]\nascii = 1", "ui.ascii: Expected bool, got int"),
         ("ui = 3", "ui: Expected object, got int"),
-        ("colour = 'red'", "colour is not known; expected default, keys, presets, ui"),
+        ("color = 'red'", "color is not known; expected default, keys, presets, ui"),
         ("[keys]\nrefresh = 5", "keys.…: Expected str, got int"),
         ("clusters = 3", "clusters: expected a table, [clusters]"),
         ("[clusters]\nprod = 'a:1'", "clusters.prod: expected a table, [clusters.prod]"),
@@ -101,7 +101,7 @@ def test_a_whole_file_is_read(folder: Path) -> None:
         (
             "[clusters.prod]\nread_onyl = true",
             (
-                "clusters.prod.read_onyl is not known; expected bootstrap, colour, command_config, environment, "
+                "clusters.prod.read_onyl is not known; expected bootstrap, color, command_config, environment, "
                 "read_only, or a Kafka property such as security.protocol"
             ),
         ),
@@ -109,7 +109,18 @@ def test_a_whole_file_is_read(folder: Path) -> None:
             "[clusters.prod]\nssl.enabled.protocols = ['TLSv1.2']",
             "clusters.prod.ssl.enabled.protocols: expected a string, a number, true or false",
         ),
-        ("version = 'one'", "version: expected 1, the number of the format"),
+        ("version = 'one'", "version: expected 2, the version of the format"),
+        (
+            "version = 2\n[clusters.prod]\ncolour = 'red'",
+            (
+                "clusters.prod.colour is not known; expected bootstrap, color, "
+                "command_config, environment, read_only, or a Kafka property such as security.protocol"
+            ),
+        ),
+        (
+            "[clusters.prod]\ncolor = 'red'\ncolour = 'red'",
+            "clusters.prod: colour is the old name of color; keep only color",
+        ),
     ],
 )
 def test_a_mistake_names_file_key_and_what_was_expected(folder: Path, text: str, says: str) -> None:
@@ -117,8 +128,14 @@ def test_a_mistake_names_file_key_and_what_was_expected(folder: Path, text: str,
 
 
 def test_a_newer_file_is_refused_before_its_keys_are_looked_at(folder: Path) -> None:
-    says = complaint(folder, "version = 2\n[something_new]\nx = 1")
-    assert says.startswith("version 2 is newer than this kgtui knows (1): upgrade kgtui")
+    says = complaint(folder, "version = 3\n[something_new]\nx = 1")
+    assert says.startswith("version 3 is newer than this kgtui knows (2): upgrade kgtui")
+
+
+@pytest.mark.parametrize("version", ["", "version = 1\n"])
+def test_the_old_key_colour_is_read_as_color(folder: Path, version: str) -> None:
+    write(folder, f"{version}[clusters.prod]\nbootstrap = 'a:9092'\ncolour = 'red'\n")
+    assert config.load().clusters["prod"].color == "red"
 
 
 def test_what_is_not_toml_says_where(folder: Path) -> None:
@@ -151,7 +168,7 @@ CLUSTERS = """
     bootstrap = "prod-1:9092, prod-2:9092"
     command_config = "prod.properties"
     read_only = true
-    colour = "red"
+    color = "red"
     environment = "PROD"
     client.id = "from-toml"
 """
@@ -207,7 +224,7 @@ def test_read_only_can_be_switched_on_from_everywhere_and_off_from_nowhere(
 def test_a_protected_cluster_stays_protected_when_reached_by_address(folder: Path) -> None:
     write(folder, CLUSTERS)
     target = config.resolve(config.load(), Namespace(bootstrap_server="prod-2:9092"))
-    assert (target.name, target.read_only, target.colour, target.environment) == ("prod-2:9092", True, "red", "PROD")
+    assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")
 
 
 def test_a_command_config_by_flag_stands_instead_of_the_clusters_own(folder: Path, tmp_path: Path) -> None:

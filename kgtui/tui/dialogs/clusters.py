@@ -32,7 +32,7 @@ EXAMPLE = """\
   [clusters.staging]
   bootstrap = "broker-1.example:9092"
   command_config = "/etc/kafka/client.properties"   # Java's keys
-  environment = "PROD"    # a label; also: colour, read_only
+  environment = "PROD"    # a label; also: color, read_only
 """
 """What to write into `config.toml`."""
 

@@ -66,7 +66,7 @@ async def test_settings_reach_the_screen_and_flags_win(folder: Path) -> None:
         bootstrap = "127.0.0.1:1"
         command_config = "prod.properties"
         read_only = true
-        colour = "red"
+        color = "red"
         environment = "PROD"
         [ui]
         theme = "nord"
@@ -138,7 +138,7 @@ CLUSTERS = """
     bootstrap = "127.0.0.1:1"
     command_config = "prod.properties"
     read_only = true
-    colour = "red"
+    color = "red"
     environment = "PROD"
     [clusters.staging]
     bootstrap = ["127.0.0.1:2", "127.0.0.1:3"]
