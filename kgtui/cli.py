@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+CRASHED = 70
+"""Exit code after a defect of kgtui: EX_SOFTWARE of sysexits.h, which no command answers with."""
 ALIASES = ("groups",)
 """Commands that read their options as Kafka's own script of that name does."""
+
+_MOST_REASON_CHARACTERS = 2_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,9 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         redirect_to_devnull(sys.stdout)
         return PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the edge of the program: reported, with a redacted file
-        from kgtui.commands.crash import report
-
-        return report(error, words)
+        return _report_crash(error, words)
 
 
 def _run(words: list[str]) -> int:
@@ -76,3 +78,29 @@ def _sentence(error: KgtuiError) -> str:
         )
         return "; ".join([message, *tried, "try --bootstrap-server HOST:PORT, or kgtui demo"])
     return f"{message} ({error.advice})" if error.advice else message
+
+
+def _report_crash(error: BaseException, words: Sequence[str]) -> int:
+    """Write the report and say where it is; the exit code."""
+    from kgtui.commands.printing import say
+    from kgtui.config import state_dir
+    from kgtui.config.crash import report_of, write_report
+    from kgtui.model.text import redact
+
+    reason = redact(f"{type(error).__name__}: {error}".replace("\n", " "))[:_MOST_REASON_CHARACTERS]
+    command = _without_values(words)
+    try:
+        path = write_report(error, state_dir(), command)
+    except OSError as failed:
+        sys.stderr.write(report_of(error, command))
+        say(f"a defect: {reason} (no report could be written: {failed.strerror or failed})")
+        return CRASHED
+    say(f"a defect: {reason}; please report it with {path}, which holds no secrets")
+    return CRASHED
+
+
+def _without_values(words: Sequence[str]) -> str:
+    """The command and the names of its options."""
+    options = [word.partition("=")[0] if word.startswith("-") else "…" for word in words[1:]]
+    first = words[:1] if words and not words[0].startswith("-") else []
+    return " ".join(["kgtui", *first, *options])

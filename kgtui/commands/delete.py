@@ -7,28 +7,29 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kgtui.actions.confirm import challenge
-from kgtui.actions.execute import execute
-from kgtui.actions.plan import plan
+from kgtui.actions.execute import execute, requests_of
+from kgtui.actions.plan import Allowed, loss_text, plan, type_text, undo_text
 from kgtui.actions.state_folder import StateFolder
 from kgtui.actions.verification import unfinished
-from kgtui.commands import delete_report as report
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.gather import gather
 from kgtui.commands.printing import put_bytes, put_text, say
 from kgtui.config import load, resolve, state_dir
 from kgtui.errors import RefusedError, UsageError
 from kgtui.model.query import parse
-from kgtui.output.formats import json_bytes
+from kgtui.model.rfc3339 import rfc3339, rfc3339_or_none
+from kgtui.output.formats import VERSION, json_bytes
+from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from kgtui.actions.plan import Plan
-    from kgtui.actions.results import Results
+    from kgtui.actions.plan import Loss, Plan, Refused
+    from kgtui.actions.results import GroupResult, Results
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.query import Query
 
@@ -67,17 +68,17 @@ async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolde
     async with connected(args) as admin:
         made, matching = await _plan(args, admin, query, folder)
         if args.dry_run:
-            _show(args, report.plan_table(made, requests=True), made, None)
+            _show(args, _plan_table(made, requests=True), made, None)
             _check_expected(args, matching)
             return 4 if made.refused else 0
         if args.format == "table":
-            put_text(report.plan_table(made))
+            put_text(_plan_table(made))
         _check_expected(args, matching)
         if made.allowed:
             with _interruptible():
                 _confirm(args, made)
         results = await _carry_out(args, admin, made, folder)
-    _show(args, report.results_table(results, folder), made, results)
+    _show(args, _results_table(results, folder), made, results)
     if not made.lines:
         say("no group matches")
     return results.exit_code
@@ -85,7 +86,7 @@ async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolde
 
 def _show(args: argparse.Namespace, text: str, made: Plan, results: Results | None) -> None:
     if args.format == "json":
-        put_bytes(json_bytes(report.document(made, results)))
+        put_bytes(json_bytes(_document(made, results)))
     else:
         put_text(text)
 
@@ -106,7 +107,7 @@ def _confirm(args: argparse.Namespace, made: Plan) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise RefusedError("not on a terminal: --yes --expect N stand for the confirmation; nothing was sent")
     if args.format == "json":
-        sys.stderr.write(report.plan_table(made))
+        sys.stderr.write(_plan_table(made))
     wanted = challenge([line.group for line in made.allowed])
     if not wanted.met(_typed(f"Type {wanted.what} to go on, {wanted.asked} :")):
         raise RefusedError("that is something else: nothing was sent")
@@ -189,3 +190,88 @@ async def _carry_out(args: argparse.Namespace, admin: GroupAdmin, made: Plan, fo
     except asyncio.CancelledError:
         say("interrupted: what was under way may have been carried out, and is looked into by the next kgtui delete")
         raise
+
+
+def _plan_table(made: Plan, *, requests: bool = False) -> str:
+    """Allowed and refused apart; with `requests` also what would be sent, to which broker."""
+    parts = []
+    if made.allowed:
+        rows = [
+            (line.group, type_text(line.description), loss_text(line.loss), undo_text(line.loss))
+            for line in made.allowed
+        ]
+        parts.append(table([Column("DELETE"), Column("TYPE"), Column("LOST WITH IT"), Column("UNDO")], rows))
+    if made.allowed and requests:
+        columns = [
+            Column("WOULD SEND"),
+            Column("TO BROKER", number=True),
+            Column("GROUPS", number=True),
+            Column("NAMES"),
+        ]
+        sent = [("DeleteGroups", str(broker), str(len(names)), ", ".join(names)) for broker, names in requests_of(made)]
+        parts.append(table(columns, sent))
+    if made.refused:
+        refused = [(line.group, line.type or "?", line.reason) for line in made.refused]
+        parts.append(table([Column("REFUSED"), Column("TYPE"), Column("WHY")], refused))
+    return "\n".join(parts)
+
+
+def _results_table(results: Results, folder: StateFolder) -> str:
+    """One line for each group."""
+    rows = [
+        (result.group, result.status.value, result.backup.name if result.backup else "-", result.reason)
+        for result in results.by_group.values()
+    ]
+    if not rows:
+        return ""
+    backups = f"backups in {folder.backups}\n" if any(result.backup for result in results.by_group.values()) else ""
+    shown = table([Column("GROUP"), Column("RESULT"), Column("BACKUP"), Column("WHAT TO KNOW")], rows)
+    return f"\n{shown}{backups}"
+
+
+def _document(made: Plan, results: Results | None) -> dict[str, Any]:
+    """The JSON: `results` is null for a dry run."""
+    return {
+        "version": VERSION,
+        "made_at": rfc3339(made.made_at),
+        "plan": [_line_object(line) for line in made.lines],
+        "requests": [
+            {"api": "DeleteGroups", "broker": broker, "groups": list(groups)} for broker, groups in requests_of(made)
+        ],
+        "results": None if results is None else [_result_object(result) for result in results.by_group.values()],
+    }
+
+
+def _line_object(line: Allowed | Refused) -> dict[str, Any]:
+    allowed = isinstance(line, Allowed)
+    return {
+        "group": line.group,
+        "type": line.type,
+        "allowed": allowed,
+        "reason": None if isinstance(line, Allowed) else line.reason,
+        "loss": _loss_object(line.loss) if isinstance(line, Allowed) else None,
+    }
+
+
+def _loss_object(loss: Loss) -> dict[str, Any]:
+    return {
+        "topics": loss.topics,
+        "partitions": loss.partitions,
+        "positions": loss.positions,
+        "last_commit": rfc3339_or_none(loss.last_commit),
+        "undo": loss.undo.value,
+        "not_restored": list(loss.not_restored),
+    }
+
+
+def _result_object(result: GroupResult) -> dict[str, Any]:
+    return {
+        "group": result.group,
+        "result": result.status.value,
+        "reason": result.reason or None,
+        "verified": result.verified,
+        "code": result.fault.code if result.fault else None,
+        "name": result.fault.name if result.fault else None,
+        "backup": str(result.backup) if result.backup else None,
+        "audit_id": result.entry,
+    }

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kgtui.model.answer import Coverage
 from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
+    from kgtui.admin.deadline import Deadline
+    from kgtui.admin.reading import GroupsRead
     from kgtui.model.answer import Fault
     from kgtui.model.group import Listing
     from kgtui.model.query import Query
@@ -59,14 +61,13 @@ async def gather(
         snapshot, faults = await list_all(admin, timeout=timeout)
         return Gathered(snapshot, sorted(snapshot.groups), _coverage(snapshot, len(snapshot.groups)), faults)
     from kgtui.admin.deadline import Deadline
-    from kgtui.commands.enrich import enrich
     from kgtui.model.query import Need, Query
 
     query = query or Query()
     members, lag = members or Need.DESCRIPTION in query.needs, lag or Need.OFFSETS in query.needs
     deadline = Deadline(timeout, steps=1 + members + 2 * lag)
     snapshot, faults = await list_all(admin, timeout=deadline.step())
-    snapshot, others = await enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
+    snapshot, others = await _enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
     ids = query.select(snapshot)
     # A fault of a group that was only looked at to decide on it matters too: it may be missing because of that.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
@@ -75,6 +76,49 @@ async def gather(
         snapshot, ids, _coverage(snapshot, len(ids), sum(1 for group in ids if group in snapshot.group_faults)),
         faults, members, lag, query.searched(snapshot),
     )  # fmt: skip
+
+
+async def _enrich(
+    admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
+) -> tuple[Snapshot, tuple[Fault, ...]]:
+    """Return the snapshot with summaries of the groups that the filter may choose, and the faults of no one group.
+
+    Args:
+        deadline: one step of it is taken for members, and two for lag.
+    """
+    from kgtui.admin.reading import GroupsRead, Logs, read_groups
+    from kgtui.model.query import Need
+
+    read, needs = GroupsRead(), frozenset[Need]()
+    # Members first, because a group that they rule out needs no offsets.
+    if members:
+        ids = query.limited(needs).select(snapshot)
+        if ids:
+            read = await read_groups(admin, deadline, describe=ids)
+        needs |= {Need.DESCRIPTION}
+        snapshot = _enriched(snapshot, read, ids)
+    if lag:
+        ids = query.limited(needs).select(snapshot)
+        listings = {group: snapshot.groups[group] for group in ids}
+        read.merge(await read_groups(admin, deadline, offsets=listings, logs=Logs.COMMITTED_ENDS))
+        snapshot = _enriched(snapshot, read, ids)
+    return snapshot, read.general_faults
+
+
+def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str]) -> Snapshot:
+    from kgtui.model.summary import Topics, summary_of
+
+    now, summaries, topics, faults = time.time(), dict(snapshot.summaries), Topics(), read.group_faults()
+    for group in ids:
+        summaries[group] = summary_of(
+            read.descriptions.get(group),
+            read.lag_of(group),
+            read.topics_of(group),
+            faults.get(group),
+            now,
+            shared=topics,
+        )
+    return replace(snapshot, taken_at=now, summaries=summaries, group_faults=faults)
 
 
 def _coverage(snapshot: Snapshot, groups: int, failed: int = 0) -> Coverage:

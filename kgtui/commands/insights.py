@@ -5,18 +5,31 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from kgtui.commands.printing import put_bytes, put_text, say, terminal_width
 from kgtui.errors import LakeError, UsageError
+from kgtui.insights.finding import Kind, lasted
+from kgtui.insights.finding_fields import finding_object
 from kgtui.lake.folder import LAKE_VARIABLE
+from kgtui.model.command_line import join
+from kgtui.model.health.wording import duration
+from kgtui.model.rfc3339 import rfc3339_or_none
+from kgtui.model.text import visible
+from kgtui.output import marks
+from kgtui.output.formats import VERSION, json_bytes
+from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Collection, Sequence
 
-    from kgtui.insights.finding import Finding, Insights
+    from kgtui.insights.finding import Evidence, Finding, Insights, Value
+    from kgtui.lake.gold import TableAge
     from kgtui.model.query import Query
+
+_INDENT = "    "
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +50,6 @@ def epilog() -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code: 1 when a table could not be read."""
-    from kgtui.commands import findings_text as output
     from kgtui.insights.reader import insights
 
     query = query_of(" ".join(args.expr))
@@ -45,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
     found = insights(lake)
     findings = chosen(found.findings, query, lake)
     if args.format == "json":
-        put_bytes(output.as_json(found, findings, str(lake)))
+        put_bytes(as_json(found, findings, str(lake)))
     else:
-        put_text(output.as_text(found, findings, time.time(), evidence=args.evidence, width=terminal_width()))
+        put_text(as_text(found, findings, time.time(), evidence=args.evidence, width=terminal_width()))
     return complain(found)
 
 
@@ -107,3 +119,129 @@ def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
         listing = Listing(None, "", None, -1)
         bare = Snapshot(1, 0.0, ClusterInfo(None, {}), dict.fromkeys(groups, listing), {listing: sorted(groups)})
         return set(query.select(bare))
+
+
+def as_text(
+    found: Insights,
+    findings: Sequence[Finding],
+    now: float,
+    *,
+    evidence: bool = False,
+    width: int | None = None,
+) -> str:
+    """Findings by urgency, each with what to do next; what they rest on, and how old that is.
+
+    Args:
+        findings: those to show.
+        now: seconds since the epoch.
+        evidence: add the rows that each rests on.
+        width: cells of a line, behind which sentences go on below; commands are never broken.
+    """
+    if not findings:
+        unknown = [kind.value for kind in Kind if not found.known(kind)]
+        told = f"nothing to tell; nothing is known of: {', '.join(unknown)}" if unknown else "nothing to tell"
+        return f"{told}\n\n{age(found, now)}\n"
+    blocks = []
+    for kind in Kind:
+        some = [finding for finding in findings if finding.kind is kind]
+        if some:
+            blocks.append(
+                f"{kind.value} ({len(some)})\n" + "".join(_block(finding, found, evidence, width) for finding in some)
+            )
+    return "\n".join(blocks) + f"\n{age(found, now)}\n"
+
+
+def as_json(found: Insights, findings: Sequence[Finding], lake: str) -> bytes:
+    """The same with every column by name; unknown is null, times are RFC 3339 in UTC."""
+    return json_bytes(
+        {
+            "version": VERSION,
+            "lake": lake,
+            "as_of": rfc3339_or_none(found.as_of),
+            "findings": [finding_object(finding) for finding in findings],
+            "tables": [_table_object(one) for one in found.tables],
+        }
+    )
+
+
+def age(found: Insights, now: float) -> str:
+    """How old what findings rest on is, in one sentence."""
+    if found.as_of is None:
+        return "the tables are empty"
+    made = [one.written for one in found.tables if one.written is not None]
+    when = f", made {duration(now - min(made))} ago" if made else ""
+    return f"as of {local(found.as_of)}, {duration(now - found.as_of)} ago{when}"
+
+
+def since(finding: Finding, as_of: float | None) -> str:
+    """Since when, and how long that is; `` when it is not known."""
+    if finding.since is None:
+        return ""
+    least = "since at the latest" if finding.since_at_least else "since"
+    long = lasted(finding, as_of)
+    return f"{least} {local(finding.since)}{f' ({long})' if long else ''}"
+
+
+def local(seconds: float) -> str:
+    """A moment in local time with its offset."""
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "minutes")
+
+
+def cell(value: Value) -> str:
+    """One value of evidence."""
+    if value is None:
+        return marks.NONE
+    if isinstance(value, datetime):
+        return local(value.timestamp())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.2f}" if isinstance(value, float) else value
+
+
+def _block(finding: Finding, found: Insights, evidence: bool, width: int | None) -> str:
+    when = since(finding, found.as_of)
+    lines = [f"  {finding.severity.value.upper():<5}  {visible(finding.subject)}" + (f"  {when}" if when else "")]
+    lines += _lines(visible(finding.what), width)
+    advice, command = f"next: {visible(finding.advice)}:", join(finding.command)
+    if width is None or len(_INDENT) + len(advice) + 1 + len(command) <= width:
+        lines.append(f"{_INDENT}{advice} {command}")
+    else:
+        lines += [*_lines(advice, width), f"{2 * _INDENT}{command}"]
+    return "\n".join(lines) + "\n" + (_evidence(finding.evidence) if evidence else "")
+
+
+def _lines(sentence: str, width: int | None) -> list[str]:
+    """A sentence, in lines that fit."""
+    if width is None:
+        return [_INDENT + sentence]
+    import textwrap
+
+    return textwrap.wrap(
+        sentence,
+        max(width, 40),
+        initial_indent=_INDENT,
+        subsequent_indent=f"{_INDENT}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _evidence(evidence: Evidence) -> str:
+    columns = [
+        Column(name.upper(), number=any(isinstance(row[index], int | float) for row in evidence.rows))
+        for index, name in enumerate(evidence.columns)
+    ]
+    rows = [tuple(cell(value) for value in row) for row in evidence.rows]
+    more = f"{_INDENT}… and {evidence.more} more rows of {evidence.table}\n" if evidence.more else ""
+    return table(columns, rows, indent=_INDENT) + more
+
+
+def _table_object(one: TableAge) -> dict[str, Any]:
+    return {
+        "table": one.table,
+        "covered_to": rfc3339_or_none(one.covered_to),
+        "written_at": rfc3339_or_none(one.written),
+        "trouble": one.trouble or None,
+    }

@@ -120,8 +120,7 @@ def _run_pipeline(args: argparse.Namespace, lake: str) -> int:
 
 def _print_findings(lake: str) -> int:
     """Print what `kgtui insights` prints, and return its exit code."""
-    from kgtui.commands.findings_text import as_text
-    from kgtui.commands.insights import complain
+    from kgtui.commands.insights import as_text, complain
     from kgtui.insights.reader import insights
 
     found = insights(lake)

@@ -13,7 +13,7 @@ import pytest
 
 import kgtui
 from kgtui import cli
-from kgtui.commands import crash, parser
+from kgtui.commands import parser
 from kgtui.errors import ConnectError, RefusedError, UnreachableError
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def test_a_defect_is_reported_without_secrets(
         raise ValueError(f"cannot use sasl.password={password} here")
 
     monkeypatch.setattr(parser, "run_command", fail)
-    assert cli.main(["ls", "--command-config", "/secret/place"]) == crash.CRASHED
+    assert cli.main(["ls", "--command-config", "/secret/place"]) == cli.CRASHED
     err = capsys.readouterr().err
     (report,) = (tmp_path / "state").iterdir()
     assert str(report) in err
@@ -194,7 +194,7 @@ def test_a_defect_is_told_even_when_no_report_can_be_written(
 ) -> None:
     (tmp_path / "state").write_text("in the way")
     monkeypatch.setattr(parser, "run_command", lambda _args: 1 // 0)
-    assert cli.main(["ls"]) == crash.CRASHED
+    assert cli.main(["ls"]) == cli.CRASHED
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 

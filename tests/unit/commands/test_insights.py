@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.cli import main
-from kgtui.commands.findings_text import as_text
+from kgtui.commands.insights import as_text
 from kgtui.insights.reader import insights
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas.gold import HEALTH

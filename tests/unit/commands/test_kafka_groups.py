@@ -5,8 +5,16 @@ from __future__ import annotations
 import pytest
 
 from kgtui.commands import kafka_groups
-from kgtui.commands.kafka_groups import keeps, list_as_told
-from kgtui.commands.kafka_options import KafkaOptionError, Option, pad, read_options, usage, utf16_length
+from kgtui.commands.kafka_groups import (
+    KafkaOptionError,
+    Option,
+    keeps,
+    list_as_told,
+    pad,
+    read_options,
+    usage,
+    utf16_length,
+)
 from kgtui.errors import BrokerError, ClientError, DeadlineError
 from kgtui.model.group import Listing
 from tests.scripted import ScriptedAdmin, ScriptedFeed

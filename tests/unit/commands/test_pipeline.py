@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui import cli
+from kgtui.cli import CRASHED
 from kgtui.client.lookups import Leaders
-from kgtui.commands.crash import CRASHED
 from kgtui.commands.pipeline import read_bounds
 from kgtui.errors import SourceError
 from kgtui.lake.folder import MARKER, LakeFolder
