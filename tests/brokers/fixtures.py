@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.brokers import past
-from tests.brokers.cluster import Cluster
-from tests.brokers.live import Live
-from tests.brokers.secure import Secure
-
 if TYPE_CHECKING:
+    # Imported at run time only when a broker is started, because these modules need Kafka client libraries.
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.brokers.cluster import Cluster
+    from tests.brokers.live import Live
+    from tests.brokers.secure import Secure
 
 ONE_OF_EACH = {"broker": ("broker_431", "broker_392"), "live": ("live_431", "live_392")}
 """Parametrised fixtures, and the fixtures that they go through."""
@@ -56,9 +56,9 @@ class Brokers:
         self._make: dict[str, Callable[[], Cluster | Live | Secure]] = {
             "broker_431": lambda: self._cluster("4.3.1"),
             "broker_392": lambda: self._cluster("3.9.2"),
-            "live_431": lambda: Live(self.get("broker_431")),
-            "live_392": lambda: Live(self.get("broker_392")),
-            "secure_broker": lambda: Secure(self._folder / "secure"),
+            "live_431": lambda: self._live("broker_431"),
+            "live_392": lambda: self._live("broker_392"),
+            "secure_broker": self._secure,
         }
 
     def start(self, name: str) -> Future[Any]:
@@ -74,6 +74,8 @@ class Brokers:
 
     def leave_behind(self, name: str) -> None:
         """Begins to make what groups leave behind on the broker of some live groups."""
+        from tests.brokers import past
+
         self._pool.submit(lambda: past.leave(self.get(name)))
 
     def stop(self) -> None:
@@ -90,7 +92,19 @@ class Brokers:
         return made
 
     def _cluster(self, version: str) -> Cluster:
+        from tests.brokers.cluster import Cluster
+
         return Cluster(version, self._folder / version)
+
+    def _live(self, broker: str) -> Live:
+        from tests.brokers.live import Live
+
+        return Live(self.get(broker))
+
+    def _secure(self) -> Secure:
+        from tests.brokers.secure import Secure
+
+        return Secure(self._folder / "secure")
 
 
 @pytest.fixture(scope="session")

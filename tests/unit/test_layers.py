@@ -126,6 +126,20 @@ def test_the_pipeline_loads_nothing_that_an_executor_does_not_have() -> None:
     assert rooms == {"pipeline", "lake", "protocol", "model", "errors"}
 
 
+def test_model_tests_need_no_kafka_client_library() -> None:
+    program = """
+import sys
+for name in ("aiokafka", "confluent_kafka", "kafka", "kio"):
+    sys.modules[name] = None
+import pytest
+quick = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+assert pytest.main([*quick, "--collect-only", "tests/unit/model"]) == 0
+sys.exit(pytest.main([*quick, "tests/unit/model/test_group_types.py"]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_room_says_what_it_is(room: str) -> None:
     spec = importlib.util.find_spec(f"kgtui.{room}")
