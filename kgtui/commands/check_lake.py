@@ -12,9 +12,9 @@ from kgtui.model.health import ReadHistory
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kgtui.history.moments import Moment
+    from kgtui.history.poll_index import RecordedPoll
+    from kgtui.history.poll_reader import GroupRead, PollRead
     from kgtui.history.replay import ReplayAdmin
-    from kgtui.history.window import GroupRead, PollRead
     from kgtui.model.answer import Fault
     from kgtui.model.group import Listing
     from kgtui.model.health import Watching
@@ -41,7 +41,7 @@ class RecordedWatch:
         self._admin = admin
         self.moments = window(admin, seconds)
         self.seconds = round(self.moments[-1].at - self.moments[0].at, 3)
-        self.interval = admin.frame.interval
+        self.interval = admin.point_in_time.interval
         patient = replace(watching, patience=max(MISSED * self.interval, LEAST_PATIENCE))
         self.observations = {group: ReadHistory(patient) for group in groups}
         self.group_faults: dict[str, Fault] = {}
@@ -49,9 +49,9 @@ class RecordedWatch:
 
     async def run(self) -> None:
         """Read them all. Raises `LakeError`."""
-        from kgtui.history.window import read_window
+        from kgtui.history.poll_reader import read_polls
 
-        polls = read_window(self._admin.lake, self.observations, self.moments)
+        polls = read_polls(self._admin.recording, self.observations, self.moments)
         while await asyncio.to_thread(self._take_next, polls):
             pass
 
@@ -66,18 +66,18 @@ class RecordedWatch:
                 yield f"nothing is known of a time in between: {moment.gap}"
 
     def _take_next(self, polls: Iterator[PollRead]) -> bool:
-        poll = next(polls, None)
-        if poll is None:
+        read = next(polls, None)
+        if read is None:
             return False
-        self.faults = poll.faults
+        self.faults = read.faults
         self.group_faults.clear()
         for group, seen in self.observations.items():
-            if poll.moment.gap:
+            if read.poll.gap:
                 seen.interrupt()
-            self._take(poll.moment, group, seen, poll.groups.get(group))
+            self._take(read.poll, group, seen, read.groups.get(group))
         return True
 
-    def _take(self, moment: Moment, group: str, seen: ReadHistory, read: GroupRead | None) -> None:
+    def _take(self, moment: RecordedPoll, group: str, seen: ReadHistory, read: GroupRead | None) -> None:
         fault = None if read is None else read.fault
         description = None if read is None else read.description
         gone = fault is not None and fault.code == _GROUP_ID_NOT_FOUND
@@ -89,11 +89,11 @@ class RecordedWatch:
             self.group_faults[group] = fault
 
 
-def window(admin: ReplayAdmin, seconds: float) -> Sequence[Moment]:
+def window(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
     """The recorded moments of so many seconds that end at the admin's; one more where polls came a little apart."""
-    end = admin.moment
-    moments = admin.lake.moments(end.at - seconds, end.at)
-    before = admin.lake.step(moments[0], -1)
+    end = admin.poll
+    moments = admin.recording.polls(end.at - seconds, end.at)
+    before = admin.recording.step(moments[0], -1)
     if before is not None and not moments[0].gap and moments[0].at > end.at - seconds:
         moments.insert(0, before)
     return moments

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.kafka import KafkaGroupAdmin
-    from kgtui.history.moments import Moment
+    from kgtui.history.poll_index import RecordedPoll
     from kgtui.history.replay import ReplayAdmin
     from kgtui.model.snapshot import Snapshot
 
@@ -79,9 +79,9 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
         LakeError: there is no recording that can be read.
         UsageError: `at` is not a time; the message names `option`.
     """
-    from kgtui.history import Lake, ReplayAdmin
+    from kgtui.history import RecordingReader, ReplayAdmin
 
-    found = await asyncio.to_thread(Lake, lake)
+    found = await asyncio.to_thread(RecordingReader, lake)
     if at is None:
         return await ReplayAdmin.open(found, None)
     from kgtui.commands.times import instant_of
@@ -91,7 +91,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
     """The snapshot with the time of the recorded moment, if it was taken of one."""
-    moment: Moment | None = getattr(admin, "moment", None)
+    moment: RecordedPoll | None = getattr(admin, "poll", None)
     return snapshot if moment is None else replace(snapshot, taken_at=moment.at)
 
 

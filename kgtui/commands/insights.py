@@ -50,11 +50,11 @@ def epilog() -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code: 1 when a table could not be read."""
-    from kgtui.insights.reader import insights
+    from kgtui.insights.reader import read_insights
 
     query = query_of(" ".join(args.expr))
     lake = lake_of(args)
-    found = insights(lake)
+    found = read_insights(lake)
     findings = chosen(found.findings, query, lake)
     if args.format == "json":
         put_bytes(as_json(found, findings, str(lake)))

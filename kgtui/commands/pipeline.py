@@ -108,8 +108,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 
     Raises `LakeError`.
     """
-    from kgtui.lake.folder import LakeFolder, is_table
-    from kgtui.lake.retention import update_retention
+    from kgtui.lake.folder import LakeFolder, is_table, update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
     from kgtui.lake.tables import make_tables
     from kgtui.model.cluster import Retention
@@ -163,13 +162,13 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
 
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
     """Recompute the gold tables for the days with new rows, and return these days."""
-    from kgtui.lake.due import due
-    from kgtui.lake.retention import load_retention
-    from kgtui.lake.stored_text import stored
+    from kgtui.lake.arrow import escape_surrogates
+    from kgtui.lake.folder import load_retention
+    from kgtui.lake.pending_days import pending_days
     from kgtui.pipeline.jobs.gold import GoldOptions, gold
 
-    due_days, retention = due(lake.folder), load_retention(lake.folder)
-    options = GoldOptions(topics={stored(topic): seconds for topic, seconds in retention.topics.items()})
+    due_days, retention = pending_days(lake.folder), load_retention(lake.folder)
+    options = GoldOptions(topics={escape_surrogates(topic): seconds for topic, seconds in retention.topics.items()})
     if retention.offsets is not None:
         options = replace(options, offsets_retention=round(retention.offsets))
     gold(lake, due_days.days, options=options, on_progress=on_progress)

@@ -121,9 +121,9 @@ def _run_pipeline(args: argparse.Namespace, lake: str) -> int:
 def _print_findings(lake: str) -> int:
     """Print what `kgtui insights` prints, and return its exit code."""
     from kgtui.commands.insights import as_text, complain
-    from kgtui.insights.reader import insights
+    from kgtui.insights.reader import read_insights
 
-    found = insights(lake)
+    found = read_insights(lake)
     put_text(as_text(found, found.findings, time.time(), width=terminal_width()))
     return complain(found)
 

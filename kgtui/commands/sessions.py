@@ -17,8 +17,8 @@ from kgtui.errors import UnreachableError
 if TYPE_CHECKING:
     import argparse
 
-    from kgtui.history.comparison import Comparison
-    from kgtui.history.moments import Moment
+    from kgtui.history.point_in_time import Comparison
+    from kgtui.history.poll_index import RecordedPoll
     from kgtui.history.replay import ReplayAdmin
     from kgtui.model.timeline import GroupTimeline
     from kgtui.simulator.options import Options
@@ -200,7 +200,7 @@ def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
     from kgtui.monitor import Monitor, MonitorOptions
     from kgtui.tui.session import Target
 
-    path = Path(admin.lake.path)
+    path = Path(admin.recording.path)
     return replace(
         empty,
         target=Target(path.name or str(path), str(path)),
@@ -208,7 +208,7 @@ def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
             admin,
             MonitorOptions(interval=_INTERVAL, cluster_every=_INTERVAL),
             now=admin.now,
-            moment=lambda: admin.moment.at,
+            moment=lambda: admin.poll.at,
         ),
         admin=admin,
         replay_position=LakeReplayPosition(admin),
@@ -230,17 +230,17 @@ class LakeReplayPosition:
         self._admin = admin
         self.playing: float | None = None
         self._over = 0.0
-        self._over_of: Moment | None = None
+        self._over_of: RecordedPoll | None = None
 
     @property
     def at(self) -> float:
         """The moment shown, in seconds since the epoch."""
-        return self._admin.moment.at
+        return self._admin.poll.at
 
     @property
     def span(self) -> tuple[float, float]:
         """The first and the last moment."""
-        lake = self._admin.lake
+        lake = self._admin.recording
         return lake.first.at, lake.last.at
 
     async def step(self, by: int) -> bool:
@@ -253,7 +253,7 @@ class LakeReplayPosition:
 
     async def go_to(self, words: str) -> None:
         """Go to the moment that the words mean. Raises `UsageError`, `LakeError`."""
-        await self._admin.seek(instant_of("the time", words, self._admin.lake.last.at))
+        await self._admin.seek(instant_of("the time", words, self._admin.recording.last.at))
 
     async def seek(self, at: float) -> None:
         """Go to the newest moment at or before a time, in seconds since the epoch. Raises `LakeError`."""
@@ -264,14 +264,14 @@ class LakeReplayPosition:
 
         What is too short for the next moment is kept for the next call, and a gap is gone over at once.
         """
-        shown = self._admin.moment
+        shown = self._admin.poll
         self._over = self._over + seconds if self._over_of == shown else seconds
         self._over_of = shown
-        lake = self._admin.lake
+        lake = self._admin.recording
         following = lake.step(shown)
         if following is None:
             return False
-        reached = lake.find(shown.at + self._over)
+        reached = lake.poll_at(shown.at + self._over)
         if reached == shown:
             if not following.gap and following.at - shown.at - self._over < _SOON * seconds:
                 return True
@@ -282,8 +282,8 @@ class LakeReplayPosition:
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
         """What happened to a group in an interval. Raises `LakeError`."""
-        return await asyncio.to_thread(self._admin.lake.group_timeline, group, since, until)
+        return await asyncio.to_thread(self._admin.recording.group_timeline, group, since, until)
 
     async def compare(self, at: float) -> Comparison:
         """What differs between a time and the moment shown. Raises `LakeError`."""
-        return await asyncio.to_thread(self._admin.lake.compare, at, self._admin.moment)
+        return await asyncio.to_thread(self._admin.recording.compare, at, self._admin.poll)

@@ -1,10 +1,11 @@
-"""What happened: the recorder, and replay of any recorded moment.
+"""Record what happens to the groups of a cluster, and replay any recorded point in time.
 
-A lake is one folder of Delta tables. `recorder` looks at every group again and again and writes what changed;
-`Lake` finds moments and what differs between them; `ReplayAdmin` is a GroupAdmin over a lake, so that everything that
-works on a cluster works on the past. `schemas` and `folder` are standard library alone: the pipeline shares them.
+`Recorder` polls all groups again and again and writes what changed to a lake. `RecordingReader` finds recorded polls
+and compares two of them. `ReplayAdmin` implements `GroupAdmin` on a recording, so that everything that works on a live
+cluster also works on a recorded one.
 
-Imports the monitor, the admin's interface and the model. deltalake and pyarrow load when a lake is opened, not before.
+Imports `lake`, `monitor`, `model` and the interface of `admin`. deltalake and pyarrow are imported when a lake is
+opened, not before.
 """
 
 from __future__ import annotations
@@ -13,18 +14,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kgtui.history.lake import Lake
     from kgtui.history.options import RecorderOptions
     from kgtui.history.recorder import Recorder
+    from kgtui.history.recording_reader import RecordingReader
     from kgtui.history.replay import ReplayAdmin
 
-__all__ = ["Lake", "Recorder", "RecorderOptions", "ReplayAdmin"]
+__all__ = ["Recorder", "RecorderOptions", "RecordingReader", "ReplayAdmin"]
 
-_HOMES = {"Lake": "lake", "Recorder": "recorder", "RecorderOptions": "options", "ReplayAdmin": "replay"}
+_MODULES = {
+    "RecordingReader": "recording_reader",
+    "Recorder": "recorder",
+    "RecorderOptions": "options",
+    "ReplayAdmin": "replay",
+}
 
 
 def __getattr__(name: str) -> object:
-    """Load what is asked for."""
-    if name not in _HOMES:
+    """Import the module of a public name when the name is first used."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"kgtui.history.{_HOMES[name]}"), name)
+    return getattr(import_module(f"kgtui.history.{_MODULES[name]}"), name)

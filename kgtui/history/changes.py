@@ -30,7 +30,7 @@ RowsByTable = dict[str, list[RowValues]]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PollResult:
     """What one poll learned.
 
     Attributes:
@@ -53,7 +53,7 @@ class Seen:
         _let_go(self.committed, self.share, self.descriptions, self.bounds)
 
 
-class Changes:
+class ChangeTracker:
     """The state as it stands in the lake once all rows that were given out are written."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Changes:
         for owned in self._owners.values():
             yield from owned
 
-    def take(self, seen: Seen, groups: Iterable[str], at: int, out: RowsByTable) -> None:
+    def take(self, seen: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
         """Add the rows of some of the groups that were seen.
 
         Args:
@@ -97,7 +97,7 @@ class Changes:
             elif group in seen.share:
                 self._partition_rows(group, self._shares(group, seen.share[group], seen.bounds), out)
 
-    def settle(self, seen: Seen, out: RowsByTable) -> None:
+    def settle(self, seen: PollResult, out: RowsByTable) -> None:
         """Add what all groups together tell: those that are gone, and the faults."""
         for group in [group for group in self._groups if group not in seen.listings]:
             self._forget(group, out)

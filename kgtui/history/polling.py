@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import read_by_coordinator
-from kgtui.history.changes import Seen
+from kgtui.history.changes import PollResult
 from kgtui.model.group_types import EMPTY, STABLE
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ class Poller:
         self._describe_every = describe_every
         self._described: dict[str, tuple[Listing, float]] = {}
 
-    async def look(self, snapshot: Snapshot, owned: Iterable[TopicPartition], *, now: float, timeout: float) -> Seen:
+    async def look(
+        self, snapshot: Snapshot, owned: Iterable[TopicPartition], *, now: float, timeout: float
+    ) -> PollResult:
         """Read every group of a snapshot.
 
         Args:
@@ -71,7 +73,7 @@ class Poller:
         faults = [("cluster", fault) for fault in snapshot.faults]
         faults += [("broker", status.fault) for status in snapshot.brokers.values() if status.fault is not None]
         faults += read.faults
-        return Seen(snapshot.groups, read.descriptions, read.committed, read.share, read.bounds, tuple(faults))
+        return PollResult(snapshot.groups, read.descriptions, read.committed, read.share, read.bounds, tuple(faults))
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
         """Groups to describe, and all groups by coordinator."""

@@ -10,26 +10,27 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from kgtui.history.changes import Changes, new_rows
+from kgtui.errors import KgtuiError
+from kgtui.history.changes import ChangeTracker, new_rows
 from kgtui.history.flushing import Flusher
 from kgtui.history.options import RecorderOptions
 from kgtui.history.polling import Poller
-from kgtui.history.retention import RetentionKeeper
 from kgtui.history.rows import cluster_text
-from kgtui.lake.folder import LakeFolder
+from kgtui.lake.folder import LakeFolder, update_retention
 from kgtui.lake.schemas.recorded import day_of
 from kgtui.model.text import visible
 from kgtui.monitor.collector import Collector
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Collection
     from pathlib import Path
 
     from kgtui.admin.base import GroupAdmin
-    from kgtui.history.changes import Seen
+    from kgtui.history.changes import PollResult
     from kgtui.history.options import RecorderStatus
     from kgtui.lake.schemas.definition import RowsByTable, RowValues
     from kgtui.model.snapshot import Snapshot
+
 
 _FIRST_LISTS = 15.0  # seconds that brokers may take for their first list
 _LEAST_TIMEOUT = 5.0  # seconds that a poll may take where the interval is shorter
@@ -82,9 +83,9 @@ class Recorder:
         self._poller = Poller(admin, describe_every=self._options.describe)
         self._say = say or (lambda sentence: None)
         self._now, self._elapsed, self._wait = now, elapsed, wait
-        self._retention = RetentionKeeper(admin, LakeFolder.of(path))
+        self._retention = RetentionRefresher(admin, LakeFolder.of(path))
         self._lake = Flusher(LakeFolder.of(path), self._options, self._say, now=now, elapsed=elapsed)
-        self._changes = Changes()
+        self._changes = ChangeTracker()
         self._collector = Collector() if alone else None
         self._run = uuid.uuid4().hex
         self._stopping = asyncio.Event()
@@ -169,7 +170,7 @@ class Recorder:
 
     async def _begin_anew(self, gap: str) -> None:
         """What would be compared with is not in the lake: a full picture follows."""
-        old, self._changes = self._changes, Changes()
+        old, self._changes = self._changes, ChangeTracker()
         self._keyframe = None
         self._gap, self._lost, self._lake.lost = gap, "", False
         await asyncio.to_thread(old.let_go)
@@ -189,7 +190,7 @@ class Recorder:
             await self._retention.look(topics, now=self._elapsed(), timeout=timeout)
         await asyncio.to_thread(seen.let_go)
 
-    async def _compare(self, seen: Seen, at: int) -> tuple[RowsByTable, int]:
+    async def _compare(self, seen: PollResult, at: int) -> tuple[RowsByTable, int]:
         """The rows of a poll and its keyframe; all rows that there are if the poll is a keyframe itself.
 
         In a thread: a screen may be drawn on this loop, and a hundred thousand partitions take half a second.
@@ -202,7 +203,7 @@ class Recorder:
             return await asyncio.to_thread(changes.everything), at
         return rows, old
 
-    def _told(self, snapshot: Snapshot, seen: Seen, rows: RowsByTable, at: int, took: int) -> RowValues:
+    def _told(self, snapshot: Snapshot, seen: PollResult, rows: RowsByTable, at: int, took: int) -> RowValues:
         """The row of `polls`, from `taken_at` on."""
         options = self._options
         late = self._previous is not None and at - self._previous > max(_LATE * options.interval, _LEAST_LATE) * 1000
@@ -236,7 +237,7 @@ class Recorder:
             return
 
 
-def _compare(changes: Changes, seen: Seen, at: int, rows: RowsByTable) -> None:
+def _compare(changes: ChangeTracker, seen: PollResult, at: int, rows: RowsByTable) -> None:
     changes.take(seen, seen.listings, at, rows)
     changes.settle(seen, rows)
 
@@ -248,3 +249,36 @@ def _listed(snapshot: Snapshot) -> bool:
         node in known and (known[node].answered_at is not None or known[node].fault is not None)
         for node in snapshot.cluster.brokers
     )
+
+
+_AGE = 600.0  # seconds after which the cluster is asked again
+
+_log = logging.getLogger(__name__)
+
+
+class RetentionRefresher:
+    """Asks a cluster now and then, for a lake that is recorded.
+
+    What may not be read is not known: verdicts rest on the movement of log starts then.
+    """
+
+    def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
+        self._admin = admin
+        self._folder = folder
+        self._asked: float | None = None
+
+    def due(self, now: float) -> bool:
+        """Whether it is time to ask; `now` is in seconds of any clock."""
+        return self._asked is None or now - self._asked >= _AGE
+
+    async def look(self, topics: Collection[str], *, now: float, timeout: float) -> None:
+        """Ask about all topics that groups read."""
+        if not topics:
+            return
+        self._asked = now
+        try:
+            answer = await self._admin.retention(sorted(topics), timeout=timeout)
+            # Of those that were not told because of a fault, what is known is no worse for it.
+            await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
+        except (KgtuiError, OSError):
+            _log.exception("retention is not known")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta
 from kgtui.errors import ClientError
-from kgtui.lake.folder import LakeFolder
-from kgtui.lake.retention import load_retention
+from kgtui.lake.folder import LakeFolder, load_retention
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
 from kgtui.model.cluster import Retention
 from kgtui.model.group import Listing
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Self
 
-    from kgtui.history.frame import Frame
-    from kgtui.history.lake import Lake
-    from kgtui.history.moments import Moment
+    from kgtui.history.point_in_time import PointInTime
+    from kgtui.history.poll_index import RecordedPoll
+    from kgtui.history.recording_reader import RecordingReader
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
@@ -43,54 +42,54 @@ class ReplayAdmin:
         frame: the moment to begin with; `ReplayAdmin.open` finds it.
     """
 
-    def __init__(self, lake: Lake, frame: Frame) -> None:
-        self.lake = lake
-        self._frame = frame
+    def __init__(self, recording: RecordingReader, point_in_time: PointInTime) -> None:
+        self.recording = recording
+        self._point_in_time = point_in_time
         self._since = time.monotonic()
 
     @classmethod
-    async def open(cls, lake: Lake, at: float | Moment | None = None) -> Self:
+    async def open(cls, lake: RecordingReader, at: float | RecordedPoll | None = None) -> Self:
         """At a moment, or the newest one before a time (seconds since the epoch). Raises `LakeError`."""
         return cls(lake, await asyncio.to_thread(lake.at, at))
 
     # -- time --------------------------------------------------------------------------------------------------------
 
     @property
-    def moment(self) -> Moment:
+    def poll(self) -> RecordedPoll:
         """The moment that is shown."""
-        return self._frame.moment
+        return self._point_in_time.poll
 
     @property
-    def frame(self) -> Frame:
+    def point_in_time(self) -> PointInTime:
         """All that is known of it."""
-        return self._frame
+        return self._point_in_time
 
     def now(self) -> float:
         """Seconds since the epoch as a watcher of this moment should see them: they go on from it."""
-        return self.moment.at + time.monotonic() - self._since
+        return self.poll.at + time.monotonic() - self._since
 
-    async def seek(self, at: float | Moment | None) -> Moment:
+    async def seek(self, at: float | RecordedPoll | None) -> RecordedPoll:
         """Show another moment: the newest one before a time, or of all. Raises `LakeError`; this one stays then."""
-        self._frame = await asyncio.to_thread(self.lake.at, at)
+        self._point_in_time = await asyncio.to_thread(self.recording.at, at)
         self._since = time.monotonic()
-        return self.moment
+        return self.poll
 
-    async def step(self, by: int = 1) -> Moment | None:
+    async def step(self, by: int = 1) -> RecordedPoll | None:
         """Go some moments on, or back; None when there is none so far, and this one stays."""
-        return await self._go(lambda: self.lake.step(self.moment, by))
+        return await self._go(lambda: self.recording.step(self.poll, by))
 
-    async def next_change(self, group: str, *, back: bool = False) -> Moment | None:
+    async def next_change(self, group: str, *, back: bool = False) -> RecordedPoll | None:
         """Go to the next moment, or the one before, at which a group changed; None when there is none."""
-        return await self._go(lambda: self.lake.next_change(group, self.moment, back=back))
+        return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
 
-    async def _go(self, find: Callable[[], Moment | None]) -> Moment | None:
+    async def _go(self, find: Callable[[], RecordedPoll | None]) -> RecordedPoll | None:
         found = await asyncio.to_thread(find)
         return None if found is None else await self.seek(found)
 
     # -- reads -------------------------------------------------------------------------------------------------------
 
     async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
-        return self._frame.cluster
+        return self._point_in_time.cluster
 
     async def list_groups(
         self,
@@ -100,10 +99,10 @@ class ReplayAdmin:
         *,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Answer[Mapping[str, Listing]]:
-        frame = self._frame
+        state = self._point_in_time
         types = None if types is None else {canonical_type(name) for name in types}
         states = None if states is None else {canonical_state(state) for state in states}
-        listings = await asyncio.to_thread(lambda: frame.listings)
+        listings = await asyncio.to_thread(lambda: state.listings)
         found = {
             group: row
             for group, row in sorted(listings.items())
@@ -111,8 +110,8 @@ class ReplayAdmin:
             and (protocols is None or row.protocol in protocols)
             and (states is None or row.state in states)
         }
-        faults = tuple(fault for scope, fault in frame.faults if scope in ("cluster", "broker"))
-        return Answer(found, faults, Coverage((frame.answered, len(frame.cluster.brokers))))
+        faults = tuple(fault for scope, fault in state.faults if scope in ("cluster", "broker"))
+        return Answer(found, faults, Coverage((state.answered, len(state.cluster.brokers))))
 
     def listing_feed(self, broker: int) -> ReplayFeed:
         return ReplayFeed(self, broker)
@@ -120,26 +119,26 @@ class ReplayAdmin:
     async def describe_groups(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, GroupDescription]]:
-        return await self._each(groups, "describe", self._frame.description)
+        return await self._each(groups, "describe", self._point_in_time.description)
 
     async def committed_offsets(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
-        frame = self._frame
-        return await self._each(groups, "offsets", lambda group: frame.offsets(group).committed)
+        state = self._point_in_time
+        return await self._each(groups, "offsets", lambda group: state.offsets(group).committed)
 
     async def share_offsets(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, tuple[ShareOffset, ...]]]:
-        frame = self._frame
-        return await self._each(groups, "offsets", lambda group: frame.offsets(group).share)
+        state = self._point_in_time
+        return await self._each(groups, "offsets", lambda group: state.offsets(group).share)
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
-        frame, wanted = self._frame, list(partitions)
-        found = await asyncio.to_thread(lambda: {tp: frame.bounds(tp) for tp in wanted})
-        faults = tuple(fault for scope, fault in frame.faults if scope == "logs")
+        state, wanted = self._point_in_time, list(partitions)
+        found = await asyncio.to_thread(lambda: {tp: state.bounds(tp) for tp in wanted})
+        faults = tuple(fault for scope, fault in state.faults if scope == "logs")
         return Answer({tp: log for tp, log in found.items() if log is not None}, faults)
 
     async def group_configs(
@@ -150,7 +149,7 @@ class ReplayAdmin:
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
         """As the recorder was told last, not as of the moment."""
-        known = await asyncio.to_thread(load_retention, LakeFolder.of(self.lake.path))
+        known = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
         if known == Retention():
             return Answer(known, (Fault("NOT_SUPPORTED", "how long topics and offsets are kept is not recorded"),))
         found = {topic: known.topics[topic] for topic in topics if topic in known.topics}
@@ -160,19 +159,19 @@ class ReplayAdmin:
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
     ) -> Answer[Mapping[str, T]]:
         """Read each group that existed; the rest are faults, as recorded or because nothing was."""
-        frame, names = self._frame, list(dict.fromkeys(groups))
+        state, names = self._point_in_time, list(dict.fromkeys(groups))
 
         def every() -> tuple[dict[str, T], list[Fault]]:
-            frame.prepare(names, offsets=scope == "offsets")
+            state.prepare(names, offsets=scope == "offsets")
             found: dict[str, T] = {}
             faults = []
             for group in names:
-                fault = frame.group_faults.get((scope, group))
+                fault = state.group_faults.get((scope, group))
                 value = read(group) if fault is None else None
-                if value is not None and (scope == "offsets" or group in frame.listings):
+                if value is not None and (scope == "offsets" or group in state.listings):
                     found[group] = value
                 else:
-                    faults.append(fault or _missing(group, known=group in frame.listings))
+                    faults.append(fault or _missing(group, known=group in state.listings))
             return found, faults
 
         found, faults = await asyncio.to_thread(every)
@@ -195,28 +194,28 @@ class ReplayFeed:
         self._admin = admin
         self._broker = broker
         self._known: dict[str, Listing] = {}
-        self._moment: Moment | None = None
+        self._poll: RecordedPoll | None = None
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
         """What differs from the poll before.
 
         Raises `ClientError` with the fault that was recorded, once what the broker had listed before was told.
         """
-        frame, began = self._admin.frame, time.monotonic()
-        if frame.moment == self._moment:
-            self._raise_fault(frame)
+        state, began = self._admin.point_in_time, time.monotonic()
+        if state.poll == self._poll:
+            self._raise_fault(state)
             return ListingDelta(total=len(self._known))
-        listings = await asyncio.to_thread(lambda: frame.listings)
+        listings = await asyncio.to_thread(lambda: state.listings)
         now = {group: row for group, row in listings.items() if row.coordinator == self._broker}
         updated = {group: row for group, row in now.items() if self._known.get(group) != row}
         removed = self._known.keys() - now.keys()
-        self._known, self._moment = now, frame.moment
+        self._known, self._poll = now, state.poll
         if not updated and not removed:
-            self._raise_fault(frame)
+            self._raise_fault(state)
         return ListingDelta(updated, removed, len(now), (time.monotonic() - began) * 1000)
 
-    def _raise_fault(self, frame: Frame) -> None:
-        for scope, fault in frame.faults:
+    def _raise_fault(self, state: PointInTime) -> None:
+        for scope, fault in state.faults:
             if scope == "broker" and fault.broker == self._broker:
                 error = ClientError(fault.message, broker=fault.broker)
                 error.fault_name, error.advice = fault.name, fault.advice

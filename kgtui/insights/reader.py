@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
-from kgtui.insights import habits, rules
+from kgtui.insights import rules
 from kgtui.insights.finding import Insights
 from kgtui.lake.gold import NEVER_MADE, Gold, about_groups
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG, SERIES
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 _CHURN_HOURS = 24
 
 
-def insights(path: Path | str) -> Insights:
+def read_insights(path: Path | str) -> Insights:
     """All findings of a lake, as of the newest moment that its gold tables know.
 
     Raises:
         LakeError: it is no lake, a table of it cannot be read, or the pipeline has made none yet.
     """
-    return insights_of(Gold(path))
+    return find_insights(Gold(path))
 
 
-def insights_of(gold: Gold) -> Insights:
+def find_insights(gold: Gold) -> Insights:
     """All findings of the gold tables. Raises `LakeError` as `insights`."""
     ages = gold.ages()
     if not any(age.there for age in ages):
@@ -60,7 +60,7 @@ def _findings(gold: Gold, there: set[str], now: float) -> list[Finding]:
     ) -> list[GoldRow]:
         return gold.newest(table, time, where=where, groups=groups) if Gold.title(table) in there else []
 
-    unused = habits.unused(newest(CLEANUP, "day"))
+    unused = rules.unused(newest(CLEANUP, "day"))
     left = {group for finding in unused for group in finding.groups}
     health = [row for row in newest(HEALTH, "window_start", _not_well) if row["group"] not in left]
     forecast = [row for row in _forecast(gold) if row["group"] not in left] if Gold.title(FORECAST) in there else []
@@ -73,7 +73,7 @@ def _findings(gold: Gold, there: set[str], now: float) -> list[Finding]:
     lately = rules.instant(now - _CHURN_HOURS * 3_600)
     churn = gold.rows(CHURN, since=lately, time="hour", where=_flaps) if Gold.title(CHURN) in there else []
     unusual = [row for row in newest(BASELINE, "hour", _far) if row["group"] not in left]
-    return [*unhealthy, *at_risk, *drain, *rules.flapping(churn, now), *habits.unusual(unusual, ill), *unused]
+    return [*unhealthy, *at_risk, *drain, *rules.flapping(churn, now), *rules.unusual(unusual, ill), *unused]
 
 
 def _forecast(gold: Gold) -> list[GoldRow]:
@@ -109,6 +109,6 @@ def _flaps(column: Callable[[str], Any]) -> Any:
 
 
 def _far(column: Callable[[str], Any]) -> Any:
-    far = habits.FAR_FROM_NORMAL
+    far = rules.FAR_FROM_NORMAL
     some = [(column(f"{name}_deviation") >= far) | (column(f"{name}_deviation") <= -far) for name in SERIES]
     return some[0] | some[1] | some[2]

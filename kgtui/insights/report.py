@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
 from kgtui.insights.finding import Kind
-from kgtui.insights.reader import insights_of
+from kgtui.insights.reader import find_insights
 from kgtui.insights.rules import instant
 from kgtui.lake.gold import Gold, about_groups
 from kgtui.lake.schemas.gold import HEALTH, LAG
@@ -83,7 +83,7 @@ def report_of(path: Path | str, made_at: float, *, since: float | None = None, u
         LakeError: as `findings.insights`, or nothing is known of the interval.
     """
     gold = Gold(path)
-    found = insights_of(gold)
+    found = find_insights(gold)
     end = until if until is not None else found.as_of
     if end is None:
         raise LakeError(f"{gold.path} has gold tables without rows: there is nothing to report")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
-
-from kgtui.lake.stored_text import restored, stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +53,7 @@ def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
     columns = []
     for column, kind, values in zip(table.columns, schema.types, zip(*rows, strict=True), strict=True):
         if column.type == "string":
-            values = tuple([text if text is None else stored(text) for text in values])
+            values = tuple([text if text is None else escape_surrogates(text) for text in values])
         columns.append(pa.array(values, kind))
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -69,9 +68,11 @@ def unpacked(column: pa.ChunkedArray) -> list[object]:
     found: list[object] = []
     for chunk in column.chunks:
         if len(chunk) < len(chunk.dictionary):
-            found += [None if text is None else restored(text) for text in chunk.dictionary_decode().to_pylist()]
+            found += [
+                None if text is None else unescape_surrogates(text) for text in chunk.dictionary_decode().to_pylist()
+            ]
             continue
-        texts = [None if text is None else restored(text) for text in chunk.dictionary.to_pylist()]
+        texts = [None if text is None else unescape_surrogates(text) for text in chunk.dictionary.to_pylist()]
         found += [None if code is None else texts[code] for code in chunk.indices.to_pylist()]
     return found
 
@@ -141,3 +142,20 @@ def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column
     ranks = [pc.array_sort_indices(pc.array_sort_indices(part.dictionary)).take(part.indices) for part in column.chunks]
     return pa.chunked_array(ranks, pa.uint64())
+
+
+_MARK = "\ufdd0"
+_STRANGE = re.compile(f"[\ud800-\udfff{_MARK}]")
+_ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
+
+
+def escape_surrogates(text: str) -> str:
+    """The text without lone surrogates; different texts stay different."""
+    return text if text.isascii() else _STRANGE.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", text)
+
+
+def unescape_surrogates(text: str) -> str:
+    """The text that was stored."""
+    if _MARK not in text:
+        return text
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)

@@ -20,7 +20,7 @@ from kgtui.lake.arrow import (
     rows_of_group,
 )
 from kgtui.lake.folder import LOG
-from kgtui.lake.parquet import SortedFile, SortedRows, in_one, read_rows, write_rows
+from kgtui.lake.parquet import CompactedFile, RowsInMemory, in_one, read_rows, write_rows
 from kgtui.lake.schemas import PARTITION, SETTINGS, SUPERSEDED_HOURS
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from deltalake import DeltaTable
 
-    from kgtui.lake.parquet import Sorted
+    from kgtui.lake.parquet import RowBlocks
     from kgtui.lake.schemas import Table
     from kgtui.lake.schemas.definition import RowValues
 
@@ -78,7 +78,7 @@ def owner_only() -> Iterator[None]:
         os.umask(before)
 
 
-class DeltaFolder:
+class RecordedTable:
     """One table of a lake.
 
     Args:
@@ -179,22 +179,22 @@ class DeltaFolder:
         wanted = list(dict.fromkeys(("group", "keyframe", "poll", *columns)))
         for file in files:
             if compacted(file):
-                found = SortedFile(self.path / file["path"], self.table)
+                found = CompactedFile(self.path / file["path"], self.table)
                 block = found.holding(group)
                 if block is not None:
                     rows = rows_of_group(found.read([block], wanted), group)
                     parts.append(rows.filter(in_span(rows, span)).select(list(columns)))
         return one_chunk(pa.concat_tables(parts, promote_options="permissive"))
 
-    def read_segment(self, day: date, keyframe: int) -> Sorted:
+    def read_segment(self, day: date, keyframe: int) -> RowBlocks:
         """All rows of a keyframe and of the polls until the next."""
         import pyarrow.dataset as ds
 
         files = [file for file in self.files(day) if file["min.keyframe"] <= keyframe <= file["max.keyframe"]]
         if len(files) == 1 and compacted(files[0]) and files[0]["min.keyframe"] == files[0]["max.keyframe"]:
-            return SortedFile(self.path / files[0]["path"], self.table)
+            return CompactedFile(self.path / files[0]["path"], self.table)
         names = [name for name in self.table.names if name not in (PARTITION, "keyframe")]
-        return SortedRows(in_order(one_chunk(self._read(files, names, ds.field("keyframe") == keyframe)), self.table))
+        return RowsInMemory(in_order(one_chunk(self._read(files, names, ds.field("keyframe") == keyframe)), self.table))
 
     def _read(self, files: Sequence[Mapping[str, Any]], columns: Sequence[str], where: Any) -> pa.Table:
         if not files:

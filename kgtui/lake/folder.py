@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
 from kgtui.lake.schemas import LAYER, VERSION
+from kgtui.model.cluster import Retention
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Container
     from typing import Self
+
 
 MARKER = "lake.json"
 LOCK = "recorder.lock"
@@ -149,3 +152,25 @@ def write_json(path: Path, told: object) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
+
+
+_FILE = "retention.json"
+_TOPICS, _OFFSETS = "topics", "offsets"
+
+
+def load_retention(folder: LakeFolder) -> Retention:
+    """Return the retention that the lake knows; an empty one when the file is missing or cannot be read."""
+    try:
+        stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
+        topics = {topic: float(seconds) for topic, seconds in stored[_TOPICS].items()}
+        return Retention(topics, None if stored[_OFFSETS] is None else float(stored[_OFFSETS]))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return Retention()
+
+
+def update_retention(folder: LakeFolder, answer: Retention, asked: Container[str]) -> None:
+    """Store what the cluster answered about the topics in `asked`; values of other topics stay. Raises `OSError`."""
+    before = load_retention(folder)
+    after = before.learned(answer, asked)
+    if after != before:
+        write_json(folder.path / _FILE, {_TOPICS: dict(after.topics), _OFFSETS: after.offsets})

@@ -10,11 +10,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
+from kgtui.lake.arrow import escape_surrogates, unescape_surrogates
 from kgtui.lake.delta import DAY, disk_errors, library
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import PARTITION
 from kgtui.lake.schemas.gold import GOLD, LAG
-from kgtui.lake.stored_text import restored, stored
 from kgtui.model.text import visible
 from kgtui.model.timeline import LagHistory
 
@@ -162,7 +162,7 @@ class Gold:
         if until is not None:
             wanted &= ds.field(time) <= until
         if groups is not None:
-            wanted &= ds.field(_GROUP).isin(pa.array([stored(group) for group in groups], pa.string()))
+            wanted &= ds.field(_GROUP).isin(pa.array([escape_surrogates(group) for group in groups], pa.string()))
         found = self._read(table, columns or table.names, wanted)
         return [] if found is None else [_restored(row) for row in found.to_pylist()]
 
@@ -236,7 +236,7 @@ def _first_day(moment: datetime | date) -> date:
 
 
 def _restored(row: GoldRow) -> GoldRow:
-    return {name: restored(value) if isinstance(value, str) else value for name, value in row.items()}
+    return {name: unescape_surrogates(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
 def _course(rows: Sequence[GoldRow]) -> LagHistory:

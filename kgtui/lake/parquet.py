@@ -33,7 +33,7 @@ _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
 _ALL_AT_ONCE = 4_000_000  # rows of a row group, in files that nobody looks a group up in
 
 
-class Sorted(Protocol):
+class RowBlocks(Protocol):
     """Rows of one table and keyframe, sorted by key and poll, in blocks that share no group."""
 
     def __len__(self) -> int:
@@ -49,7 +49,7 @@ class Sorted(Protocol):
         ...
 
 
-class SortedRows:
+class RowsInMemory:
     """Rows in memory: one block."""
 
     def __init__(self, rows: pa.Table) -> None:
@@ -65,7 +65,7 @@ class SortedRows:
         return self._rows.select(list(columns))
 
 
-class SortedFile:
+class CompactedFile:
     """A file that compaction wrote. It stays readable when it is removed meanwhile.
 
     Raises what `kgtui.lake.delta.disk_errors` names, `FileNotFoundError` among it.

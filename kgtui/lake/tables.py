@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
-from kgtui.lake.delta import DAY, DeltaFolder, disk_errors, library, owner_only
+from kgtui.lake.delta import DAY, RecordedTable, disk_errors, library, owner_only
 from kgtui.lake.folder import LOG, LakeFolder
 from kgtui.lake.schemas import LAYER, PARTITION, POLLS
 from kgtui.model.text import visible
@@ -147,14 +147,14 @@ def make_tables(folder: LakeFolder, made: Iterable[Table]) -> None:
     try:
         with owner_only():
             for table in made:
-                DeltaFolder(folder.table(table.name, table.layer), table).create()
+                RecordedTable(folder.table(table.name, table.layer), table).create()
     except disk_errors() as error:
         raise LakeError(f"{folder.path} cannot be written: {visible(str(error))}") from error
 
 
 def recorded_cluster_id(path: Path | str) -> str | None:
     """Return the id of the recorded cluster from the newest poll; None when there is none or it cannot be read."""
-    polls = DeltaFolder(LakeFolder.of(path).table(POLLS.name), POLLS)
+    polls = RecordedTable(LakeFolder.of(path).table(POLLS.name), POLLS)
     try:
         newest = max((file["max.poll"] for file in polls.files()), default=None)
         if newest is None:

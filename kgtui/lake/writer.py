@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from kgtui.lake.delta import DeltaFolder, compacted, owner_only
+from kgtui.lake.delta import RecordedTable, compacted, owner_only
 from kgtui.lake.schemas import POLLS, TABLES
 from kgtui.lake.schemas.recorded import day_of
 
@@ -70,7 +70,7 @@ class LakeWriter:
     """
 
     def __init__(self, folder: LakeFolder) -> None:
-        self._tables = {table.name: DeltaFolder(folder.table(table.name), table) for table in TABLES}
+        self._tables = {table.name: RecordedTable(folder.table(table.name), table) for table in TABLES}
         self._open: Batch | None = None
         self._sealed: list[Batch] = []
         self._swept = 0.0

@@ -64,14 +64,14 @@ class Read:
 
 def read_findings(path: Path) -> Read:
     """Read a lake's findings from disk, which may take seconds; what stands against it is told, not raised."""
-    from kgtui.insights.reader import insights_of
+    from kgtui.insights.reader import find_insights
     from kgtui.lake.gold import Gold
     from kgtui.lake.tables import recorded_cluster_id
 
     gold = None
     try:
         gold = Gold(path)
-        found = insights_of(gold)
+        found = find_insights(gold)
     except (KgtuiError, OSError) as error:
         return Read(gold, trouble=str(error), recorded=gold is not None)
     return Read(gold, found, recorded_cluster_id(path), recorded=True)
@@ -79,10 +79,10 @@ def read_findings(path: Path) -> Read:
 
 def span_of(path: str) -> tuple[float, float]:
     """The first and last moment of a recording, in seconds since the epoch. Reads from disk; raises `LakeError`."""
-    from kgtui.history.lake import Lake
+    from kgtui.history.recording_reader import RecordingReader
 
     try:
-        lake = Lake(path)
+        lake = RecordingReader(path)
     except OSError as error:
         raise LakeError(f"{path} cannot be read: {error.strerror or error}") from error
     return lake.first.at, lake.last.at

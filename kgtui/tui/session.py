@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
-    from kgtui.history.comparison import Comparison
     from kgtui.history.options import RecorderStatus
+    from kgtui.history.point_in_time import Comparison
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
     from kgtui.model.timeline import GroupTimeline

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgtui.admin import connect
-from kgtui.history import Lake, Recorder, RecorderOptions
-from kgtui.history.changes import Seen
-from kgtui.lake.delta import DeltaFolder
+from kgtui.history import Recorder, RecorderOptions, RecordingReader
+from kgtui.history.changes import PollResult
+from kgtui.lake.delta import RecordedTable
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import TABLES
 from kgtui.lake.schemas.recorded import day_of
@@ -30,7 +30,7 @@ from kgtui.monitor import Monitor, MonitorOptions
 from tests.bench.figures import Figure, percentile
 from tests.bench.instruments import LONG_MS, Callbacks
 from tests.bench.terminal import HOME
-from tests.unit.history.recording import START, Recording
+from tests.unit.history.recording_builder import START, RecordingBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,18 +145,18 @@ class Made:
         self._lags = {key: self._dice.randrange(1000) for key in self._ends}
         self._listing = Listing("consumer", "consumer", "Stable", 1)
         self._listings = dict.fromkeys(self._names, self._listing)
-        recording, length = Recording(self.path), int(INTERVAL * 1000)
+        recording, length = RecordingBuilder(self.path), int(INTERVAL * 1000)
         for poll in range(size.segment_polls):
             seen = self._seen(range(size.groups) if poll == 0 else self._moved(size.groups), described=poll == 0)
             recording.poll(seen, START + poll * length)
             recording.flush()
         began = time.process_time()
-        recording.poll(Seen(self._listings), START + size.segment_polls * length, keyframe=True)
+        recording.poll(PollResult(self._listings), START + size.segment_polls * length, keyframe=True)
         recording.flush()
         recording.compact()
         self.keyframe_cpu = time.process_time() - began
         folder = LakeFolder.of(self.path)
-        tables = [DeltaFolder(folder.table(table.name), table) for table in TABLES]
+        tables = [RecordedTable(folder.table(table.name), table) for table in TABLES]
         first = {table.table.name: _files_of(table, START) for table in tables}
         self.bytes = sum(file["size_bytes"] for files in first.values() for file in files)
         self.rows = sum(file["num_records"] for files in first.values() for file in files)
@@ -173,7 +173,7 @@ class Made:
                 self._lags[n, part] = self._dice.randrange(1000)
         return found
 
-    def _seen(self, groups: range | list[int], *, described: bool) -> Seen:
+    def _seen(self, groups: range | list[int], *, described: bool) -> PollResult:
         committed = {
             self._names[n]: tuple(
                 CommittedOffset(f"topic-{n // 3}", part, self._ends[n, part] - self._lags[n, part], 7)
@@ -187,7 +187,7 @@ class Made:
             for part in range(PARTITIONS)
         }
         about = {self._names[n]: self._described(self._names[n], n) for n in groups} if described else {}
-        return Seen(self._listings, about, committed, {}, bounds)
+        return PollResult(self._listings, about, committed, {}, bounds)
 
     def _described(self, group: str, n: int) -> GroupDescription:
         topic = f"topic-{n // 3}"
@@ -205,11 +205,11 @@ class Made:
         return GroupDescription(group, "consumer", "consumer", "Stable", 1, "uniform", 4, 4, members)
 
 
-def _files_of(table: DeltaFolder, keyframe: int) -> list[dict[str, Any]]:
+def _files_of(table: RecordedTable, keyframe: int) -> list[dict[str, Any]]:
     return [file for file in table.files() if file["min.keyframe"] == file["max.keyframe"] == keyframe]
 
 
-def _copy(table: DeltaFolder, path: str, later: int) -> None:
+def _copy(table: RecordedTable, path: str, later: int) -> None:
     """The same rows once more, `later` milliseconds later."""
     rows = pq.ParquetFile(table.path / path).read()
     for name in ("keyframe", "poll"):
@@ -224,10 +224,10 @@ def replay_figures(size: Size) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         made = Made(Path(folder), size)
         began = time.perf_counter()
-        lake = Lake(made.path)
+        lake = RecordingReader(made.path)
         opened = (time.perf_counter() - began) * 1000
         dice, far, near = random.Random(3), [], []
-        moments = lake.moments()
+        moments = lake.polls()
         for _ in range(size.seeks):
             moment = dice.choice(moments)
             far.append(_seek(lake, moment.at, dice))
@@ -247,7 +247,7 @@ def replay_figures(size: Size) -> Iterator[Figure]:
     yield Figure("replay: opening the lake", opened, "ms")
 
 
-def _past(lake: Lake, dice: random.Random, seconds: float) -> float:
+def _past(lake: RecordingReader, dice: random.Random, seconds: float) -> float:
     """What the History pane asks for: milliseconds."""
     group = dice.choice(list(lake.at(lake.last).listings))
     until = dice.uniform(min(lake.first.at + seconds, lake.last.at), lake.last.at)
@@ -258,7 +258,7 @@ def _past(lake: Lake, dice: random.Random, seconds: float) -> float:
     return took
 
 
-def _seek(lake: Lake, at: float, dice: random.Random) -> float:
+def _seek(lake: RecordingReader, at: float, dice: random.Random) -> float:
     began = time.perf_counter()
     frame = lake.at(at)
     names = list(frame.listings)

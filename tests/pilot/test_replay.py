@@ -15,7 +15,7 @@ from kgtui.tui.app import KgtuiApp
 from kgtui.tui.session import Session, Target
 from tests.pilot.shell import screen_text, until
 from tests.scripted import ScriptedAdmin
-from tests.unit.history.test_lake import seen, write
+from tests.unit.history.test_recording_reader import seen, write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from textual.widgets import Input
 
-from kgtui.history.comparison import Comparison, Grown, Moved
-from kgtui.history.moments import Moment
+from kgtui.history.point_in_time import Comparison, LagChange, OwnerChange
+from kgtui.history.poll_index import RecordedPoll
 from kgtui.model.group import Listing
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.panes import HistoryPane
@@ -87,18 +87,22 @@ def test_history_in_16_colours(snap_compare: Compare, tmp_path: Path) -> None:
 
 STABLE, EMPTY = Listing("consumer", "consumer", "Stable", 1), Listing("consumer", "consumer", "Empty", 3)
 COMPARISON = Comparison(
-    Moment(1_795_250_000_000, 1_795_250_000_000),
-    Moment(1_795_251_200_000, 1_795_250_600_000),
+    RecordedPoll(1_795_250_000_000, 1_795_250_000_000),
+    RecordedPoll(1_795_251_200_000, 1_795_250_600_000),
     joined=("orders.new", HOSTILE[2]),
     left=("orders.old",),
     relisted=(("billing", STABLE, EMPTY),),
     members_joined=(("payments.settle", "settle-9f3c1ab2-77d0-4e6e-a1f1-000000000003"),),
     members_left=(("payments.settle", HOSTILE[0]), ("payments.settle", HOSTILE[4])),
     moved=(
-        Moved("payments.settle", "payments.settled", 4, "settle-1", "settle-3"),
-        Moved("payments.settle", "t", 5, None, "settle-3"),
+        OwnerChange("payments.settle", "payments.settled", 4, "settle-1", "settle-3"),
+        OwnerChange("payments.settle", "t", 5, None, "settle-3"),
     ),
-    lags=(Grown("orders.export", 1_000, 1_200_000), Grown("billing", None, 12), Grown("orders.enrich", 5_000, 312)),
+    lags=(
+        LagChange("orders.export", 1_000, 1_200_000),
+        LagChange("billing", None, 12),
+        LagChange("orders.enrich", 5_000, 312),
+    ),
 )  # fmt: skip
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from kgtui.history.changes import Seen
-from kgtui.lake.folder import LakeFolder
-from kgtui.lake.retention import update_retention
+from kgtui.history.changes import PollResult
+from kgtui.lake.folder import LakeFolder, update_retention
 from kgtui.model.cluster import Retention
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
 from tests.scripted import member
 from tests.spark.test_records import Bytes, commit
 from tests.spark.test_streams import write
-from tests.unit.history.recording import START, Recording
+from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.protocol.records.records import every_kind
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class Cluster:
         self.ends = {("t", number): 100 for number in range(3)}
         self.positions = {(group, tp): 90 for group in GROUPS for tp in self.ends}
 
-    def look(self) -> Seen:
+    def look(self) -> PollResult:
         """What a poll sees after a while."""
         for tp in self.ends:
             self.ends[tp] += self.random.randrange(50)
@@ -56,10 +55,10 @@ class Cluster:
             if group != "shared"
         }
         share = tuple(ShareOffset(*tp, self.positions["shared", tp], 0, 7) for tp in self.ends)
-        return Seen(listed, described, committed, {"shared": share}, bounds)
+        return PollResult(listed, described, committed, {"shared": share}, bounds)
 
 
-def record(recording: Recording, cluster: Cluster, start: int, polls: int, *, gap: str = "") -> None:
+def record(recording: RecordingBuilder, cluster: Cluster, start: int, polls: int, *, gap: str = "") -> None:
     """Polls of ten seconds, a keyframe every three minutes, each minute a flush."""
     for number in range(polls):
         first = number == 0
@@ -71,7 +70,7 @@ def record(recording: Recording, cluster: Cluster, start: int, polls: int, *, ga
 
 def record_a_while(lake: Path) -> None:
     """Seven minutes, and how long its topic keeps records."""
-    record(Recording(lake), Cluster(1), START, 40, gap="the recording begins")
+    record(RecordingBuilder(lake), Cluster(1), START, 40, gap="the recording begins")
     update_retention(LakeFolder.of(lake), Retention({"t": KEPT}), ())
 
 

@@ -10,7 +10,7 @@ import pytest
 from kgtui.commands.pipeline import update_gold
 from kgtui.commands.pipeline_demo import DemoHistory, record_history
 from kgtui.insights.finding import Kind
-from kgtui.insights.reader import insights
+from kgtui.insights.reader import read_insights
 from kgtui.insights.report import report_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def test_every_incident_of_the_demo_is_found(lake: SparkLake) -> None:
     path = lake.folder.path
     asyncio.run(record_history(str(path), DemoHistory(days=3.25, interval=900.0, until=END), lambda _: None))
     update_gold(lake)
-    found = insights(path)
+    found = read_insights(path)
     assert found.missing == ()
     assert found.as_of == END
     told = {(finding.kind, finding.subject) for finding in found.findings}

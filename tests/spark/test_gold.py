@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kgtui.commands.pipeline import update_gold
-from kgtui.history import Lake
+from kgtui.history import RecordingReader
 from kgtui.lake.schemas import FORECAST, GOLD, HEALTH, LAG
 from kgtui.model.offsets import lags
 from kgtui.pipeline.spark_lake import SparkLake
 from kgtui.pipeline.spark_schema import spark_schema
 from tests.spark.small import GROUPS, KEPT, Cluster, record
-from tests.unit.history.recording import START, Recording
+from tests.unit.history.recording_builder import START, RecordingBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,10 +28,10 @@ def rows_of(rows: DataFrame) -> list[tuple[object, ...]]:
 
 
 def test_lag_is_the_recorders(undisturbed: SparkLake) -> None:
-    replay, made = Lake(undisturbed.folder.path), undisturbed.read(LAG).cache()
+    replay, made = RecordingReader(undisturbed.folder.path), undisturbed.read(LAG).cache()
     minutes = {row["minute"]: row["covered_to"] for row in made.select("minute", "covered_to").distinct().collect()}
     assert len(minutes) == 7
-    moments = {moment.poll: moment for moment in replay.moments()}
+    moments = {moment.ms: moment for moment in replay.polls()}
     told = {(row["group"], row["topic"], row["partition"], row["minute"]): row for row in made.collect()}
     assert len(told) == made.count()
     expected = 0
@@ -65,7 +65,7 @@ def test_days_are_made_anew_without_a_trace(spark: SparkSession, undisturbed: Sp
     assert {name for name, rows in first.items() if not rows} == {"churn", "cleanup"}
     assert update_gold(lake) == ()
     tomorrow = START + 86_400_000
-    record(Recording(lake.folder.path), Cluster(2), tomorrow, 12, gap="recorder stopped")
+    record(RecordingBuilder(lake.folder.path), Cluster(2), tomorrow, 12, gap="recorder stopped")
     day = datetime.fromtimestamp(START / 1000, UTC).date()
     assert update_gold(lake) == (day, day + timedelta(days=1))  # the newest day that was made may have grown
     for table in GOLD:

@@ -6,11 +6,18 @@ of `__consumer_offsets` as bytes), `silver` (decoded), `gold` (what follows).
 
 from __future__ import annotations
 
-from kgtui.lake.schemas.bronze import BRONZE, COORDINATOR_RECORDS
+from kgtui.lake.schemas.bronze_silver import (
+    BRONZE,
+    COMMITS,
+    COORDINATOR_RECORDS,
+    GROUP_EVENTS,
+    QUARANTINE,
+    REBALANCES,
+    SILVER,
+)
 from kgtui.lake.schemas.definition import PARTITION, SETTINGS, SUPERSEDED_HOURS, VERSION, Column, Layer, Table, Type
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
 from kgtui.lake.schemas.recorded import FAULTS, GROUPS, LAYER, MEMBERS, PARTITIONS, POLLS, TABLES
-from kgtui.lake.schemas.silver import COMMITS, GROUP_EVENTS, QUARANTINE, REBALANCES, SILVER
 
 __all__ = [
     "BASELINE",

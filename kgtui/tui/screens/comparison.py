@@ -28,7 +28,7 @@ from kgtui.tui.screens.comparison_rows import (
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from kgtui.history.comparison import Comparison
+    from kgtui.history.point_in_time import Comparison
 
 
 class DifferenceTable(LineTable[Difference]):

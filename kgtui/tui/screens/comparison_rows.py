@@ -11,7 +11,7 @@ from kgtui.tui.panes.columns import Column
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kgtui.history.comparison import Comparison
+    from kgtui.history.point_in_time import Comparison
     from kgtui.model.group import Listing
 
 MOST = 2_000

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.history.changes import Seen
+from kgtui.history.changes import PollResult
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.series import SeriesStore
 from tests.pilot.watching import NOW
-from tests.unit.history.recording import START, Recording
+from tests.unit.history.recording_builder import START, RecordingBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,13 +76,13 @@ def seconds(poll: int) -> float:
 
 def record(path: Path) -> Path:
     """A lake of an hour with two rebalances, a gap, and groups that come and go."""
-    recording = Recording(path)
+    recording = RecordingBuilder(path)
     for poll in range(POLLS):
         told = describe(poll)
         groups = {GROUP: told, "always": told, ("early" if poll < GAP else "late"): told}
         lag = offsets(poll)
         listing = Listing("consumer", "consumer", told.state, 1)
-        seen = Seen(
+        seen = PollResult(
             dict.fromkeys(groups, listing), {group: describe(poll, group) for group in groups},
             dict.fromkeys(groups, lag.committed), bounds=dict(lag.bounds or {}),
         )  # fmt: skip

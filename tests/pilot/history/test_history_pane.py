@@ -150,12 +150,12 @@ async def test_a_recording_is_plotted_around_its_moment_and_enter_goes_there(
             assert [change.now.gap for change in pane.table.rows if change.now.gap] == ["recorder stopped"]
             assert "nothing known of 10 m" in screen_text(app)
             await pilot.press("tab", "down", "enter")
-            await until(pilot, lambda: admin.moment.at == made.seconds(made.REBALANCES[1]))
+            await until(pilot, lambda: admin.poll.at == made.seconds(made.REBALANCES[1]))
             await until(pilot, lambda: "^" in pane.plots.plain)
 
             def broken(*_: object) -> None:
                 raise LakeError("the disk is [/gone]")
 
-            monkeypatch.setattr(admin.lake, "past", broken)
+            monkeypatch.setattr(admin.recording, "past", broken)
             await pilot.press("v")
             await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from textual.widgets import Input
 
-from kgtui.history import Lake
-from kgtui.lake.delta import DeltaFolder
+from kgtui.history import RecordingReader
+from kgtui.lake.delta import RecordedTable
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.lock import RecorderLock
 from kgtui.monitor import Monitor, MonitorOptions
@@ -74,7 +74,7 @@ async def test_recording_until_the_key_again(tmp_path: Path, monkeypatch: pytest
         await begun(pilot, app)
         await pilot.press("R")
         await until(pilot, lambda: "● REC" not in screen_text(app) and any("recorded" in words for words in said))
-    lake = Lake(tmp_path / "lakes" / "prod-eu")
+    lake = RecordingReader(tmp_path / "lakes" / "prod-eu")
     assert list(lake.at().listings) == ["payment"]
     assert not lake.path.joinpath("recorder.lock").exists()
 
@@ -87,7 +87,7 @@ async def test_the_end_of_the_screen_ends_the_recording_cleanly(tmp_path: Path) 
         await begun(pilot, app)
         await pilot.press("q")
     assert session.recording is None
-    assert list(Lake(tmp_path / "mine").at().listings) == ["payment"]
+    assert list(RecordingReader(tmp_path / "mine").at().listings) == ["payment"]
     assert not tmp_path.joinpath("mine", "recorder.lock").exists()
 
 
@@ -127,14 +127,14 @@ async def test_a_full_disk_is_said_and_survived(tmp_path: Path, monkeypatch: pyt
     said = heard(app, monkeypatch)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         with monkeypatch.context() as disk:
-            disk.setattr(DeltaFolder, "append", full)
+            disk.setattr(RecordedTable, "append", full)
             await asked(pilot, app)
             await until(pilot, lambda: any("No space left on device" in words for words in said))
             await until(pilot, lambda: "REC: cannot write" in screen_text(app))
             await until(pilot, lambda: app.screen is main_screen(app))
         await pilot.press("R")
         await until(pilot, lambda: any("recorded" in words for words in said))
-    assert list(Lake(tmp_path / "lakes" / "prod-eu").at().listings) == ["payment"]
+    assert list(RecordingReader(tmp_path / "lakes" / "prod-eu").at().listings) == ["payment"]
 
 
 async def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,23 +44,23 @@ async def test_playing_goes_on_until_the_end_or_a_key(tmp_path: Path, monkeypatc
     monkeypatch.setattr(travel, "TICK", 0.02)
     monkeypatch.setattr(travel, "_REST", 0.02)
     async with replaying(tmp_path, "30m") as (app, pilot, admin):
-        start = admin.moment.at
+        start = admin.poll.at
         await pilot.press("plus", "plus", "P")
-        await until(pilot, lambda: admin.moment.at > start and "REPLAY x300" in screen_text(app))
+        await until(pilot, lambda: admin.poll.at > start and "REPLAY x300" in screen_text(app))
         await pilot.press("plus")
         await until(pilot, lambda: "REPLAY x600" in screen_text(app))
         await pilot.press("p")
         await until(pilot, lambda: "REPLAY x" not in screen_text(app))
-        stopped = admin.moment.at
+        stopped = admin.poll.at
         await pilot.pause(0.3)
-        assert admin.moment.at == stopped
+        assert admin.poll.at == stopped
         await pilot.press("P")
-        await until(pilot, lambda: admin.moment.at > stopped)
+        await until(pilot, lambda: admin.poll.at > stopped)
         await pilot.press("left_square_bracket")
         await until(pilot, lambda: "REPLAY x" not in screen_text(app))
         await pilot.press(*["plus"] * 5, "P")
         await until(pilot, lambda: "the recording ends here" in screen_text(app))
-        assert admin.moment == admin.lake.last
+        assert admin.poll == admin.recording.last
 
 
 async def test_advancing_keeps_what_is_too_short_and_goes_over_gaps(tmp_path: Path) -> None:
@@ -114,6 +114,6 @@ async def test_two_moments_are_compared(tmp_path: Path, monkeypatch: pytest.Monk
 async def test_moments_that_do_not_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     async with replaying(tmp_path, "0s") as (app, pilot, admin):
-        found = admin.lake.compare(admin.moment, admin.moment)
+        found = admin.recording.compare(admin.poll, admin.poll)
         await app.push_screen(ComparisonScreen(found))
         await until(pilot, lambda: screen_text(app).count("nothing differs") == 2)

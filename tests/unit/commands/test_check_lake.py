@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui import cli
-from kgtui.history.changes import Seen
-from kgtui.lake.folder import LakeFolder
-from kgtui.lake.retention import update_retention
+from kgtui.history.changes import PollResult
+from kgtui.lake.folder import LakeFolder, update_retention
 from kgtui.model.answer import Fault
 from kgtui.model.cluster import Retention
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, PartitionBounds
-from tests.unit.history.recording import START, Recording
+from tests.unit.history.recording_builder import START, RecordingBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,11 +31,11 @@ STOPS = 12
 """The poll after which `stuck` commits no more."""
 
 
-def moment(poll: int, **more: Any) -> Seen:
+def moment(poll: int, **more: Any) -> PollResult:
     """A group that keeps up, one that is slow, and one that stops after two minutes."""
     offsets = {"fine": 1000 + 200 * poll, "slow": 1000 + 100 * poll, "stuck": 1000 + 100 * min(poll, STOPS)}
     ends = {"fine": 1005 + 200 * poll, "slow": 1900 + 140 * poll, "stuck": 1010 + 100 * poll}
-    return Seen(
+    return PollResult(
         {group: Listing("consumer", "consumer", "Stable", 1 + (group == "slow")) for group in offsets},
         {
             group: GroupDescription(
@@ -54,7 +53,7 @@ def moment(poll: int, **more: Any) -> Seen:
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("recorded") / "lake"
-    recording = Recording(path)
+    recording = RecordingBuilder(path)
     for poll in range(POLLS):
         recording.poll(moment(poll), START + poll * 10_000, keyframe=poll == 20)
         if poll in (10, 19, 25, 30):
@@ -154,7 +153,7 @@ def test_losses_are_told_by_the_retention_that_was_recorded(check: Callable[...,
     # Waiting for the two minutes that were looked at, or longer, of the hour that the topic keeps it.
     assert (loss["topic"], loss["partition"], loss["basis"]) == ("t-stuck", 0, "retention")
     assert (loss["seconds"], loss["at_most"]) == (HOUR - 120, True)
-    unknown = Recording(tmp_path / "unknown")
+    unknown = RecordingBuilder(tmp_path / "unknown")
     unknown.poll(moment(0), START)
     unknown.flush()
     said = check("--all", lake=tmp_path / "unknown").err
@@ -165,7 +164,7 @@ def test_losses_are_told_by_the_retention_that_was_recorded(check: Callable[...,
 
 
 def test_no_rate_is_taken_over_a_gap(tmp_path: Path, check: Callable[..., Ran]) -> None:
-    recording = Recording(tmp_path / "gap")
+    recording = RecordingBuilder(tmp_path / "gap")
     for poll in (*range(6), *range(9, 12)):
         recording.poll(moment(poll), START + poll * 10_000, gap="recorder stopped" if poll == 9 else "")
     recording.flush()
@@ -177,7 +176,7 @@ def test_no_rate_is_taken_over_a_gap(tmp_path: Path, check: Callable[..., Ran]) 
 
 def test_groups_that_could_not_be_read_make_it_partial(tmp_path: Path, check: Callable[..., Ran]) -> None:
     silent = Fault("NO_ANSWER", "no answer within 5 s", broker=2)
-    recording = Recording(tmp_path / "silent")
+    recording = RecordingBuilder(tmp_path / "silent")
     for poll in range(13):
         recording.poll(moment(poll, faults=(("offsets", silent),) if poll > 8 else ()), START + poll * 10_000)
     recording.flush()
@@ -189,9 +188,9 @@ def test_groups_that_could_not_be_read_make_it_partial(tmp_path: Path, check: Ca
 
 
 def test_a_group_that_went_away_is_gone(tmp_path: Path, check: Callable[..., Ran]) -> None:
-    recording = Recording(tmp_path / "gone")
+    recording = RecordingBuilder(tmp_path / "gone")
     for poll in range(4):
-        recording.poll(moment(poll) if poll < 3 else Seen({}), START + poll * 10_000)
+        recording.poll(moment(poll) if poll < 3 else PollResult({}), START + poll * 10_000)
     recording.flush()
     ran = check("fine", "--for", "30s", lake=tmp_path / "gone")
     assert (ran.code, ran.err) == (1, "kgtui: no group matches the filter\n")

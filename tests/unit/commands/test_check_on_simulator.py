@@ -15,7 +15,7 @@ from kgtui.admin.kafka import connect
 from kgtui.commands.check import check, check_recorded
 from kgtui.commands.gather import list_all
 from kgtui.commands.parser import parse_args
-from kgtui.history import Lake, Recorder, RecorderOptions, ReplayAdmin
+from kgtui.history import Recorder, RecorderOptions, RecordingReader, ReplayAdmin
 from kgtui.model.health import Watching
 from kgtui.model.query import parse
 from kgtui.simulator import ManualClock, Simulator
@@ -177,7 +177,7 @@ async def test_a_recording_of_the_company_is_judged_as_a_watch_of_it(
     args = parse_args(["check", "--all", "--format", "json", "--lake", str(tmp_path / "lake")])
     args.seconds = 120.0
     capfd.readouterr()
-    code = await check_recorded(args, await ReplayAdmin.open(Lake(tmp_path / "lake")), parse(""), Watching())
+    code = await check_recorded(args, await ReplayAdmin.open(RecordingReader(tmp_path / "lake")), parse(""), Watching())
     out, err = capfd.readouterr()
     groups = {row["group"]: row for row in json.loads(out)["groups"]}
     assert {name: groups[name]["cause"] for name in CAUSES} == CAUSES

@@ -11,11 +11,11 @@ import pytest
 
 from kgtui.cli import main
 from kgtui.commands.insights import as_text
-from kgtui.insights.reader import insights
+from kgtui.insights.reader import read_insights
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas.gold import HEALTH
-from tests.unit.history.recording import START, Recording
-from tests.unit.history.test_lake import seen
+from tests.unit.history.recording_builder import START, RecordingBuilder
+from tests.unit.history.test_recording_reader import seen
 from tests.unit.insights.gold_rows import NOW, incidents, row, write
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def test_findings_for_a_person(lake: Path, capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_on_a_narrow_terminal_sentences_go_on_below_and_commands_are_whole(lake: Path) -> None:
-    found = insights(lake)
+    found = read_insights(lake)
     wide, narrow = (as_text(found, found.findings, NOW.timestamp(), width=width) for width in (None, 60))
     assert max(map(len, wide.splitlines())) > 80
     prose = [line for line in narrow.splitlines() if line.startswith("    ") and "kgtui " not in line]
@@ -101,7 +101,7 @@ def test_the_lake_may_be_named_in_the_environment(
 
 def test_a_filter_asks_what_was_recorded_last(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     lake = tmp_path / "lake"
-    made = Recording(lake)
+    made = RecordingBuilder(lake)
     made.poll(seen(groups=("pay",)), START)
     made.flush()
     write(lake, incidents())

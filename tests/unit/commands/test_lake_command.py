@@ -15,8 +15,8 @@ from kgtui.errors import UsageError
 from kgtui.lake.delta import library
 from kgtui.lake.maintenance import Keep
 from kgtui.model.amounts import in_bytes, short
-from tests.unit.history.recording import START, Recording
-from tests.unit.history.test_lake import seen
+from tests.unit.history.recording_builder import START, RecordingBuilder
+from tests.unit.history.test_recording_reader import seen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
     """A lake with one recorded poll."""
-    recording = Recording(tmp_path / "lake")
+    recording = RecordingBuilder(tmp_path / "lake")
     recording.poll(seen(), START)
     recording.flush()
     return tmp_path / "lake"

@@ -11,7 +11,7 @@ import pytest
 from kgtui.commands import pipeline_demo
 from kgtui.commands.pipeline_demo import DemoHistory, newest_poll_time, record_history
 from kgtui.errors import UsageError
-from kgtui.history import Lake
+from kgtui.history import RecordingReader
 from tests.unit.insights.gold_rows import incidents, write
 
 if TYPE_CHECKING:
@@ -23,22 +23,22 @@ END = 20_003 * 86_400.0
 HISTORY = DemoHistory(days=0.25, interval=600.0, until=END, seed=4)
 
 
-def record(path: Path) -> Lake:
+def record(path: Path) -> RecordingReader:
     """Record `HISTORY` into a new lake."""
     progress: list[int] = []
     status = asyncio.run(record_history(str(path), HISTORY, progress.append))
     assert status.polls == HISTORY.polls == 37
     assert status.waiting == 0
     assert progress == list(range(1, 38))
-    return Lake(path)
+    return RecordingReader(path)
 
 
 def test_history_has_no_gaps_and_depends_only_on_the_seed(tmp_path: Path) -> None:
     first, second = record(tmp_path / "a"), record(tmp_path / "b")
-    polls = first.moments()
+    polls = first.polls()
     assert [poll.at for poll in polls] == [END - 21_600 + 600 * number for number in range(37)]
     assert [poll.gap for poll in polls] == ["the recording begins"] + [""] * 36
-    assert polls == second.moments()
+    assert polls == second.polls()
     for poll in (polls[0], polls[17], polls[-1]):
         one, other = first.at(poll), second.at(poll)
         assert one.listings == other.listings
@@ -64,7 +64,7 @@ def test_history_only_records_without_running_the_pipeline(tmp_path: Path, capfd
     options = [f"--lake={lake}", "--days=0.05", "--every=10m", "--until=2026-11-21T10:07Z", "--history-only"]
     assert pipeline_demo.run(parsed(*options)) == 0
     assert "recorded 0.05 days with 8 polls" in capfd.readouterr().err
-    last = Lake(lake).last.at
+    last = RecordingReader(lake).last.at
     assert last == pytest.approx(1_795_255_200.0, abs=600)
 
 

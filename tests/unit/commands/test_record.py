@@ -15,11 +15,11 @@ import pytest
 from kgtui import cli
 from kgtui.commands.times import instant_of, seconds_of
 from kgtui.errors import LakeError, UsageError
-from kgtui.history import Lake
+from kgtui.history import RecordingReader
 from kgtui.lake import delta
 from kgtui.simulator import Options, SimulatorProcess, spawn
-from tests.unit.history.recording import START
-from tests.unit.history.test_lake import seen, write
+from tests.unit.history.recording_builder import START
+from tests.unit.history.test_recording_reader import seen, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def wait_for(lake: Path, polls: int) -> None:
     end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
-            if len(Lake(lake).moments()) >= polls:
+            if len(RecordingReader(lake).polls()) >= polls:
                 return
         except LakeError:
             pass
@@ -69,14 +69,14 @@ def test_a_signal_ends_it_in_order(cluster: SimulatorProcess, tmp_path: Path, nu
         first.send_signal(number)
         assert first.communicate(timeout=60)[0] == ""
     assert first.returncode == 0
-    before = len(Lake(lake).moments())
+    before = len(RecordingReader(lake).polls())
     with recorder(cluster, lake, "--flush", "1h", "--for", "3s") as second:
         _, said = second.communicate(timeout=60)
     assert second.returncode == 0
     assert "did not come to its end" not in said
-    found = Lake(lake)
-    assert len(found.moments()) > before
-    assert [moment.gap for moment in found.moments() if moment.gap] == ["the recording begins", "recorder stopped"]
+    found = RecordingReader(lake)
+    assert len(found.polls()) > before
+    assert [moment.gap for moment in found.polls() if moment.gap] == ["the recording begins", "recorder stopped"]
 
 
 def test_a_second_recorder_ends_with_4_and_a_killed_one_is_told_of(cluster: SimulatorProcess, tmp_path: Path) -> None:

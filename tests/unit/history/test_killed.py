@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.history import Lake
+from kgtui.history import RecordingReader
 from kgtui.simulator import Options, SimulatorProcess, spawn
 from tests.unit.history.killed import FLUSH
 from tests.unit.history.test_recorder import whole
@@ -53,7 +53,7 @@ def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -
 def polls_in(lake: Path) -> int:
     """How many whole polls a lake has."""
     try:
-        return len(Lake(lake).moments())
+        return len(RecordingReader(lake).polls())
     except Exception:  # noqa: BLE001 - it is being made
         return 0
 
@@ -71,15 +71,15 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         killed = time.time()
         said = process.communicate()[0]
         assert run == 0 or "did not come to its end" in said
-        found = Lake(lake)
+        found = RecordingReader(lake)
         whole(lake)
         assert killed - found.last.at < FLUSH + SLACK
-        for moment in (found.first, found.last, dice.choice(found.moments())):
+        for moment in (found.first, found.last, dice.choice(found.polls())):
             assert len(found.at(moment).listings) >= 100
-        gaps = [moment.gap for moment in found.moments() if moment.gap]
+        gaps = [moment.gap for moment in found.polls() if moment.gap]
         assert gaps == ["the recording begins"] + ["recorder killed"] * run
-        assert len(found.moments()) > polls
-        polls = len(found.moments())
+        assert len(found.polls()) > polls
+        polls = len(found.polls())
 
 
 def test_a_kill_leaves_whole_polls(cluster: SimulatorProcess, tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.errors import LakeError, RefusedError
-from kgtui.history import Lake, Recorder, RecorderOptions, flushing
-from kgtui.history.changes import Changes, Seen
-from kgtui.lake.delta import DeltaFolder
+from kgtui.history import Recorder, RecorderOptions, RecordingReader, flushing
+from kgtui.history.changes import ChangeTracker, PollResult
+from kgtui.lake.delta import RecordedTable
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import POLLS, TABLES
 from kgtui.model.answer import Fault
@@ -95,10 +95,10 @@ def whole(path: Path) -> bool:
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
     for table in TABLES:
-        rows = DeltaFolder(folder.table(table.name), table).read(["poll"])["poll"].to_pylist()
+        rows = RecordedTable(folder.table(table.name), table).read(["poll"])["poll"].to_pylist()
         if table is not POLLS:
             found.update(rows)
-    polls = DeltaFolder(folder.table(POLLS.name), POLLS).read(["poll", "rows"]).to_pylist()
+    polls = RecordedTable(folder.table(POLLS.name), POLLS).read(["poll", "rows"]).to_pylist()
     told = {row["poll"]: row["rows"] for row in polls}
     assert len(polls) == len(told)
     assert {poll: found[poll] for poll in told} == told
@@ -112,12 +112,12 @@ async def test_it_records_what_moves_and_what_it_moves_to(tmp_path: Path) -> Non
         admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1003),)
         await recorded_anew(made)
     assert said == []
-    lake = Lake(tmp_path / "lake")
-    lags = [lake.at(moment).lag("pay").lag for moment in lake.moments()]
+    lake = RecordingReader(tmp_path / "lake")
+    lags = [lake.at(moment).lag("pay").lag for moment in lake.polls()]
     assert lags[0] == 5
     assert lags[-1] == 2
     assert lake.at(None).lag("ship").lag == 7
-    assert [moment.gap for moment in lake.moments()] == ["the recording begins"] + [""] * (len(lags) - 1)
+    assert [moment.gap for moment in lake.polls()] == ["the recording begins"] + [""] * (len(lags) - 1)
     assert whole(tmp_path / "lake")
 
 
@@ -156,7 +156,7 @@ async def test_cancelling_writes_what_waits(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert Lake(tmp_path / "lake").at(None).lag("pay").lag == 5
+    assert RecordingReader(tmp_path / "lake").at(None).lag("pay").lag == 5
     assert not LakeFolder.of(tmp_path / "lake").lock.exists()
 
 
@@ -167,9 +167,9 @@ class Disk:
         self.full = ""
         self.late = False
         self.refused = 0
-        append = DeltaFolder.append
+        append = RecordedTable.append
 
-        def maybe(folder: DeltaFolder, rows: Iterable[Sequence[Row]], day: date, serial: int) -> int:
+        def maybe(folder: RecordedTable, rows: Iterable[Sequence[Row]], day: date, serial: int) -> int:
             if folder.table.name != self.full:
                 return append(folder, rows, day, serial)
             if self.late:
@@ -177,7 +177,7 @@ class Disk:
             self.refused += 1
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        monkeypatch.setattr(DeltaFolder, "append", maybe)
+        monkeypatch.setattr(RecordedTable, "append", maybe)
 
 
 @pytest.mark.parametrize("table", ["partitions", "polls"])
@@ -199,8 +199,8 @@ async def test_a_full_disk_is_reported_and_survived(
     assert "cannot be written" in said[0]
     assert said[1] == "recording again"
     assert whole(tmp_path / "lake")
-    assert Lake(tmp_path / "lake").at(None).lag("pay").lag == 4
-    assert {moment.gap for moment in Lake(tmp_path / "lake").moments()} == {"the recording begins", ""}
+    assert RecordingReader(tmp_path / "lake").at(None).lag("pay").lag == 4
+    assert {moment.gap for moment in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
 async def test_too_much_that_waits_is_given_up_and_the_gap_is_said(
@@ -216,10 +216,10 @@ async def test_too_much_that_waits_is_given_up_and_the_gap_is_said(
         await until(lambda: not made.status.trouble)
         admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1004),)
         await recorded_anew(made)
-    lake = Lake(tmp_path / "lake")
-    assert "could not be written" in [moment.gap for moment in lake.moments()]
+    lake = RecordingReader(tmp_path / "lake")
+    assert "could not be written" in [moment.gap for moment in lake.polls()]
     assert lake.at(None).lag("pay").lag == 1
-    for moment in lake.moments():
+    for moment in lake.polls():
         assert set(lake.at(moment).listings) == {"pay", "ship"}
 
 
@@ -236,7 +236,7 @@ async def test_what_cannot_be_written_at_the_end_is_said_at_the_next_start(
         await until(lambda: made.status.polls >= 1)
     assert f"process {os.getpid()}" in said[0]
     assert "is lost" in said[0]
-    assert "recorder killed" in [moment.gap for moment in Lake(tmp_path / "lake").moments()]
+    assert "recorder killed" in [moment.gap for moment in RecordingReader(tmp_path / "lake").polls()]
 
 
 async def test_a_silent_coordinator_keeps_its_last_values_and_shows_as_a_fault(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ async def test_a_silent_coordinator_keeps_its_last_values_and_shows_as_a_fault(t
         await until(lambda: made.status.polls >= 2)
         admin.broken["pay"] = Fault("NO_ANSWER", "no answer", broker=1, group="pay")
         await recorded_anew(made)
-    frame = Lake(tmp_path / "lake").at(None)
+    frame = RecordingReader(tmp_path / "lake").at(None)
     assert frame.lag("pay").lag == 5
     assert frame.group_faults["offsets", "pay"] == admin.broken["pay"]
     assert frame.lag("ship").lag == 7
@@ -261,7 +261,7 @@ async def test_a_poll_that_fails_is_reported_and_a_full_picture_follows(
             await until(lambda: bool(said))
         await recorded_anew(made)
     assert "a poll failed: division by zero" in said[0]
-    assert "a poll failed" in [moment.gap for moment in Lake(tmp_path / "lake").moments()]
+    assert "a poll failed" in [moment.gap for moment in RecordingReader(tmp_path / "lake").polls()]
     assert whole(tmp_path / "lake")
 
 
@@ -277,13 +277,13 @@ async def test_polls_are_compared_beside_the_loop(tmp_path: Path, monkeypatch: p
     here = threading.get_ident()
     threads: dict[str, int] = {}
     for name in ("take", "settle", "everything"):
-        monkeypatch.setattr(Changes, name, _noting(getattr(Changes, name), name, threads))
-    monkeypatch.setattr(Seen, "let_go", _noting(Seen.let_go, "let_go", threads))
+        monkeypatch.setattr(ChangeTracker, name, _noting(getattr(ChangeTracker, name), name, threads))
+    monkeypatch.setattr(PollResult, "let_go", _noting(PollResult.let_go, "let_go", threads))
     async with recording(tmp_path, alone=False) as (made, _):
         await until(lambda: made.status.polls > 2)
     assert threads.keys() == {"take", "settle", "everything", "let_go"}
     assert here not in threads.values()
-    assert list(Lake(tmp_path).at().listings) == ["pay", "ship"]
+    assert list(RecordingReader(tmp_path).at().listings) == ["pay", "ship"]
 
 
 def _noting(done: Callable[..., object], name: str, threads: dict[str, int]) -> Callable[..., object]:

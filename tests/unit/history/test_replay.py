@@ -13,14 +13,14 @@ from kgtui.admin import connect
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import DESCRIBE, read_in_full
 from kgtui.errors import ClientError
-from kgtui.history import Lake, Recorder, RecorderOptions, ReplayAdmin
-from kgtui.history.changes import Seen
+from kgtui.history import Recorder, RecorderOptions, RecordingReader, ReplayAdmin
+from kgtui.history.changes import PollResult
 from kgtui.model.answer import Fault
 from kgtui.model.group import Listing
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.simulator import ManualClock, Simulator
-from tests.unit.history.recording import START, Recording
-from tests.unit.history.test_lake import STABLE, seen, write
+from tests.unit.history.recording_builder import START, RecordingBuilder
+from tests.unit.history.test_recording_reader import STABLE, seen, write
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -72,7 +72,7 @@ async def test_replay_equals_what_the_cluster_answered(tmp_path: Path) -> None:
             await until(lambda: recorder.status.polls >= 2 or task.done())
             recorder.stop()
             await task
-        past = await ReplayAdmin.open(Lake(tmp_path / "lake"))
+        past = await ReplayAdmin.open(RecordingReader(tmp_path / "lake"))
         assert (await past.list_groups()).rows == listed.rows
         told, now = await past.cluster(), await live.cluster()
         assert (told.cluster_id, told.brokers, told.features) == (now.cluster_id, now.brokers, now.features)
@@ -89,7 +89,7 @@ async def test_replay_equals_what_the_cluster_answered(tmp_path: Path) -> None:
 
 async def test_nothing_can_be_changed(tmp_path: Path) -> None:
     write(tmp_path, seen())
-    admin = await ReplayAdmin.open(Lake(tmp_path))
+    admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     (outcome,) = await admin.delete_groups(["pay"])
     assert not outcome.ok
     assert not outcome.uncertain
@@ -99,8 +99,8 @@ async def test_nothing_can_be_changed(tmp_path: Path) -> None:
 
 
 async def test_a_group_that_was_not_there_is_not_found(tmp_path: Path) -> None:
-    write(tmp_path, Seen({"new": STABLE}))
-    admin = await ReplayAdmin.open(Lake(tmp_path))
+    write(tmp_path, PollResult({"new": STABLE}))
+    admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     answer = await admin.describe_groups(["new", "gone"])
     assert answer.rows == {}
     assert [(fault.group, fault.name, fault.code) for fault in answer.faults] == [
@@ -114,7 +114,7 @@ async def test_faults_are_answered_as_they_were(tmp_path: Path) -> None:
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay", "ask for DESCRIBE")
     silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")
     write(tmp_path, seen(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
-    admin = await ReplayAdmin.open(Lake(tmp_path))
+    admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     offsets = await admin.committed_offsets(["pay", "b"])
     assert list(offsets.rows) == ["b"]
     assert offsets.faults == (forbidden,)
@@ -129,7 +129,7 @@ async def test_a_monitor_follows_a_seek(tmp_path: Path) -> None:
     """What the screen does: the ordinary monitor over the replay, sent to and fro."""
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, seen(100), seen(120, groups=("pay", "new")), seen(140, listing=empty))
-    admin = await ReplayAdmin.open(Lake(tmp_path), START / 1000)
+    admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
     async with watched(admin, cluster_every=0.1) as monitor:
         monitor.look_at("pay")
         await until(lambda: "pay" in monitor.snapshot.offsets and "pay" in monitor.snapshot.details)
@@ -138,7 +138,7 @@ async def test_a_monitor_follows_a_seek(tmp_path: Path) -> None:
         assert await admin.step() is not None
         monitor.refresh()
         await until(lambda: set(monitor.snapshot.groups) == {"pay", "new"})
-        assert await admin.next_change("pay") == admin.lake.last
+        assert await admin.next_change("pay") == admin.recording.last
         monitor.refresh()
         await until(lambda: monitor.snapshot.state_of("pay") == "Empty" and "new" not in monitor.snapshot.groups)
         await until(lambda: monitor.snapshot.offsets["pay"].value.committed[0].offset == 140)
@@ -151,9 +151,9 @@ async def test_a_monitor_follows_a_seek(tmp_path: Path) -> None:
 async def test_a_moment_is_judged_by_those_before_it_and_not_by_how_long_it_is_looked_at(tmp_path: Path) -> None:
     """Offsets of a moment stand still however often they are read; a group that worked is not to be blamed for it."""
     write(tmp_path, seen(100, end=150), seen(120, end=170), seen(140, end=190))
-    admin = await ReplayAdmin.open(Lake(tmp_path), START / 1000)
+    admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
     reads = []
-    async with watched(admin, lambda: admin.moment.at) as monitor:
+    async with watched(admin, lambda: admin.poll.at) as monitor:
         monitor.subscribe(
             lambda snapshot: reads.append(snapshot.offsets["pay"].at) if "pay" in snapshot.offsets else None
         )
@@ -170,11 +170,11 @@ async def test_a_moment_is_judged_by_those_before_it_and_not_by_how_long_it_is_l
 
 
 async def test_a_feed_tells_the_differences_between_moments(tmp_path: Path) -> None:
-    recording = Recording(tmp_path)
-    recording.poll(Seen({"a": STABLE, "b": STABLE}), START)
-    recording.poll(Seen({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)
+    recording = RecordingBuilder(tmp_path)
+    recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
+    recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)
     recording.flush()
-    admin = await ReplayAdmin.open(Lake(tmp_path), START / 1000)
+    admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
     feed = admin.listing_feed(1)
     assert set((await feed.poll()).updated) == {"a", "b"}
     assert not (await feed.poll()).updated

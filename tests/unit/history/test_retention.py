@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.errors import UnreachableError
-from kgtui.history import Lake
+from kgtui.history import RecordingReader
+from kgtui.history.recorder import RetentionRefresher
 from kgtui.history.replay import ReplayAdmin
-from kgtui.history.retention import RetentionKeeper
-from kgtui.lake.folder import LakeFolder
-from kgtui.lake.retention import load_retention, update_retention
+from kgtui.lake.folder import LakeFolder, load_retention, update_retention
 from kgtui.model.answer import Answer, Fault
 from kgtui.model.cluster import Retention
 from tests.scripted import ScriptedAdmin
@@ -54,7 +53,7 @@ def test_a_damaged_file_tells_nothing(folder: LakeFolder, text: str) -> None:
 async def test_it_is_asked_for_every_ten_minutes(folder: LakeFolder) -> None:
     admin = ScriptedAdmin()
     admin.kept = Retention({"a": HOUR}, DAY)
-    keeper = RetentionKeeper(admin, folder)
+    keeper = RetentionRefresher(admin, folder)
     await keeper.look((), now=0.0, timeout=1)
     assert keeper.due(1.0), "nothing was asked about"
     await keeper.look({"a", "b"}, now=1.0, timeout=1)
@@ -70,13 +69,13 @@ async def test_what_may_not_be_read_leaves_what_is_known(folder: LakeFolder) -> 
         async def retention(self, topics: Iterable[str], *, timeout: float = 30.0) -> Answer[Retention]:
             return Answer(Retention(), (Fault("TOPIC_AUTHORIZATION_FAILED", "not permitted"),))
 
-    await RetentionKeeper(Refused(), folder).look({"a"}, now=0.0, timeout=1)
+    await RetentionRefresher(Refused(), folder).look({"a"}, now=0.0, timeout=1)
 
     class Gone(ScriptedAdmin):
         async def retention(self, topics: Iterable[str], *, timeout: float = 30.0) -> Answer[Retention]:
             raise UnreachableError("nobody answers")
 
-    await RetentionKeeper(Gone(), folder).look({"a"}, now=0.0, timeout=1)
+    await RetentionRefresher(Gone(), folder).look({"a"}, now=0.0, timeout=1)
     assert load_retention(folder) == Retention({"a": HOUR}, DAY)
 
 
@@ -87,7 +86,7 @@ async def test_a_recording_tells_it_to_those_who_look_at_it(tmp_path: Path) -> N
     admin.kept = Retention(dict.fromkeys(topics, HOUR), DAY)
     async with recording(tmp_path / "lake", admin) as (made, _):
         await until(lambda: made.status.polls >= 2)
-    replay = await ReplayAdmin.open(Lake(tmp_path / "lake"))
+    replay = await ReplayAdmin.open(RecordingReader(tmp_path / "lake"))
     topic = min(topics)
     assert (await replay.retention([topic, "other"])).rows == Retention({topic: HOUR}, DAY)
     (tmp_path / "lake" / "retention.json").unlink()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from kgtui.history.changes import Seen
+from kgtui.history.changes import PollResult
 from kgtui.model.answer import Fault
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import (
@@ -132,7 +132,7 @@ GROUPS = ["plain", "caf\udce9", "\ufdd0", "[bold]x", "", "gone\x00\n"]
 
 
 @st.composite
-def polls(draw: st.DrawFn) -> Seen:
+def polls(draw: st.DrawFn) -> PollResult:
     """One poll: any of a few groups, any part of which was read."""
     listed = {group: draw(listings) for group in draw(st.sets(st.sampled_from(GROUPS)))}
     described = {group: draw(descriptions(group)) for group in listed if draw(st.booleans())}
@@ -141,7 +141,7 @@ def polls(draw: st.DrawFn) -> Seen:
     places = {(row.topic, row.partition) for some in committed.values() for row in some}
     places |= {(row.topic, row.partition) for some in share.values() for row in some}
     failed = draw(st.lists(faults, max_size=1))
-    return Seen(
+    return PollResult(
         listed, described, committed, share,
         {tp: draw(logs) for tp in sorted(places) if draw(st.integers(0, 3))},
         tuple(("describe", fault) for fault in failed),

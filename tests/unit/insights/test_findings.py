@@ -11,15 +11,14 @@ import pytest
 
 from kgtui.errors import LakeError
 from kgtui.insights.finding import Kind, Severity
-from kgtui.insights.habits import unused, unusual
-from kgtui.insights.reader import insights
-from kgtui.insights.rules import at_risk, drain, flapping, unhealthy
+from kgtui.insights.reader import read_insights
+from kgtui.insights.rules import at_risk, drain, flapping, unhealthy, unused, unusual
 from kgtui.lake import maintenance as upkeep
+from kgtui.lake.arrow import escape_surrogates
 from kgtui.lake.delta import library
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.gold import NEVER_MADE, Gold
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
-from kgtui.lake.stored_text import stored
 from tests.unit.insights.gold_rows import HOUR, NOW, incidents, lag_rows, row, write
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def test_one_of_each_kind_by_urgency(tmp_path: Path) -> None:
-    found = insights(write(tmp_path, incidents()))
+    found = read_insights(write(tmp_path, incidents()))
     assert [(finding.kind, finding.subject) for finding in found.findings] == [
         (Kind.UNHEALTHY, "pay"),
         (Kind.AT_RISK, "fraud"),
@@ -43,7 +42,7 @@ def test_one_of_each_kind_by_urgency(tmp_path: Path) -> None:
 
 
 def test_unhealthy_since_with_its_partitions(tmp_path: Path) -> None:
-    finding = insights(write(tmp_path, incidents())).findings[0]
+    finding = read_insights(write(tmp_path, incidents())).findings[0]
     assert finding.what == "stopped committing on 2 partitions; 1,000 records wait"
     assert finding.since == (NOW - 4 * HOUR).timestamp()
     assert finding.severity is Severity.ERROR
@@ -54,7 +53,7 @@ def test_unhealthy_since_with_its_partitions(tmp_path: Path) -> None:
 
 
 def test_what_was_wrong_earlier_is_no_finding(tmp_path: Path) -> None:
-    assert "was-ill" not in {finding.subject for finding in insights(write(tmp_path, incidents())).findings}
+    assert "was-ill" not in {finding.subject for finding in read_insights(write(tmp_path, incidents())).findings}
 
 
 def test_a_group_that_nobody_is_in_is_told_so() -> None:
@@ -69,7 +68,7 @@ def test_what_nobody_uses_is_told_once(tmp_path: Path) -> None:
     rows = incidents()
     rows[HEALTH].append(row(HEALTH, group="perf.a", window_start=NOW, status="ERR", worst="STOP", affected=1, lag=5))
     rows[FORECAST].append(row(FORECAST, group="tmp", hour=NOW, lag=5, lost=9, at_risk=True))
-    found = insights(write(tmp_path, rows))
+    found = read_insights(write(tmp_path, rows))
     assert [finding.kind for finding in found.findings if not {"perf.a", "tmp"}.isdisjoint(finding.groups)] == [
         Kind.UNUSED,
         Kind.UNUSED,
@@ -129,7 +128,7 @@ def test_an_hour_that_has_just_begun_is_told_by_the_one_before(tmp_path: Path) -
         row(FORECAST, group="known", lag=8, **old),
         row(FORECAST, group="new", lag=9, lost=4, **young),
     ]
-    found = insights(write(tmp_path, {FORECAST: rows})).findings
+    found = read_insights(write(tmp_path, {FORECAST: rows})).findings
     told = {finding.subject: finding.what for finding in found if finding.kind is Kind.AT_RISK}
     assert told == {
         "risk": "unread records expire in about 15 m, before they are read",
@@ -207,8 +206,10 @@ def test_of_a_group_of_which_worse_is_told_only_what_comes_in_is() -> None:
 def test_hostile_ids_come_as_they_are(tmp_path: Path) -> None:
     for name in ("[/foo]", "<script>", "caf\udce9", "a\nb"):
         path = tmp_path / str(abs(hash(name)))
-        rows = [row(HEALTH, group=stored(name), window_start=NOW, status="WARN", worst="WARN", affected=1, lag=1)]
-        found = insights(write(path, {HEALTH: rows, LAG: lag_rows(stored(name))}))
+        rows = [
+            row(HEALTH, group=escape_surrogates(name), window_start=NOW, status="WARN", worst="WARN", affected=1, lag=1)
+        ]
+        found = read_insights(write(path, {HEALTH: rows, LAG: lag_rows(escape_surrogates(name))}))
         assert found.findings[0].subject == name
         assert Gold(path).lag_histories([name])[name].lag[-1] == 1_000
 
@@ -216,7 +217,7 @@ def test_hostile_ids_come_as_they_are(tmp_path: Path) -> None:
 def test_a_lake_without_gold_tables_says_how_to_make_them(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path).prepare()
     with pytest.raises(LakeError, match="kgtui pipeline run"):
-        insights(tmp_path)
+        read_insights(tmp_path)
 
 
 def test_tables_that_are_not_there_or_older_are_said(tmp_path: Path) -> None:
@@ -230,7 +231,7 @@ def test_tables_that_are_not_there_or_older_are_said(tmp_path: Path) -> None:
     assert "it has no column" in ages["gold/churn"].trouble
     assert not ages["gold/health"].there
     with pytest.raises(LakeError, match="gold/churn: it has no column"):
-        insights(tmp_path)
+        read_insights(tmp_path)
 
 
 def test_upkeep_does_not_make_a_table_younger(tmp_path: Path) -> None:
@@ -244,7 +245,7 @@ def test_upkeep_does_not_make_a_table_younger(tmp_path: Path) -> None:
 
 
 def test_empty_tables_have_no_findings(tmp_path: Path) -> None:
-    found = insights(write(tmp_path, {}))
+    found = read_insights(write(tmp_path, {}))
     assert (found.findings, found.as_of) == ((), None)
 
 

@@ -15,14 +15,14 @@ import pyarrow as pa
 import pytest
 
 from kgtui.errors import LakeError
-from kgtui.history import Lake
+from kgtui.history import RecordingReader
 from kgtui.lake import maintenance as upkeep
 from kgtui.lake.delta import library
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.lock import RecorderLock, living_holder
 from kgtui.lake.maintenance import Keep
-from tests.unit.history.recording import START, Recording
-from tests.unit.history.test_lake import seen
+from tests.unit.history.recording_builder import START, RecordingBuilder
+from tests.unit.history.test_recording_reader import seen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ NOW = START / 1000 + 3 * 86_400
 def lake(tmp_path: Path) -> Path:
     """Three days of two polls each, and a gold table of the same days in two files a day."""
     path = tmp_path / "lake"
-    made = Recording(path)
+    made = RecordingBuilder(path)
     for day in range(3):
         for minute in range(2):
             made.poll(seen(day * 2 + minute), START + day * DAY + minute * 60_000, keyframe=not minute)
@@ -101,8 +101,8 @@ def test_a_newer_lake_is_refused(lake: Path) -> None:
 
 def test_optimize_leaves_every_moment_as_it_was(lake: Path) -> None:
     def moments() -> list[object]:
-        read = Lake(lake)
-        return [(moment, read.at(moment).positions("pay")) for moment in read.moments()]
+        read = RecordingReader(lake)
+        return [(moment, read.at(moment).positions("pay")) for moment in read.polls()]
 
     before = moments()
     done = {one.table: one for one in upkeep.optimize(lake)}
@@ -162,8 +162,8 @@ def test_prune_removes_whole_days(lake: Path) -> None:
     done = {one.table: one for one in upkeep.prune(lake, Keep(2), now=NOW)}
     assert done["gold/lag"].what.startswith("2 rows before 2026-11-22 in 2 files")
     assert done["gold/lag"].what.endswith("are gone")
-    read = Lake(lake)
-    assert len(read.moments()) == 4
+    read = RecordingReader(lake)
+    assert len(read.polls()) == 4
     assert read.first.at == (START + DAY) / 1000
     held = by_table(lake)["gold/lag"].contents
     assert held is not None

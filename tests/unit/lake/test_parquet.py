@@ -9,10 +9,10 @@ import pytest
 
 from kgtui.lake import parquet
 from kgtui.lake.arrow import arrow_table, in_order
-from kgtui.lake.parquet import SortedFile, write_rows
+from kgtui.lake.parquet import CompactedFile, write_rows
 from kgtui.lake.schemas import FAULTS, MEMBERS, PARTITION
 from kgtui.lake.schemas.recorded import day_of
-from tests.unit.history.recording import START
+from tests.unit.history.recording_builder import START
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,12 +43,12 @@ def _coded(table: pa.Table) -> pa.Table:
     return table
 
 
-def written(path: Path, groups: Mapping[str, int]) -> SortedFile:
+def written(path: Path, groups: Mapping[str, int]) -> CompactedFile:
     write_rows(path, rows(groups), compact=True)
-    return SortedFile(path, MEMBERS)
+    return CompactedFile(path, MEMBERS)
 
 
-def members(file: SortedFile, blocks: Sequence[int]) -> dict[str, int]:
+def members(file: CompactedFile, blocks: Sequence[int]) -> dict[str, int]:
     """Group → how many members."""
     found: dict[str, int] = {}
     for row in file.read(blocks, COLUMNS).to_pylist():
@@ -89,7 +89,7 @@ def test_what_is_too_long_to_be_told_is_read_all_the_same(tmp_path: Path, monkey
 def test_a_file_that_was_cut_within_a_group_is_read_in_larger_blocks(tmp_path: Path) -> None:
     groups = {"a": 5, "b": 5, "c": 5}
     pq.write_table(rows(groups), tmp_path / "file", row_group_size=2)
-    file = SortedFile(tmp_path / "file", MEMBERS)
+    file = CompactedFile(tmp_path / "file", MEMBERS)
     for group, count in groups.items():
         block = file.holding(group)
         assert block is not None
@@ -101,7 +101,7 @@ def test_rows_that_may_be_of_no_group_are_one_block(tmp_path: Path) -> None:
     made = [(*always, "broker", 1, None, "A", False, None, None, None)]
     table = arrow_table(FAULTS, made).drop_columns([PARTITION])
     write_rows(tmp_path / "file", table, compact=True)
-    file = SortedFile(tmp_path / "file", FAULTS)
+    file = CompactedFile(tmp_path / "file", FAULTS)
     assert (len(file), file.holding("")) == (1, 0)
 
 

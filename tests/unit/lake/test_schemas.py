@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.errors import LakeError
-from kgtui.history.lake import Lake
+from kgtui.history.recording_reader import RecordingReader
 from kgtui.lake.arrow import arrow_schema
 from kgtui.lake.folder import MARKER, LakeFolder
 from kgtui.lake.schemas import BRONZE, GOLD, POLLS, SILVER, TABLES, VERSION
@@ -71,7 +71,7 @@ def test_a_lake_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> 
     marker = tmp_path / "lake" / MARKER
     told = json.loads(marker.read_text()) | {"version": VERSION + 1}
     marker.write_text(json.dumps(told))
-    for refusing in (LakeFolder.of(tmp_path / "lake").prepare, lambda: Lake(tmp_path / "lake")):
+    for refusing in (LakeFolder.of(tmp_path / "lake").prepare, lambda: RecordingReader(tmp_path / "lake")):
         with pytest.raises(LakeError, match=f"newer kgtui.*version {VERSION + 1}.*knows {VERSION}"):
             refusing()
     assert json.loads(marker.read_text()) == told
@@ -89,11 +89,11 @@ def test_what_is_no_lake_says_what_it_is(tmp_path: Path) -> None:
     (tmp_path / "photos" / "cat.jpg").touch()
     (tmp_path / "file").touch()
     with pytest.raises(LakeError, match="no such folder"):
-        Lake(tmp_path / "nowhere")
+        RecordingReader(tmp_path / "nowhere")
     with pytest.raises(LakeError, match="not a lake"):
-        Lake(tmp_path / "photos")
+        RecordingReader(tmp_path / "photos")
     with pytest.raises(LakeError, match="is a file"):
-        Lake(tmp_path / "file")
+        RecordingReader(tmp_path / "file")
     with pytest.raises(LakeError, match="not empty and no lake"):
         LakeFolder.of(tmp_path / "photos").prepare()
     assert [path.name for path in (tmp_path / "photos").iterdir()] == ["cat.jpg"]
@@ -102,4 +102,4 @@ def test_what_is_no_lake_says_what_it_is(tmp_path: Path) -> None:
 def test_a_lake_without_a_poll_says_so(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     with pytest.raises(LakeError, match="no recorded moment yet"):
-        Lake(tmp_path / "lake")
+        RecordingReader(tmp_path / "lake")

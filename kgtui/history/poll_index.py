@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RecordedPoll:
     """One whole poll.
 
     Attributes:
@@ -24,17 +24,17 @@ class Moment:
         gap: why nothing is known of the time before it; `` when it follows the poll before.
     """
 
-    poll: int
+    ms: int
     keyframe: int
     gap: str = ""
 
     @property
     def at(self) -> float:
         """Seconds since the epoch."""
-        return self.poll / 1000
+        return self.ms / 1000
 
 
-class Moments:
+class PollIndex:
     """All moments of a lake, in order; compact, since a month has a quarter of a million."""
 
     def __init__(self) -> None:
@@ -45,9 +45,9 @@ class Moments:
     def __len__(self) -> int:
         return len(self._polls)
 
-    def __getitem__(self, index: int) -> Moment:
+    def __getitem__(self, index: int) -> RecordedPoll:
         poll = self._polls[index]
-        return Moment(poll, self._keyframes[index], self._gaps.get(poll, ""))
+        return RecordedPoll(poll, self._keyframes[index], self._gaps.get(poll, ""))
 
     def add(self, rows: Iterable[tuple[int, int, str | None]]) -> None:
         """Add polls with keyframe and gap, later ones than all that are there."""
@@ -57,20 +57,20 @@ class Moments:
             if gap:
                 self._gaps[poll] = gap
 
-    def between(self, since: float | None = None, until: float | None = None) -> list[Moment]:
+    def between(self, since: float | None = None, until: float | None = None) -> list[RecordedPoll]:
         """Those of an interval, both ends included; seconds since the epoch."""
         start = 0 if since is None else bisect_left(self._polls, _ms(since))
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return [self[index] for index in range(start, stop)]
 
-    def newest(self, until: float | None = None) -> Moment | None:
+    def newest(self, until: float | None = None) -> RecordedPoll | None:
         """The last one, at the latest at `until`."""
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return self[stop - 1] if stop else None
 
-    def step(self, moment: Moment, by: int) -> Moment | None:
+    def step(self, moment: RecordedPoll, by: int) -> RecordedPoll | None:
         """The one `by` places after, or before; None beyond the ends."""
-        index = bisect_left(self._polls, moment.poll) + by
+        index = bisect_left(self._polls, moment.ms) + by
         return self[index] if 0 <= index < len(self._polls) else None
 
     def of_keyframe(self, keyframe: int) -> list[int]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgtui.history.changes import Seen
-from kgtui.history.lake import Lake
+from kgtui.history.changes import PollResult
+from kgtui.history.recording_reader import RecordingReader
 from kgtui.model.answer import Fault
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member
 from tests.unit.history import values
-from tests.unit.history.recording import START, Recording
-from tests.unit.history.test_lake import seen, write
+from tests.unit.history.recording_builder import START, RecordingBuilder
+from tests.unit.history.test_recording_reader import seen, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     )
 )
 def test_every_sample_is_what_the_moment_shows(
-    tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[Seen, bool, str]]
+    tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
-    recording = Recording(path)
+    recording = RecordingBuilder(path)
     for number, (seen_, keyframe, then) in enumerate(polls):
         recording.poll(seen_, START + number * 10_000, keyframe=keyframe)
         if then:
@@ -41,11 +41,11 @@ def test_every_sample_is_what_the_moment_shows(
         if then == "compact":
             recording.compact()
     recording.flush()
-    lake = Lake(path)
+    lake = RecordingReader(path)
     for group in {group for seen_, _, _ in polls for group in seen_.listings}:
         past = lake.group_timeline(group, lake.first.at, lake.last.at)
-        assert list(past.times) == [moment.at for moment in lake.moments()]
-        for index, moment in enumerate(lake.moments()):
+        assert list(past.times) == [moment.at for moment in lake.polls()]
+        for index, moment in enumerate(lake.polls()):
             frame = lake.at(moment)
             if group not in frame.listings:
                 assert math.isnan(past.lag[index])
@@ -58,7 +58,7 @@ def test_every_sample_is_what_the_moment_shows(
             epochs = (None, None) if description is None else (description.group_epoch, description.assignment_epoch)
             assert (sight.epoch, sight.assignment_epoch) == epochs
             if index:
-                before, now = lake.at(lake.moments()[index - 1]).member_ids(group), frame.member_ids(group)
+                before, now = lake.at(lake.polls()[index - 1]).member_ids(group), frame.member_ids(group)
                 came = next((one for one in past.change_points if one.at == moment.at), None)
                 assert (set(came.joined), set(came.left)) == (now - before, before - now) if came else before == now
 
@@ -75,7 +75,7 @@ def at(poll: int) -> float:
 def test_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None:
     """Ten seconds from poll to poll: 50 written are 5 a second; what stands still is 0, and the first is not known."""
     write(tmp_path, seen(100, end=150), seen(120, end=200), seen(120, end=200), keyframes=(2,))
-    lake = Lake(tmp_path)
+    lake = RecordingReader(tmp_path)
     past = lake.group_timeline("pay", at(0), at(2))
     assert list(past.lag) == [50, 80, 80]
     assert list(past.members) == [1, 1, 1]
@@ -88,12 +88,12 @@ def test_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None:
 
 
 def test_a_gap_has_no_rate_and_is_told(tmp_path: Path) -> None:
-    recording = Recording(tmp_path)
+    recording = RecordingBuilder(tmp_path)
     recording.poll(seen(100), START, gap="the recording begins")
     recording.poll(seen(100), START + 10_000)
     recording.poll(seen(900, end=950), START + 500_000, keyframe=True, gap="recorder killed")
     recording.flush()
-    past = Lake(tmp_path).group_timeline("pay", at(0), at(50))
+    past = RecordingReader(tmp_path).group_timeline("pay", at(0), at(50))
     assert [known(rate) for rate in past.read] == [None, 0.0, None]
     assert past.gaps == ((at(1), at(50), "recorder killed"),)
     assert past.change_point_at(at(20)) is None
@@ -102,7 +102,7 @@ def test_a_gap_has_no_rate_and_is_told(tmp_path: Path) -> None:
 
 def test_who_joined_and_left_which_partitions_moved_and_what_was_rewound(tmp_path: Path) -> None:
     write(tmp_path, seen(100), seen(100, owner="m-2"), seen(40, owner="m-2"), seen(groups=("other",)))
-    past = Lake(tmp_path).group_timeline("pay", at(0), at(3))
+    past = RecordingReader(tmp_path).group_timeline("pay", at(0), at(3))
     _, handed, rewound, gone = past.changes
     assert (handed.now.joined, handed.now.left, handed.now.moved) == (("m-2",), ("m-1",), 1)
     assert (rewound.now.rewound, known(past.read[2])) == (60, None)
@@ -110,13 +110,13 @@ def test_who_joined_and_left_which_partitions_moved_and_what_was_rewound(tmp_pat
 
 
 def test_a_rebalance_is_told_with_how_long_it_took(tmp_path: Path) -> None:
-    def poll(state: str, epoch: int) -> Seen:
+    def poll(state: str, epoch: int) -> PollResult:
         told = GroupDescription("pay", "consumer", "consumer", state, 1, group_epoch=epoch, members=(MEMBER,))
-        return Seen({"pay": Listing("consumer", "consumer", state, 1)}, {"pay": told})
+        return PollResult({"pay": Listing("consumer", "consumer", state, 1)}, {"pay": told})
 
     states = [("Stable", 4), ("Assigning", 5), ("Reconciling", 5), ("Stable", 5)]
     write(tmp_path, *(poll(state, epoch) for state, epoch in states))
-    changes = Lake(tmp_path).group_timeline("pay", at(0), at(3)).changes
+    changes = RecordingReader(tmp_path).group_timeline("pay", at(0), at(3)).changes
     assert [(change.now.state, change.now.epoch, change.lasted, change.rebalanced) for change in changes] == [
         ("Stable", 4, None, None),
         ("Assigning", 5, None, None),
@@ -134,13 +134,13 @@ def test_what_a_poll_could_not_read_has_no_rate(tmp_path: Path) -> None:
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
     faults = [(), (silent,), (), (other,), (own,), ()]
     write(tmp_path, *(seen(100 + 20 * n, end=500 + 20 * n, faults=told) for n, told in enumerate(faults)))
-    past = Lake(tmp_path).group_timeline("pay", at(0), at(5))
+    past = RecordingReader(tmp_path).group_timeline("pay", at(0), at(5))
     assert [known(rate) for rate in past.read] == [None, None, None, 2.0, None, None]
     assert list(past.lag) == [400] * 6
 
 
 def test_an_interval_without_a_moment_is_empty(tmp_path: Path) -> None:
     write(tmp_path, seen())
-    past = Lake(tmp_path).group_timeline("pay", at(0) - 500, at(0) - 400)
+    past = RecordingReader(tmp_path).group_timeline("pay", at(0) - 500, at(0) - 400)
     assert not past.times
     assert not past.change_points

@@ -35,7 +35,7 @@ Rows = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class PendingDays:
     """What there is to do.
 
     Attributes:
@@ -55,7 +55,7 @@ class Due:
             write_json(path, told)
 
 
-def due(folder: LakeFolder) -> Due:
+def pending_days(folder: LakeFolder) -> PendingDays:
     """Find the days that are due: none if nothing came since, else the newest that was made and all that have more.
 
     All days are due where a table of gold was removed.
@@ -76,10 +76,10 @@ def due(folder: LakeFolder) -> Due:
         if "rows" in known:
             grown = _grown(rows, known["rows"])
             if not grown:
-                return Due(folder, (), rows)
+                return PendingDays(folder, (), rows)
             first = min(first, *grown)
         days = [day for day in days if day >= first]
-    return Due(folder, tuple(days), rows)
+    return PendingDays(folder, tuple(days), rows)
 
 
 def _grown(found: Rows, known: Rows) -> list[date]:

@@ -6,23 +6,22 @@ import threading
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from kgtui.lake.arrow import of_polls, unpacked
+from kgtui.lake.arrow import escape_surrogates, of_polls, unescape_surrogates, unpacked
 from kgtui.lake.schemas import PARTITION, TABLES
-from kgtui.lake.stored_text import restored, stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
-    from kgtui.lake.parquet import Sorted
+    from kgtui.lake.parquet import RowBlocks
     from kgtui.lake.schemas.definition import RowValues
 
 _MANY, _SHARE = 16, 0.02
 """Groups that were asked for one by one, at least and as a share of all, before all are unpacked at once."""
 
 
-class Segment:
+class Keyframe:
     """The rows of one keyframe, read as far as they are asked for, and kept.
 
     Args:
@@ -33,29 +32,29 @@ class Segment:
 
     def __init__(
         self,
-        load: Callable[[str], Sorted],
+        load: Callable[[str], RowBlocks],
         polls: Sequence[int],
         reading: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._load = load
         self._polls = polls
         self._reading = reading
-        self._tables: dict[str, Blocks] = {}
+        self._tables: dict[str, KeyframeTable] = {}
         self._lock = threading.Lock()
 
     def at(self, name: str, poll: int) -> State:
         """The state of a table after a poll."""
         with self._lock:
             if name not in self._tables:
-                self._tables[name] = Blocks(name, self._load(name), self._polls, self._reading)
+                self._tables[name] = KeyframeTable(name, self._load(name), self._polls, self._reading)
         return State(self._tables[name], poll)
 
 
-class Blocks:
+class KeyframeTable:
     """The rows of one table of a segment; what was read is kept."""
 
     def __init__(
-        self, name: str, rows: Sorted, polls: Sequence[int], reading: Callable[[], AbstractContextManager[None]]
+        self, name: str, rows: RowBlocks, polls: Sequence[int], reading: Callable[[], AbstractContextManager[None]]
     ) -> None:
         self._table = _TABLES[name]
         self._columns = [column for column in self._table.names if column not in (PARTITION, "keyframe")]
@@ -119,7 +118,7 @@ class _Rows:
 class State:
     """Rows of one table at one poll, by group."""
 
-    def __init__(self, blocks: Blocks, poll: int) -> None:
+    def __init__(self, blocks: KeyframeTable, poll: int) -> None:
         self._blocks = blocks
         self._poll = poll
         self._known: dict[_Rows, Block] = {}
@@ -137,7 +136,7 @@ class State:
 
     def prepare(self, groups: Iterable[str]) -> None:
         """Read what is needed to tell of these groups."""
-        found = (self._blocks.holding(stored(group)) for group in groups)
+        found = (self._blocks.holding(escape_surrogates(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 
     def all(self, *columns: str) -> Iterator[tuple[str, RowValues]]:
@@ -152,7 +151,7 @@ class State:
         return [] if block is None else block.of(group)
 
     def _holding(self, group: str) -> Block | None:
-        index = self._blocks.holding(stored(group))
+        index = self._blocks.holding(escape_surrogates(group))
         return None if index is None else self._block(index)
 
     def _block(self, index: int) -> Block:
@@ -174,15 +173,15 @@ class Block:
         self._asked = 0
 
     def __contains__(self, group: str) -> bool:
-        return stored(group) in self._spans
+        return escape_surrogates(group) in self._spans
 
     def groups(self) -> Iterator[str]:
         """Every group that has rows."""
-        return map(restored, self._spans)
+        return map(unescape_surrogates, self._spans)
 
     def of(self, group: str) -> list[RowValues]:
         """The rows of a group."""
-        start, stop = self._spans.get(stored(group), (0, 0))
+        start, stop = self._spans.get(escape_surrogates(group), (0, 0))
         if start == stop:
             return []
         self._asked += 1

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgtui.errors import LakeError
-from kgtui.history.changes import Seen
-from kgtui.history.comparison import Grown, Moved
-from kgtui.history.lake import Lake
-from kgtui.lake.delta import DeltaFolder
+from kgtui.history.changes import PollResult
+from kgtui.history.point_in_time import LagChange, OwnerChange
+from kgtui.history.recording_reader import RecordingReader
+from kgtui.lake.delta import RecordedTable
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import POLLS, TABLES
 from kgtui.model.answer import Fault
@@ -21,12 +21,12 @@ from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member, partitions_read
 from kgtui.model.offsets import CommittedOffset, PartitionBounds
 from tests.unit.history import values
-from tests.unit.history.recording import CLUSTER, START, Recording
+from tests.unit.history.recording_builder import CLUSTER, START, RecordingBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kgtui.history.frame import Frame
+    from kgtui.history.point_in_time import PointInTime
 
 DAY = 86_400_000
 
@@ -38,7 +38,7 @@ class Known:
         self.groups: dict[str, dict[str, Any]] = {}
         self.faults: set[tuple[str, str]] = set()
 
-    def take(self, seen: Seen) -> dict[str, dict[str, Any]]:
+    def take(self, seen: PollResult) -> dict[str, dict[str, Any]]:
         """The state after a poll."""
         before, self.groups = self.groups, {}
         for group, listing in seen.listings.items():
@@ -58,7 +58,7 @@ class Known:
         return self.groups
 
 
-def shown(frame: Frame) -> dict[str, dict[str, Any]]:
+def shown(frame: PointInTime) -> dict[str, dict[str, Any]]:
     """The same of a replayed moment."""
     return {
         group: {
@@ -79,10 +79,10 @@ def shown(frame: Frame) -> dict[str, dict[str, Any]]:
     )
 )
 def test_every_moment_is_replayed_as_it_was_recorded(
-    tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[Seen, bool, str]]
+    tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
-    recording, known = Recording(path), Known()
+    recording, known = RecordingBuilder(path), Known()
     expected = {}
     for number, (seen, keyframe, then) in enumerate(polls):
         recording.poll(seen, START + number * 10_000, keyframe=keyframe)
@@ -94,10 +94,10 @@ def test_every_moment_is_replayed_as_it_was_recorded(
             recording.compact()
     recording.flush()
 
-    lake = Lake(path)
-    assert [moment.poll for moment in lake.moments()] == list(expected)
-    for moment in lake.moments():
-        frame, (groups, faults) = lake.at(moment), expected[moment.poll]
+    lake = RecordingReader(path)
+    assert [moment.ms for moment in lake.polls()] == list(expected)
+    for moment in lake.polls():
+        frame, (groups, faults) = lake.at(moment), expected[moment.ms]
         assert shown(frame) == groups
         assert {(scope, fault.name) for scope, fault in frame.faults} == faults
         assert (frame.cluster, frame.answered) == (CLUSTER, 2)
@@ -108,10 +108,10 @@ STABLE = Listing("consumer", "consumer", "Stable", 1)
 
 def seen(
     offset: int = 100, *, end: int = 150, owner: str = "m-1", groups: tuple[str, ...] = ("pay",), **more: Any
-) -> Seen:
+) -> PollResult:
     """A poll in which each group has one partition and one member."""
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
-    return Seen(
+    return PollResult(
         dict.fromkeys(groups, more.pop("listing", STABLE)),
         {group: GroupDescription(group, "consumer", "consumer", "Stable", 1, members=(reader,)) for group in groups},
         {group: (CommittedOffset("t", 0, offset, 1),) for group in groups},
@@ -120,9 +120,9 @@ def seen(
     )
 
 
-def write(path: Path, *polls: Seen, every: int = 10_000, keyframes: tuple[int, ...] = ()) -> Recording:
+def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[int, ...] = ()) -> RecordingBuilder:
     """A lake with one flush a poll."""
-    recording = Recording(path)
+    recording = RecordingBuilder(path)
     for number, poll in enumerate(polls):
         recording.poll(poll, START + number * every, keyframe=number in keyframes)
         recording.flush()
@@ -130,18 +130,18 @@ def write(path: Path, *polls: Seen, every: int = 10_000, keyframes: tuple[int, .
 
 
 def test_only_what_changed_is_written(tmp_path: Path) -> None:
-    recording = Recording(tmp_path)
+    recording = RecordingBuilder(tmp_path)
     assert recording.poll(seen(), START) == 3
     assert recording.poll(seen(), START + 10_000) == 0
     assert recording.poll(seen(101), START + 20_000) == 1
     assert recording.poll(seen(101, owner="m-2"), START + 30_000) == 3  # one member came, one left, the owner changed
-    assert recording.poll(Seen({}), START + 40_000) == 3
-    assert recording.poll(Seen({}), START + 50_000, keyframe=True) == 0
+    assert recording.poll(PollResult({}), START + 40_000) == 3
+    assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
 
 
 def test_what_a_poll_did_not_read_stays_as_it_was(tmp_path: Path) -> None:
-    write(tmp_path, seen(), Seen({"pay": STABLE}))
-    frame = Lake(tmp_path).at(None)
+    write(tmp_path, seen(), PollResult({"pay": STABLE}))
+    frame = RecordingReader(tmp_path).at(None)
     assert frame.offsets("pay").committed[0].offset == 100
     assert frame.description("pay") is not None
 
@@ -149,8 +149,8 @@ def test_what_a_poll_did_not_read_stays_as_it_was(tmp_path: Path) -> None:
 def test_a_fault_lasts_until_a_poll_without_it(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, seen(faults=(slow[0],)), seen(faults=(slow[1],)), seen())
-    lake = Lake(tmp_path)
-    counts = [len(lake.at(moment).faults) for moment in lake.moments()]
+    lake = RecordingReader(tmp_path)
+    counts = [len(lake.at(moment).faults) for moment in lake.polls()]
     assert counts == [1, 1, 0]
     assert lake.at(lake.first).faults[0] == slow[0]
 
@@ -159,24 +159,24 @@ def test_a_flush_that_was_cut_off_is_never_read(tmp_path: Path) -> None:
     """The rows are in their tables, the poll is not in `polls`; then another recorder goes on with a keyframe."""
     recording = write(tmp_path, seen(100))
     recording.poll(seen(999, groups=("pay", "half")), START + 10_000)
-    polls = DeltaFolder(LakeFolder.of(tmp_path).table(POLLS.name), POLLS)
+    polls = RecordedTable(LakeFolder.of(tmp_path).table(POLLS.name), POLLS)
     (batch,) = [recording.writer._open]
     assert batch is not None
     batch.parts[POLLS.name] = []
     assert batch.has("groups")
     recording.flush()
-    lake = Lake(tmp_path)
-    assert len(lake.moments()) == 1
+    lake = RecordingReader(tmp_path)
+    assert len(lake.polls()) == 1
     assert list(lake.at(None).listings) == ["pay"]
     assert lake.at(None).offsets("pay").committed[0].offset == 100
 
-    again = Recording(tmp_path)
+    again = RecordingBuilder(tmp_path)
     again.poll(seen(200), START + 20_000, gap="recorder killed")
     again.flush()
     again.compact()
     lake.refresh()
-    assert [moment.gap for moment in lake.moments()] == ["", "recorder killed"]
-    for moment, offset in zip(lake.moments(), (100, 200), strict=True):
+    assert [moment.gap for moment in lake.polls()] == ["", "recorder killed"]
+    for moment, offset in zip(lake.polls(), (100, 200), strict=True):
         assert list(lake.at(moment).listings) == ["pay"]
         assert lake.at(moment).offsets("pay").committed[0].offset == offset
     assert sum(file["num_records"] for file in polls.files()) == 2
@@ -185,7 +185,7 @@ def test_a_flush_that_was_cut_off_is_never_read(tmp_path: Path) -> None:
 def test_compaction_leaves_one_file_a_keyframe_and_says_that_no_row_changed(tmp_path: Path) -> None:
     recording = write(tmp_path, *(seen(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
-    files = DeltaFolder(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()
+    files = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()
     assert sorted(file["num_records"] for file in files) == [1, 4, 4]
     log = "".join(
         path.read_text() for path in sorted((tmp_path / "recorded/partitions/_delta_log").glob("*.json"))[-2:]
@@ -198,17 +198,17 @@ def test_retention_removes_whole_days(tmp_path: Path) -> None:
     recording = write(tmp_path, seen(), seen(101), seen(102), every=DAY, keyframes=(1, 2))
     assert recording.keyframe is not None
     recording.writer.maintain(recording.keyframe, 1, (START + 2 * DAY) / 1000)
-    lake = Lake(tmp_path)
-    assert [moment.poll for moment in lake.moments()] == [START + DAY, START + 2 * DAY]
+    lake = RecordingReader(tmp_path)
+    assert [moment.ms for moment in lake.polls()] == [START + DAY, START + 2 * DAY]
     assert lake.at(lake.first).offsets("pay").committed[0].offset == 101
 
 
 def test_a_time_means_the_newest_moment_before_it(tmp_path: Path) -> None:
     write(tmp_path, seen(100), seen(101))
-    lake = Lake(tmp_path)
-    assert lake.at(START / 1000 + 9.9).moment == lake.first
-    assert lake.at(START / 1000 + 10).moment == lake.last
-    assert lake.at(START / 1000 + 1e9).moment == lake.last
+    lake = RecordingReader(tmp_path)
+    assert lake.at(START / 1000 + 9.9).poll == lake.first
+    assert lake.at(START / 1000 + 10).poll == lake.last
+    assert lake.at(START / 1000 + 1e9).poll == lake.last
     assert lake.step(lake.first) == lake.last
     assert lake.step(lake.first, -1) is None
     with pytest.raises(LakeError, match="begins at 2026-11-21T"):
@@ -217,7 +217,7 @@ def test_a_time_means_the_newest_moment_before_it(tmp_path: Path) -> None:
 
 def test_a_lake_that_grows_is_followed(tmp_path: Path) -> None:
     recording = write(tmp_path, seen(100))
-    lake = Lake(tmp_path)
+    lake = RecordingReader(tmp_path)
     assert lake.at(None).offsets("pay").committed[0].offset == 100
     recording.poll(seen(150), START + 10_000)
     recording.flush()
@@ -235,13 +235,13 @@ def test_the_next_change_of_a_group_is_found_over_keyframes_and_days(tmp_path: P
         seen(8, owner="m-2", groups=("new", "pay"), listing=moved),
     )  # fmt: skip
     write(tmp_path, *polls, every=DAY // 3, keyframes=(2, 3, 4, 5, 7))
-    lake = Lake(tmp_path)
+    lake = RecordingReader(tmp_path)
 
     def changes(group: str, *, back: bool) -> list[int]:
         found, at = [], lake.last if back else lake.first
         while (at_next := lake.next_change(group, at, back=back)) is not None:
             at = at_next
-            found.append((at.poll - START) // (DAY // 3))
+            found.append((at.ms - START) // (DAY // 3))
         return found
 
     assert changes("pay", back=False) == [2, 5, 7]
@@ -256,15 +256,15 @@ def test_two_moments_are_compared(tmp_path: Path) -> None:
         seen(100, end=150, groups=("old", "pay")),
         seen(110, end=900, owner="m-2", groups=("new", "pay"), listing=replace(STABLE, state="Reconciling")),
     )
-    lake = Lake(tmp_path)
+    lake = RecordingReader(tmp_path)
     for found in (lake.compare(lake.first, lake.last), lake.compare(lake.last.at, lake.first.at)):
         assert (found.joined, found.left) == (("new",), ("old",))
         assert [(group, old.state, new.state) for group, old, new in found.relisted] == [
             ("pay", "Stable", "Reconciling")
         ]
         assert (found.members_joined, found.members_left) == ((("pay", "m-2"),), (("pay", "m-1"),))
-        assert found.moved == (Moved("pay", "t", 0, "m-1", "m-2"),)
-        assert found.lags == (Grown("pay", 50, 790),)
+        assert found.moved == (OwnerChange("pay", "t", 0, "m-1", "m-2"),)
+        assert found.lags == (LagChange("pay", 50, 790),)
         assert found.lags[0].by == 740
 
 
@@ -273,18 +273,18 @@ def test_a_damaged_lake_is_an_error_with_its_name(tmp_path: Path) -> None:
     for path in (tmp_path / "recorded/partitions").glob("day=*/*.parquet"):
         path.write_bytes(b"not parquet")
     with pytest.raises(LakeError, match=f"{tmp_path} cannot be read"):
-        Lake(tmp_path).at(None).offsets("pay")
+        RecordingReader(tmp_path).at(None).offsets("pay")
     for path in (tmp_path / "recorded/polls/_delta_log").iterdir():
         path.write_text("{")
     with pytest.raises(LakeError, match=f"{tmp_path} cannot be read"):
-        Lake(tmp_path)
+        RecordingReader(tmp_path)
 
 
 def test_what_was_compacted_and_swept_away_meanwhile_is_found_again(tmp_path: Path) -> None:
     recording = write(tmp_path, seen(100), seen(101), seen(102), keyframes=(2,))
-    lake = Lake(tmp_path)
+    lake = RecordingReader(tmp_path)
     recording.compact()
-    table = DeltaFolder(LakeFolder.of(tmp_path).table("partitions"), TABLES[2])
+    table = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2])
     used = {file["path"].split("/")[-1] for file in table.files()}
     for path in (tmp_path / "recorded/partitions").glob("day=*/*.parquet"):
         if path.name not in used:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.history import rows
 from kgtui.model.offsets import lag_of_group
@@ -11,8 +12,8 @@ from kgtui.model.offsets import lag_of_group
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from kgtui.history.moments import Moment
-    from kgtui.history.segment import Segment, State
+    from kgtui.history.keyframe import Keyframe, State
+    from kgtui.history.poll_index import RecordedPoll
     from kgtui.lake.schemas.definition import RowValues
     from kgtui.model.answer import Fault
     from kgtui.model.cluster import ClusterInfo
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionBounds, TopicPartition
 
 
-class Frame:
+class PointInTime:
     """Everything that was known at a moment; parts are unpacked when they are asked for.
 
     Attributes:
@@ -31,25 +32,27 @@ class Frame:
         interval: seconds from poll to poll, as the recorder was set.
     """
 
-    def __init__(self, moment: Moment, segment: Segment, cluster: ClusterInfo, answered: int, interval: float) -> None:
-        self.moment = moment
+    def __init__(
+        self, poll: RecordedPoll, keyframe: Keyframe, cluster: ClusterInfo, answered: int, interval: float
+    ) -> None:
+        self.poll = poll
         self.cluster = cluster
         self.answered = answered
         self.interval = interval
-        self._segment = segment
+        self._keyframe = keyframe
         self._logs: dict[TopicPartition, PartitionBounds] = {}
 
     @cached_property
     def _groups(self) -> State:
-        return self._segment.at("groups", self.moment.poll)
+        return self._keyframe.at("groups", self.poll.ms)
 
     @cached_property
     def _members(self) -> State:
-        return self._segment.at("members", self.moment.poll)
+        return self._keyframe.at("members", self.poll.ms)
 
     @cached_property
     def _partitions(self) -> State:
-        return self._segment.at("partitions", self.moment.poll)
+        return self._keyframe.at("partitions", self.poll.ms)
 
     @cached_property
     def listings(self) -> Mapping[str, Listing]:
@@ -63,7 +66,7 @@ class Frame:
     @cached_property
     def faults(self) -> tuple[tuple[str, Fault], ...]:
         """What could not be learned, by scope (see `schemas.FAULTS`)."""
-        state = self._segment.at("faults", self.moment.poll)
+        state = self._keyframe.at("faults", self.poll.ms)
         return tuple(
             (scope, rows.fault_of_row(broker, group or None, name, tuple(rest)))
             for group in state.groups()
@@ -134,3 +137,93 @@ class Frame:
                     if known is None or (log.log_end or -1) > (known.log_end or -1):
                         found[topic, partition] = log
         return found
+
+
+class OwnerChange(NamedTuple):
+    """A partition that has another owner; None when nobody was known to have it."""
+
+    group: str
+    topic: str
+    partition: int
+    before: str | None
+    after: str | None
+
+
+class LagChange(NamedTuple):
+    """A group's lag at both moments, in records; None when unknown."""
+
+    group: str
+    before: int | None
+    after: int | None
+
+    @property
+    def by(self) -> int:
+        """How many records it grew by; negative when it shrank, 0 when one of them is unknown."""
+        return 0 if self.before is None or self.after is None else self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What differs from one moment to another. Everything is sorted by group but `lags`.
+
+    Attributes:
+        joined, left: groups that are only at the later, only at the earlier.
+        relisted: group → listing at both, where type, protocol, state or coordinator differ.
+        members_joined, members_left: (group, member id), of groups that are at both.
+        moved: partitions with another owner, of groups that are at both.
+        lags: groups whose summed lag differs, the one that grew most first.
+    """
+
+    earlier: RecordedPoll
+    later: RecordedPoll
+    joined: tuple[str, ...]
+    left: tuple[str, ...]
+    relisted: tuple[tuple[str, Listing, Listing], ...]
+    members_joined: tuple[tuple[str, str], ...]
+    members_left: tuple[tuple[str, str], ...]
+    moved: tuple[OwnerChange, ...]
+    lags: tuple[LagChange, ...]
+
+
+def compare(a: PointInTime, b: PointInTime) -> Comparison:
+    """Whichever is the later is taken as such."""
+    if a.poll.ms > b.poll.ms:
+        a, b = b, a
+    old, new = a.listings, b.listings
+    both = sorted(old.keys() & new.keys())
+    members_joined: list[tuple[str, str]] = []
+    members_left: list[tuple[str, str]] = []
+    moved: list[OwnerChange] = []
+    lags: list[LagChange] = []
+    for frame in (a, b):
+        frame.prepare(both, offsets=True)
+        frame.prepare(both, offsets=False)
+    for group in both:
+        before, after = a.member_ids(group), b.member_ids(group)
+        members_joined += [(group, name) for name in sorted(after - before)]
+        members_left += [(group, name) for name in sorted(before - after)]
+        moved += _moved(group, a.owners(group), b.owners(group))
+        grown = LagChange(group, a.lag(group).lag, b.lag(group).lag)
+        if grown.before != grown.after:
+            lags.append(grown)
+    return Comparison(
+        a.poll,
+        b.poll,
+        tuple(sorted(new.keys() - old.keys())),
+        tuple(sorted(old.keys() - new.keys())),
+        tuple((group, old[group], new[group]) for group in both if old[group] != new[group]),
+        tuple(members_joined),
+        tuple(members_left),
+        tuple(moved),
+        tuple(sorted(lags, key=lambda grown: (-grown.by, grown.group))),
+    )
+
+
+def _moved(
+    group: str, before: dict[TopicPartition, str | None], after: dict[TopicPartition, str | None]
+) -> list[OwnerChange]:
+    return [
+        OwnerChange(group, *tp, before.get(tp), after.get(tp))
+        for tp in sorted(before.keys() | after.keys())
+        if before.get(tp) != after.get(tp)
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from kgtui.history.changes import Changes, Seen, new_rows
+from kgtui.history.changes import ChangeTracker, PollResult, new_rows
 from kgtui.history.rows import cluster_text
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.writer import LakeWriter
@@ -21,7 +21,7 @@ START = 1_795_250_000_000
 CLUSTER = ClusterInfo("hand-made", brokers(2), 1, {"share.version": 1}, ("127.0.0.1:9092",))
 
 
-class Recording:
+class RecordingBuilder:
     """A lake that is written poll by poll."""
 
     def __init__(self, path: Path) -> None:
@@ -29,10 +29,10 @@ class Recording:
         folder.prepare()
         self.writer = LakeWriter(folder)
         self.writer.begin()
-        self.changes = Changes()
+        self.changes = ChangeTracker()
         self.keyframe: int | None = None
 
-    def poll(self, seen: Seen, at: int, *, keyframe: bool = False, gap: str = "") -> int:
+    def poll(self, seen: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
         """Add a poll, a keyframe if it is the first; how many rows it has."""
         rows = new_rows()
         self.changes.take(seen, seen.listings, at, rows)

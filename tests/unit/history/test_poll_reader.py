@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgtui.history.changes import Seen
-from kgtui.history.lake import Lake
-from kgtui.history.window import read_window
+from kgtui.history.changes import PollResult
+from kgtui.history.poll_reader import read_polls
+from kgtui.history.recording_reader import RecordingReader
 from kgtui.model.answer import Fault
 from kgtui.model.offsets import GroupOffsets
 from tests.unit.history import values
-from tests.unit.history.recording import START, Recording
-from tests.unit.history.test_lake import STABLE, seen, write
+from tests.unit.history.recording_builder import START, RecordingBuilder
+from tests.unit.history.test_recording_reader import STABLE, seen, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,22 +33,22 @@ NOTHING = GroupOffsets((), (), {})
     skipped=st.integers(0, 3),
 )
 def test_every_poll_is_what_its_moment_shows(
-    tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[Seen, bool, str]], skipped: int
+    tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]], skipped: int
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
-    recording = Recording(path)
+    recording = RecordingBuilder(path)
     for number, (poll, keyframe, then) in enumerate(polls):
         recording.poll(replace(poll, faults=()), START + number * 10_000, keyframe=keyframe)
         recording.flush()
         if then == "compact":
             recording.compact()
-    lake = Lake(path)
+    lake = RecordingReader(path)
     groups = {group for poll, _, _ in polls for group in poll.listings}
-    moments = lake.moments()[min(skipped, len(polls) - 1) :]
-    found = list(read_window(lake, groups, moments))
-    assert [seen_then.moment for seen_then in found] == moments
+    moments = lake.polls()[min(skipped, len(polls) - 1) :]
+    found = list(read_polls(lake, groups, moments))
+    assert [seen_then.poll for seen_then in found] == moments
     for seen_then in found:
-        frame = lake.at(seen_then.moment)
+        frame = lake.at(seen_then.poll)
         assert seen_then.groups.keys() == frame.listings.keys()
         for group, read in seen_then.groups.items():
             assert read.description == frame.description(group)
@@ -58,8 +58,8 @@ def test_every_poll_is_what_its_moment_shows(
 
 def test_only_the_groups_asked_for_are_read(tmp_path: Path) -> None:
     write(tmp_path, seen(100, groups=("pay", "ship")))
-    lake = Lake(tmp_path)
-    (poll,) = read_window(lake, ["pay", "nobody"], lake.moments())
+    lake = RecordingReader(tmp_path)
+    (poll,) = read_polls(lake, ["pay", "nobody"], lake.polls())
     assert list(poll.groups) == ["pay"]
 
 
@@ -71,10 +71,10 @@ def test_what_a_poll_could_not_read_is_not_taken_for_read(tmp_path: Path) -> Non
     undescribed = ("describe", Fault("COORDINATOR_LOAD_IN_PROGRESS", "loading", 14, 1, "pay"))
     write(
         tmp_path, seen(100), seen(101, faults=(own,)), seen(102, faults=(theirs,)), seen(103, faults=(of_other, logs)),
-        seen(104, faults=(undescribed,)), Seen({"pay": STABLE}),
+        seen(104, faults=(undescribed,)), PollResult({"pay": STABLE}),
     )  # fmt: skip
-    lake = Lake(tmp_path)
-    polls = list(read_window(lake, ["pay"], lake.moments()))
+    lake = RecordingReader(tmp_path)
+    polls = list(read_polls(lake, ["pay"], lake.polls()))
     reads = [poll.groups["pay"] for poll in polls]
     assert [read.offsets is not None for read in reads] == [True, False, False, True, True, True]
     assert [read.description is not None for read in reads] == [True, True, False, True, False, True]
@@ -86,6 +86,6 @@ def test_what_a_poll_could_not_read_is_not_taken_for_read(tmp_path: Path) -> Non
 
 def test_groups_come_and_go(tmp_path: Path) -> None:
     write(tmp_path, seen(1), seen(2, groups=()), seen(3), keyframes=(2,))
-    lake = Lake(tmp_path)
-    found = [list(poll.groups) for poll in read_window(lake, ["pay"], lake.moments())]
+    lake = RecordingReader(tmp_path)
+    found = [list(poll.groups) for poll in read_polls(lake, ["pay"], lake.polls())]
     assert found == [["pay"], [], ["pay"]]

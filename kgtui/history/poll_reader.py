@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.admin.reading import has_offsets
 from kgtui.history import rows
-from kgtui.lake.arrow import one_chunk, unpacked
+from kgtui.lake.arrow import escape_surrogates, one_chunk, unpacked
 from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS
-from kgtui.lake.stored_text import stored
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
-    from kgtui.history.lake import Lake
-    from kgtui.history.moments import Moment
+    from kgtui.history.poll_index import RecordedPoll
+    from kgtui.history.recording_reader import RecordingReader
     from kgtui.lake.schemas import Table
     from kgtui.lake.schemas.definition import RowValues
     from kgtui.model.answer import Fault
@@ -54,12 +53,12 @@ class PollRead:
         faults: what concerned no one group.
     """
 
-    moment: Moment
+    poll: RecordedPoll
     groups: Mapping[str, GroupRead]
     faults: tuple[Fault, ...] = ()
 
 
-def read_window(lake: Lake, groups: Collection[str], moments: Sequence[Moment]) -> Iterator[PollRead]:
+def read_polls(lake: RecordingReader, groups: Collection[str], moments: Sequence[RecordedPoll]) -> Iterator[PollRead]:
     """The groups at each moment, oldest first; a keyframe at a time is in memory.
 
     Args:
@@ -70,20 +69,20 @@ def read_window(lake: Lake, groups: Collection[str], moments: Sequence[Moment]) 
     """
     for keyframe, some in groupby(moments, lambda moment: moment.keyframe):
         wanted = list(some)
-        walk = _Walk(lake, groups, keyframe, wanted[-1].poll)
-        for poll in lake.moments(keyframe / 1000, wanted[-1].at):
+        walk = _GroupStates(lake, groups, keyframe, wanted[-1].ms)
+        for poll in lake.polls(keyframe / 1000, wanted[-1].at):
             walk.go_to(poll)
-            if poll.poll >= wanted[0].poll:
+            if poll.ms >= wanted[0].ms:
                 yield walk.seen(poll)
 
 
-class _Walk:
+class _GroupStates:
     """The state of some groups, from a keyframe on."""
 
-    def __init__(self, lake: Lake, groups: Collection[str], keyframe: int, until: int) -> None:
-        names = [stored(group) for group in groups]
+    def __init__(self, lake: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
+        names = [escape_surrogates(group) for group in groups]
         self._tables = {
-            table.name: _ByPoll(lake.rows_of(table, _columns(table), keyframe, until), None if everyone else names)
+            table.name: _RowsByPoll(lake.rows_of(table, _columns(table), keyframe, until), None if everyone else names)
             for table, everyone in ((GROUPS, False), (MEMBERS, False), (PARTITIONS, False), (FAULTS, True))
         }
         self._listed: dict[str, RowValues] = {}
@@ -92,10 +91,10 @@ class _Walk:
         self._faults: dict[tuple[object, ...], tuple[str, Fault]] = {}
         self._reads: dict[str, GroupRead] = {}
 
-    def go_to(self, moment: Moment) -> None:
+    def go_to(self, moment: RecordedPoll) -> None:
         """Apply what the next poll changed."""
-        told, moved = self._take_groups(moment.poll), set[str]()
-        for group, topic, partition, gone, *row in self._tables["partitions"].at(moment.poll):
+        told, moved = self._take_groups(moment.ms), set[str]()
+        for group, topic, partition, gone, *row in self._tables["partitions"].at(moment.ms):
             moved.add(group)
             if gone:
                 self._positions[group].pop((topic, partition), None)
@@ -111,7 +110,7 @@ class _Walk:
                 else rows.description_of_row(group, listed, self._members[group].values()),
                 old.offsets if old is not None and group not in moved else self._offsets(group),
             )  # fmt: skip
-        for scope, broker, group, name, gone, *row in self._tables["faults"].at(moment.poll):
+        for scope, broker, group, name, gone, *row in self._tables["faults"].at(moment.ms):
             key = (scope, broker, group, name)
             self._faults.pop(key, None)
             if not gone:
@@ -140,7 +139,7 @@ class _Walk:
             return None
         return rows.offsets_of_rows(positions)
 
-    def seen(self, moment: Moment) -> PollRead:
+    def seen(self, moment: RecordedPoll) -> PollRead:
         """What the poll told: values that it could not read are not taken for its own."""
         reads = dict(self._reads)
         for scope, fault in self._faults.values():
@@ -159,7 +158,7 @@ class _Walk:
         return PollRead(moment, reads, others)
 
 
-class _ByPoll:
+class _RowsByPoll:
     """Rows of one table, by poll; text is unpacked a poll at a time.
 
     Args:

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-Shape = tuple[object, frozenset[object]]
+GroupState = tuple[object, frozenset[object]]
 """The group's row without when it was described, None when there is no such group; and its members' rows."""
 
-NOTHING: Shape = (None, frozenset())
+ABSENT: GroupState = (None, frozenset())
 
 _ASIDE = frozenset({"day", "keyframe", "poll", "gone", "described_at"})
 
 
 @dataclass(frozen=True, slots=True)
-class DayOfGroup:
+class DayOfChanges:
     """One group on one day.
 
     Attributes:
@@ -32,11 +32,11 @@ class DayOfGroup:
     """
 
     changes: tuple[int, ...]
-    first: Shape
-    last: Shape
+    first: GroupState
+    last: GroupState
 
 
-def day_of_group(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[int, int]]) -> DayOfGroup:
+def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[int, int]]) -> DayOfChanges:
     """Walk a day.
 
     Args:
@@ -47,7 +47,7 @@ def day_of_group(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[int,
     row: object = None
     people: dict[str, object] = {}
     changes: list[int] = []
-    first = shape = NOTHING
+    first = shape = ABSENT
     begun = False
     for poll, keyframe in polls:
         if poll == keyframe:
@@ -60,13 +60,13 @@ def day_of_group(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[int,
             people.pop(member, None)
             if not gone:
                 people[member] = value
-        now: Shape = (row, frozenset(people.items()))
+        now: GroupState = (row, frozenset(people.items()))
         if not begun:
             first, begun = now, True
         elif now != shape:
             changes.append(poll)
         shape = now
-    return DayOfGroup(tuple(changes), first, shape)
+    return DayOfChanges(tuple(changes), first, shape)
 
 
 def _by_poll(rows: pa.Table) -> dict[int, list[tuple[bool, object, str]]]:

@@ -11,12 +11,12 @@ import pytest
 from kgtui.errors import LakeError
 from kgtui.lake.arrow import arrow_schema
 from kgtui.lake.delta import library
-from kgtui.lake.due import due
 from kgtui.lake.folder import LakeFolder
+from kgtui.lake.pending_days import pending_days
 from kgtui.lake.schemas import BASELINE, CHURN, COMMITS, GOLD
 from kgtui.lake.tables import make_tables
-from tests.unit.history.recording import START, Recording
-from tests.unit.history.test_lake import seen
+from tests.unit.history.recording_builder import START, RecordingBuilder
+from tests.unit.history.test_recording_reader import seen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ DAY_MS = 86_400_000
 def folder(tmp_path: Path) -> LakeFolder:
     """A lake without gold, and a recording of two days."""
     folder = LakeFolder.of(tmp_path / "lake")
-    made = Recording(folder.path)
+    made = RecordingBuilder(folder.path)
     for day in range(2):
         made.poll(seen(day), START + day * DAY_MS, keyframe=True)
     made.flush()
@@ -56,7 +56,7 @@ def write(folder: LakeFolder, table: Table, *days: date) -> None:
 def make(folder: LakeFolder) -> tuple[date, ...]:
     """Do what is due; which days that was."""
     make_tables(folder, GOLD)
-    found = due(folder)
+    found = pending_days(folder)
     for table in GOLD:
         write(folder, table, *found.days)
     found.done()
@@ -64,30 +64,30 @@ def make(folder: LakeFolder) -> tuple[date, ...]:
 
 
 def test_the_first_time_all_days_are_due_and_then_none(folder: LakeFolder) -> None:
-    assert due(folder).days == (FIRST, SECOND)
+    assert pending_days(folder).days == (FIRST, SECOND)
     assert make(folder) == (FIRST, SECOND)
-    assert due(folder).days == ()
+    assert pending_days(folder).days == ()
 
 
 def test_what_is_remembered_is_not_written_again(folder: LakeFolder) -> None:
     make(folder)
     before = (folder.path / "_checkpoints" / "gold.json").stat().st_ino
-    due(folder).done()
+    pending_days(folder).done()
     assert (folder.path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
 def test_with_anything_new_the_newest_day_that_was_made_is_due_too(folder: LakeFolder) -> None:
     make(folder)
     write(folder, COMMITS, THIRD)
-    assert due(folder).days == (SECOND, THIRD)
+    assert pending_days(folder).days == (SECOND, THIRD)
     assert make(folder) == (SECOND, THIRD)
-    assert due(folder).days == ()
+    assert pending_days(folder).days == ()
 
 
 def test_what_comes_late_makes_its_day_and_all_that_follow_due(folder: LakeFolder) -> None:
     make(folder)
     write(folder, COMMITS, FIRST)
-    assert due(folder).days == (FIRST, SECOND)
+    assert pending_days(folder).days == (FIRST, SECOND)
 
 
 def test_upkeep_makes_nothing_due(folder: LakeFolder) -> None:
@@ -96,9 +96,9 @@ def test_upkeep_makes_nothing_due(folder: LakeFolder) -> None:
     make(folder)
     commits = library().DeltaTable(str(folder.table(COMMITS.name, COMMITS.layer)))
     assert commits.optimize.compact()["numFilesRemoved"] == 2
-    assert due(folder).days == ()
+    assert pending_days(folder).days == ()
     commits.delete(f"day = '{FIRST}'")
-    assert due(folder).days == ()
+    assert pending_days(folder).days == ()
 
 
 def test_what_is_not_remembered_is_made_again_from_the_newest_day_on(folder: LakeFolder) -> None:
@@ -106,14 +106,14 @@ def test_what_is_not_remembered_is_made_again_from_the_newest_day_on(folder: Lak
     memory = folder.path / "_checkpoints" / "gold.json"
     assert memory.stat().st_mode & 0o077 == 0
     memory.write_text("{")
-    assert due(folder).days == (SECOND,)
+    assert pending_days(folder).days == (SECOND,)
 
 
 def test_a_run_that_did_not_end_is_done_again(folder: LakeFolder) -> None:
     make_tables(folder, GOLD)
     for table in GOLD[:-1]:
         write(folder, table, FIRST)
-    assert due(folder).days == (FIRST, SECOND)
+    assert pending_days(folder).days == (FIRST, SECOND)
 
 
 def test_a_table_that_was_removed_is_made_of_all_days(folder: LakeFolder) -> None:
@@ -121,14 +121,14 @@ def test_a_table_that_was_removed_is_made_of_all_days(folder: LakeFolder) -> Non
     for table in (CHURN, BASELINE):
         path = folder.table(table.name, table.layer)
         path.rename(path.with_name(f"{table.name}-elsewhere"))
-        assert due(folder).days == (FIRST, SECOND)
+        assert pending_days(folder).days == (FIRST, SECOND)
         assert make(folder) == (FIRST, SECOND)
 
 
 def test_a_run_that_was_killed_while_it_made_a_table_is_done_again(folder: LakeFolder) -> None:
     for table in (CHURN, BASELINE):
         (folder.table(table.name, table.layer) / "_delta_log").mkdir(parents=True)
-    assert due(folder).days == (FIRST, SECOND)
+    assert pending_days(folder).days == (FIRST, SECOND)
     assert make(folder) == (FIRST, SECOND)
 
 
@@ -138,4 +138,4 @@ def test_a_table_that_cannot_be_read_is_named(folder: LakeFolder) -> None:
     log.mkdir(parents=True)
     (log / f"{0:020}.json").write_text("not a log")
     with pytest.raises(LakeError, match="cannot be read"):
-        due(folder)
+        pending_days(folder)
