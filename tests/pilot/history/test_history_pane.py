@@ -156,6 +156,6 @@ async def test_a_recording_is_plotted_around_its_moment_and_enter_goes_there(
             def broken(*_: object) -> None:
                 raise LakeError("the disk is [/gone]")
 
-            monkeypatch.setattr(admin.recording, "past", broken)
+            monkeypatch.setattr(admin.recording, "group_timeline", broken)
             await pilot.press("v")
             await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))

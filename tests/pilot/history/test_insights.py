@@ -94,7 +94,7 @@ async def test_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: 
 
 async def test_the_words_take_the_room_they_get(tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not the room there was before the findings had been read, and not only once the cursor has moved."""
-    monkeypatch.setattr(screen_module, "REST", 1e6)
+    monkeypatch.setattr(screen_module, "CURSOR_REST", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await asked(pilot, app)
@@ -252,7 +252,7 @@ async def test_a_course_that_cannot_be_read_is_told_of(
     def broken(*_: object, **__: object) -> None:
         raise LakeError("the disk is [/gone]")
 
-    monkeypatch.setattr(Gold, "courses", broken)
+    monkeypatch.setattr(Gold, "lag_histories", broken)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await asked(pilot, app)
