@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.actions.audit import Entry, read_entries
 from kgtui.actions.state_folder import StateFolder
-from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.commands.printing import put, say
 from kgtui.config import state_dir
 from kgtui.errors import UsageError
 from kgtui.output.formats import VERSION, json_bytes
@@ -28,9 +28,11 @@ _COLUMNS = [
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
+    from kgtui.commands.parser import add_format_option
+
     parser.add_argument("--group", metavar="NAME", help="only what concerns the group of this exact name")
     parser.add_argument("--unfinished", action="store_true", help="only what has no outcome yet")
-    parser.add_argument("--format", choices=("table", "json"), default="table")
+    add_format_option(parser, "table", "json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,13 +47,14 @@ def run(args: argparse.Namespace) -> int:
         for entry in entries
         if (args.group is None or entry.group == args.group) and not (args.unfinished and entry.outcome is not None)
     ]
-    if args.format == "json":
-        shown = [{"id": entry.id, "intent": entry.intent, "outcome": entry.outcome} for entry in entries]
-        put_bytes(json_bytes({"version": VERSION, "log": str(log), "entries": shown, "damaged_lines": damaged}))
-    else:
-        put_text(table(_COLUMNS, [_cells(entry) for entry in entries]))
-        if not entries:
-            say(f"nothing to show in {log}")
+    shown = [{"id": entry.id, "intent": entry.intent, "outcome": entry.outcome} for entry in entries]
+    put(
+        args.format,
+        table=lambda: table(_COLUMNS, [_cells(entry) for entry in entries]),
+        json=lambda: json_bytes({"version": VERSION, "log": str(log), "entries": shown, "damaged_lines": damaged}),
+    )
+    if not entries and args.format == "table":
+        say(f"no matching entry in {log}")
     if damaged:
         say(f"{damaged} lines of {log} cannot be read")
     return 1 if damaged else 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.actions.backup import Backup, list_backups, read_backup
 from kgtui.actions.state_folder import StateFolder
-from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.commands.printing import put, say
 from kgtui.config import state_dir
 from kgtui.errors import UsageError
 from kgtui.model.command_line import join
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
+    from kgtui.commands.parser import add_format_option
+
     parser.add_argument("backup", nargs="?", metavar="FILE", help="show this backup: a name from the list, or a path")
     parser.add_argument("--group", metavar="NAME", help="only backups of the group of this exact name")
-    parser.add_argument("--format", choices=("table", "json"), default="table")
+    add_format_option(parser, "table", "json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,13 +36,15 @@ def run(args: argparse.Namespace) -> int:
         return _show(args, read_backup(_path(folder, args.backup)))
     found, faults = list_backups(folder)
     found = [backup for backup in found if args.group is None or backup.group == args.group]
-    if args.format == "json":
-        listed = [_summary(backup) for backup in found]
-        put_bytes(json_bytes({"version": VERSION, "backups": listed, "faults": faults}))
-    else:
-        put_text(table(_COLUMNS, [_cells(backup) for backup in found]))
-        if not found:
-            say(f"there are no backups in {folder.backups}")
+    put(
+        args.format,
+        table=lambda: table(_COLUMNS, [_cells(backup) for backup in found]),
+        json=lambda: json_bytes(
+            {"version": VERSION, "backups": [_summary(backup) for backup in found], "faults": faults}
+        ),
+    )
+    if not found and args.format == "table":
+        say(f"there are no backups in {folder.backups}")
     for fault in faults:
         say(fault)
     return 1 if faults or not all(backup.complete for backup in found) else 0
@@ -93,10 +97,11 @@ def _summary(backup: Backup) -> dict[str, Any]:
 
 
 def _show(args: argparse.Namespace, backup: Backup) -> int:
-    if args.format == "json":
-        put_bytes(json_bytes({"version": VERSION, **_summary(backup), "header": backup.header, "rows": backup.rows}))
-    else:
-        put_text(_text(backup))
+    put(
+        args.format,
+        table=lambda: _text(backup),
+        json=lambda: json_bytes({"version": VERSION, **_summary(backup), "header": backup.header, "rows": backup.rows}),
+    )
     if not backup.complete:
         say(f"{backup.path} is cut short: it does not hold all that was read")
     return 0 if backup.complete else 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.gather import gather
-from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.commands.printing import put, say
 from kgtui.errors import KgtuiError, UsageError
 from kgtui.model.answer import Answer, fault_of
 from kgtui.model.cluster import Retention
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
     from kgtui.output.check_results import CheckResults
+    from kgtui.output.formats import Format
 
-FORMATS = ("table", "json", "csv")
 FAIL_ON = {"warn": Status.WARN, "error": Status.ERR}
 _SHORTEST = 0.05  # seconds between two reads
 _ABOUT = """\
@@ -50,7 +50,7 @@ Exit code: 0 fine; 1 a verdict is as bad as --fail-on says, a part could not be 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    from kgtui.commands.parser import add_lake_options
+    from kgtui.commands.parser import add_format_option, add_lake_options
 
     add_lake_options(parser)
     parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND")
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--interval", metavar="TIME", help="from one read to the next (5s)")
     parser.add_argument("--fail-on", choices=tuple(FAIL_ON), default="error", help="exit with 1 from here on (error)")
     parser.add_argument("--all", action="store_true", help="print groups that are OK too")
-    parser.add_argument("--format", choices=FORMATS, default="table", help="table, json or csv")
+    add_format_option(parser, "table", "json", "csv")
     parser.add_argument("--allowed-lag", type=int, default=0, metavar="N", help="records that may wait in a partition")
     parser.add_argument(
         "--commit-interval", default="5s", metavar="TIME", help="how often a healthy group commits, until seen (5s)"
@@ -254,15 +254,15 @@ def _counts(chosen: Iterable[GroupHealth]) -> dict[str, int]:
     return counts
 
 
-def _print(form: str, checked: CheckResults) -> None:
+def _print(form: Format, checked: CheckResults) -> None:
     from kgtui.output import check_results
 
-    if form == "json":
-        put_bytes(check_results.as_json(checked))
-    elif form == "csv":
-        put_bytes(check_results.as_csv(checked))
-    else:
-        put_text(check_results.as_table(checked))
+    put(
+        form,
+        table=lambda: check_results.as_table(checked),
+        json=lambda: check_results.as_json(checked),
+        csv=lambda: check_results.as_csv(checked),
+    )
 
 
 def _notes(checked: CheckResults, chosen: Sequence[GroupHealth]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.commands.printing import put, say
 from kgtui.config import load
 from kgtui.output import formats, marks
 from kgtui.output.table import Column, table
@@ -17,17 +17,16 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="table or json")
+    from kgtui.commands.parser import add_format_option
+
+    add_format_option(parser, "table", "json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code."""
     settings = load()
-    if args.format == "json":
-        put_bytes(as_json(settings))
-        return 0
-    if settings.clusters:
-        put_text(as_text(settings))
+    if settings.clusters or args.format == "json":
+        put(args.format, table=lambda: as_text(settings), json=lambda: as_json(settings))
     else:
         say(f'no cluster is configured; write [clusters.NAME] with bootstrap = "host:port" into {settings.path}')
     return 0

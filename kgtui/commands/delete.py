@@ -16,7 +16,7 @@ from kgtui.actions.state_folder import StateFolder
 from kgtui.actions.verification import unfinished
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.gather import gather
-from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.commands.printing import put, put_text, say
 from kgtui.config import load, resolve, state_dir
 from kgtui.errors import RefusedError, UsageError
 from kgtui.model.query import parse
@@ -38,6 +38,8 @@ _SURE = "irreversible"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
+    from kgtui.commands.parser import add_format_option
+
     parser.epilog = (
         "Only groups that the RPC of their own type calls Empty are deleted, each after a backup of its offsets. On a\n"
         "terminal the group's name (or, of many, their number) has to be typed; elsewhere --yes --expect N is needed.\n"
@@ -53,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--irreversible", action="store_true", help="with --yes: also where no backup brings everything back"
     )
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="of plan and results")
+    add_format_option(parser, "table", "json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,10 +87,7 @@ async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolde
 
 
 def _show(args: argparse.Namespace, text: str, made: Plan, results: Results | None) -> None:
-    if args.format == "json":
-        put_bytes(json_bytes(_document(made, results)))
-    else:
-        put_text(text)
+    put(args.format, table=lambda: text, json=lambda: json_bytes(_document(made, results)))
 
 
 def _check_expected(args: argparse.Namespace, matching: int) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgtui.commands.connecting import connected, run_async, timeout_of
-from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.commands.printing import put, say
 from kgtui.errors import ClientError, KgtuiError, UnsupportedError
 from kgtui.model.answer import Fault, fault_of
 from kgtui.model.group_types import GROUP_TYPES
@@ -69,16 +69,15 @@ class Findings:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="table or json")
+    from kgtui.commands.parser import add_format_option
+
+    add_format_option(parser, "table", "json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code: 1 when a broker does not answer or something is forbidden."""
     findings = run_async(_run(args))
-    if args.format == "json":
-        put_bytes(as_json(findings))
-    else:
-        put_text(as_text(findings))
+    put(args.format, table=lambda: as_text(findings), json=lambda: as_json(findings))
     for fault in findings.faults:
         say(f"{fault.message} [{fault.name}]" + (f" ({fault.advice})" if fault.advice else ""))
     return 1 if findings.faults else 0

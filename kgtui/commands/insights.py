@@ -8,7 +8,7 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from kgtui.commands.printing import put_bytes, put_text, say, terminal_width
+from kgtui.commands.printing import put, say, terminal_width
 from kgtui.errors import LakeError, UsageError
 from kgtui.insights.finding import Kind, lasted
 from kgtui.insights.finding_fields import finding_object
@@ -34,10 +34,12 @@ _INDENT = "    "
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
+    from kgtui.commands.parser import add_format_option
+
     parser.add_argument("expr", nargs="*", metavar="EXPR", help="only of groups that match: filter terms of kgtui ls")
     parser.add_argument("--lake", metavar="LAKE", help=f"the lake; by default what {LAKE_VARIABLE} says")
     parser.add_argument("--evidence", action="store_true", help="add the rows that each finding rests on")
-    parser.add_argument("--format", choices=("table", "json"), default="table")
+    add_format_option(parser, "table", "json")
 
 
 def epilog() -> str:
@@ -56,10 +58,11 @@ def run(args: argparse.Namespace) -> int:
     lake = lake_of(args)
     found = read_insights(lake)
     findings = chosen(found.findings, query, lake)
-    if args.format == "json":
-        put_bytes(as_json(found, findings, str(lake)))
-    else:
-        put_text(as_text(found, findings, time.time(), evidence=args.evidence, width=terminal_width()))
+    put(
+        args.format,
+        table=lambda: as_text(found, findings, time.time(), evidence=args.evidence, width=terminal_width()),
+        json=lambda: as_json(found, findings, str(lake)),
+    )
     return complain(found)
 
 

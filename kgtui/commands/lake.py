@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from kgtui.commands.printing import put_bytes, put_text, say, terminal_width
+from kgtui.commands.printing import put, put_text, say, terminal_width
 from kgtui.commands.times import seconds_of
 from kgtui.errors import UsageError
 from kgtui.model.amounts import in_bytes
@@ -23,6 +23,8 @@ _OPTIONAL_COLUMNS = ("VERSION", "FILES", "SIZE", "ON DISK")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands and their options."""
+    from kgtui.commands.parser import add_format_option
+
     subcommands = parser.add_subparsers(
         dest="what", metavar="status|optimize|prune", required=True, prog=parser.prog
     )  # fmt: skip
@@ -31,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     prune = subcommands.add_parser("prune", help="delete whole days that are too old")
     for subcommand in (status, optimize, prune):
         subcommand.add_argument("lake", metavar="LAKE", help="folder of the lake")
-    status.add_argument("--format", choices=("table", "json"), default="table")
+    add_format_option(status, "table", "json")
     prune.add_argument(
         "--keep",
         metavar="[NAME=]TIME",
@@ -66,14 +68,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _print_status(args: argparse.Namespace) -> int:
     from kgtui.lake.maintenance import status
+    from kgtui.output.formats import VERSION, json_bytes
 
     lake = status(args.lake)
-    if args.format == "json":
-        from kgtui.output.formats import VERSION, json_bytes
-
-        put_bytes(json_bytes({"version": VERSION, **_lake_object(lake)}))
-    else:
-        put_text(_as_text(lake, terminal_width()))
+    put(
+        args.format,
+        table=lambda: _as_text(lake, terminal_width()),
+        json=lambda: json_bytes({"version": VERSION, **_lake_object(lake)}),
+    )
     unreadable = [table for table in lake.tables if table.trouble]
     for table in unreadable:
         say(f"{table.table.title} cannot be read: {table.trouble}")

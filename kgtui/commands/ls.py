@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.gather import gather
-from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.commands.printing import put, say
 from kgtui.errors import UsageError
 from kgtui.output import group_list
 
@@ -23,18 +23,17 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.query import Query
 
-FORMATS = ("table", "json", "csv", "wide")
 WATCH_SECONDS = 2.0
 _CLEAR = "\x1b[H\x1b[2J"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    from kgtui.commands.parser import add_lake_options
+    from kgtui.commands.parser import add_format_option, add_lake_options
 
     add_lake_options(parser)
     parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND")
-    parser.add_argument("--format", choices=FORMATS, default="table", help="table, json, csv, or a wide table")
+    add_format_option(parser, "table", "json", "csv", "wide")
     parser.add_argument("--lag", action="store_true", help="add the lag, summed over each group's partitions")
     parser.add_argument("--members", action="store_true", help="add the number of members")
     parser.add_argument(
@@ -89,13 +88,13 @@ async def _once(args: argparse.Namespace, query: Query | None, admin: GroupAdmin
     listed = group_list.GroupList(
         as_of(found.snapshot, admin), found.ids, found.coverage, found.faults, found.members, found.lag
     )
-    if args.format == "json":
-        put_bytes(group_list.as_json(listed, one_line=one_line))
-    elif args.format == "csv":
-        put_bytes(group_list.as_csv(listed))
-    else:
-        text = group_list.as_table(listed, wide=args.format == "wide")
-        put_text(_CLEAR + text if args.watch and sys.stdout.isatty() else text)
+    wide, clear = args.format == "wide", _CLEAR if args.watch and sys.stdout.isatty() else ""
+    put(
+        args.format,
+        table=lambda: clear + group_list.as_table(listed, wide=wide),
+        json=lambda: group_list.as_json(listed, one_line=one_line),
+        csv=lambda: group_list.as_csv(listed),
+    )
     _notes(query, found)
     return 0 if found.coverage.complete and not found.faults else 1
 

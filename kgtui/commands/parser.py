@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from types import ModuleType
 
+    from kgtui.output.formats import Format
+
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("kgtui.commands.demo", "the UI on a simulated cluster that kgtui brings along"),
     "ls": ("kgtui.commands.ls", "every group that matches a filter"),
@@ -144,6 +146,14 @@ def add_lake_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("recording")
     group.add_argument("--lake", metavar="LAKE", help="what kgtui record has written, instead of a cluster")
     group.add_argument("--at", metavar="TIME", help="such as 2026-11-21T10:04:23Z, 10:04, or 15m before the end")
+
+
+def add_format_option(parser: argparse.ArgumentParser, *formats: Format) -> None:
+    """Add `--format` with these choices; the first one is the default."""
+    from kgtui.output.formats import FORMATS
+
+    about = "; ".join(f"{name}: {FORMATS[name]}" for name in formats)
+    parser.add_argument("--format", choices=formats, default=formats[0], help=f"{about} ({formats[0]})")
 
 
 def _sentence(summary: str) -> str:

@@ -12,8 +12,10 @@ from kgtui.output import marks
 from kgtui.output.broken_pipe import redirect_to_devnull
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import TextIO
+
+    from kgtui.output.formats import Format
 
 
 def put_text(text: str) -> None:
@@ -33,6 +35,22 @@ def put_bytes(data: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+
+
+def put(
+    output_format: Format,
+    *,
+    table: Callable[[], str],
+    json: Callable[[], bytes],
+    csv: Callable[[], bytes] | None = None,
+) -> None:
+    """Print a result in the format that `--format` names; only the function for that format is called."""
+    if output_format == "json":
+        put_bytes(json())
+    elif output_format == "csv" and csv is not None:
+        put_bytes(csv())
+    else:
+        put_text(table())
 
 
 def terminal_width() -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import CONFIGS, Logs, read_groups
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
-from kgtui.commands.printing import put_bytes, put_text, say
+from kgtui.commands.printing import put, say
 from kgtui.model.answer import Coverage, Fault
 from kgtui.model.group import Listing, listing_of
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
@@ -23,16 +23,14 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupConfig, GroupDescription
     from kgtui.model.offsets import GroupOffsets
 
-FORMATS = ("table", "json", "csv", "wide")
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    from kgtui.commands.parser import add_lake_options
+    from kgtui.commands.parser import add_format_option, add_lake_options
 
     add_lake_options(parser)
     parser.add_argument("groups", nargs="+", metavar="GROUP", help="group ids, exactly as they are")
-    parser.add_argument("--format", choices=FORMATS, default="table", help="table, json, csv (of partitions), or wide")
+    add_format_option(parser, "table", "json", "csv", "wide")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,12 +46,13 @@ async def _run(args: argparse.Namespace) -> int:
     found = [group for group in groups if group in snapshot.groups]
     whole = sum(1 for group in found if group not in snapshot.group_faults)
     coverage = Coverage((snapshot.answering, len(snapshot.cluster.brokers)), (whole, len(groups)))
-    if args.format == "json":
-        put_bytes(group_details.as_json(snapshot, found, coverage, faults))
-    elif args.format == "csv":
-        put_bytes(group_details.as_csv(snapshot, found))
-    else:
-        put_text("\n".join(group_details.as_text(snapshot, group, wide=args.format == "wide") for group in found))
+    wide = args.format == "wide"
+    put(
+        args.format,
+        table=lambda: "\n".join(group_details.as_text(snapshot, group, wide=wide) for group in found),
+        json=lambda: group_details.as_json(snapshot, found, coverage, faults),
+        csv=lambda: group_details.as_csv(snapshot, found),
+    )
     for fault in faults:
         where = f"group {fault.group}: " if fault.group is not None else ""
         say(f"{where}{fault.message} [{fault.name}]" + (f" ({fault.advice})" if fault.advice else ""))

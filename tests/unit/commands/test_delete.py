@@ -299,7 +299,7 @@ def test_backups_lists_and_shows(admin: ScriptedAdmin, folder: StateFolder, caps
 def test_audit(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:
     """Who, when, what, with which result; filtered; damaged lines are counted."""
     assert cli.main(["audit"]) == 0
-    assert "nothing to show" in capsys.readouterr().err
+    assert "no matching entry" in capsys.readouterr().err
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
     capsys.readouterr()
     assert cli.main(["audit", "--group", "idle-b"]) == 0
