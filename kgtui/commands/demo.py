@@ -41,7 +41,7 @@ def _serve(options: Options) -> int:
     from kgtui.simulator import serve
 
     try:
-        asyncio.run(serve(options, say=_ready))
+        asyncio.run(serve(options, write_line=_ready))
     except OSError as error:
         say(f"the simulated cluster cannot listen on {options.listen}: {error.strerror or error}")
         return 2

@@ -175,13 +175,13 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
     from kgtui.admin.kafka import connect
     from kgtui.history.options import RecorderOptions
     from kgtui.history.recorder import Recorder
-    from kgtui.simulator.clock import ManualClock
     from kgtui.simulator.cluster import Simulator
-    from kgtui.simulator.days import Plan, fill
+    from kgtui.simulator.cluster_state import ManualClock
+    from kgtui.simulator.demo_history import HistoryPlan, add_history
 
     simulator = Simulator(scenario="empty", seed=history.seed, clock=ManualClock(history.start))
-    fill(simulator.world, Plan(history.start, history.days * 86_400, history.seed))
-    simulator.dispatch.warm()
+    add_history(simulator.state, HistoryPlan(history.start, history.days * 86_400, history.seed))
+    simulator.dispatcher.build_row_caches()
     options = RecorderOptions(
         interval=history.interval,
         flush=_FLUSH_SECONDS,

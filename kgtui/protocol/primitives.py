@@ -112,6 +112,17 @@ def as_bytes(body: bytes | memoryview) -> bytes:
     return body if isinstance(body, bytes) else bytes(body)
 
 
+def compact_length(count: int) -> bytes:
+    """Write the length of a compact array or compact string (KIP-482), which is stored plus one."""
+    return uvarint_bytes(count + 1)
+
+
+def compact_string(value: str) -> bytes:
+    """Write a compact string (KIP-482)."""
+    raw = value.encode("utf-8", "surrogateescape")
+    return compact_length(len(raw)) + raw
+
+
 def tag_section(tags: list[tuple[int, bytes | bytearray]]) -> bytes:
     """Write a section of tagged fields (KIP-482) from `(tag, content)` pairs in ascending order of their tags."""
     parts = [uvarint_bytes(len(tags))]

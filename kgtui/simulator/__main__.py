@@ -1,4 +1,4 @@
-"""`python -m kgtui.simulator`: serve a simulated cluster; prints one line of JSON when it is ready."""
+"""Run `python -m kgtui.simulator`, which serves a simulated cluster and prints one line of JSON when it is ready."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve until a signal comes, or with `--control` until stdin ends; 2 when it cannot be started."""
+    """Serve until a signal arrives, or with `--control` until stdin ends; return 2 if the cluster cannot be started."""
     parser = argparse.ArgumentParser(prog="python -m kgtui.simulator", description="Serve a simulated Kafka cluster.")
     add_arguments(parser)
-    parser.add_argument("--control", action="store_true", help="take orders from stdin, and end with it")
+    parser.add_argument("--control", action="store_true", help="execute commands from stdin, and exit at its end")
     arguments = parser.parse_args(argv)
     try:
-        asyncio.run(serve(options_from(arguments), say=_say, control=arguments.control))
+        asyncio.run(serve(options_from(arguments), write_line=_write_line, control=arguments.control))
     except (UsageError, OSError) as err:
-        _say(json.dumps({"ready": False, "error": str(err)}))
+        _write_line(json.dumps({"ready": False, "error": str(err)}))
         return 2
     return 0
 
 
-def _say(line: str) -> None:
+def _write_line(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""The whole: a world, its brokers' ports, its faults and its clock."""
+"""The embedded cluster: its state, the servers of its brokers, its faults and its clock."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from kgtui.simulator.clock import Clock, ManualClock, RealClock
+from kgtui.simulator.cluster_state import RACKS, Clock, ClusterState, ManualClock, Node, RealClock
 from kgtui.simulator.faults import Faults
-from kgtui.simulator.handlers.dispatch import Dispatch
-from kgtui.simulator.nodes import RACKS, Node
-from kgtui.simulator.population import TICK, Population
+from kgtui.simulator.generated_groups import TICK, GeneratedGroups
+from kgtui.simulator.handlers.dispatch import Dispatcher
 from kgtui.simulator.releases import DESCRIBED_BY, NEWEST, releases
-from kgtui.simulator.scenario import build
+from kgtui.simulator.scenarios import add_scenario
 from kgtui.simulator.server import Server
-from kgtui.simulator.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class Simulator:
-    """An embedded cluster; `async with Simulator() as cluster:` and connect to `cluster.bootstrap`.
+    """An embedded cluster: enter `async with Simulator() as cluster:` and connect to `cluster.bootstrap`.
 
     Attributes:
-        world: brokers, topics and groups; may be changed while it runs.
-        faults: bad days on demand.
-        clock: the cluster's time.
+        state: brokers, topics and groups; they may be changed while the cluster runs.
+        faults: injects faults into the running cluster.
+        clock: the clock of the cluster.
     """
 
     def __init__(
@@ -48,63 +46,64 @@ class Simulator:
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
-        """Make a cluster; nothing listens yet.
+        """Build a cluster that does not listen yet.
 
         Args:
-            brokers: how many; their ids begin at 1.
-            groups: how many groups there are in all: those of the scenario are filled up with generated ones. None
-                for the scenario alone.
-            partitions: of each generated topic.
+            brokers: number of brokers; their node ids begin at 1.
+            groups: total number of groups; generated groups are added to those of the scenario. None adds no groups.
+            partitions: number of partitions of each generated topic.
             seed: the same seed gives the same cluster.
-            kafka_version: a release, or a comma list of releases: broker i runs number i modulo their count.
-            scenario: one of `options.SCENARIOS`.
-            clock: by default the machine's.
-            churn: part of the generated groups that change state every 2 s.
-            features: finalized features that differ from the release's own, such as `share.version` → 0.
+            kafka_version: a release, or a comma-separated list of releases that the brokers run in turn.
+            scenario: name of a scenario, see `scenarios.scenario_names`.
+            clock: clock of the cluster; the machine's clock by default.
+            churn: fraction of the generated groups that change state every 2 s.
+            features: levels of finalized features that differ from the defaults, such as `share.version` → 0.
             host: loopback address to listen on.
-            port: of the first broker, the others take the next ones; 0 for any free ports.
+            port: port of the first broker; the others use the next ports. 0 chooses free ports.
 
         Raises:
-            UsageError: an unknown release or scenario.
+            UsageError: the release or the scenario does not exist, or the scenario file is invalid.
         """
         self.clock: Clock = clock or RealClock()
-        runs = releases(kafka_version)
+        broker_releases = releases(kafka_version)
         nodes = [
-            Node(i + 1, host, port + i if port else 0, RACKS[i % len(RACKS)], runs[i % len(runs)])
+            Node(i + 1, host, port + i if port else 0, RACKS[i % len(RACKS)], broker_releases[i % len(broker_releases)])
             for i in range(brokers)
         ]
-        self.world = World(nodes, self.clock, seed=seed, features=finalized(runs, features or {}))
-        build(scenario, self.world)
+        self.state = ClusterState(
+            nodes, self.clock, seed=seed, features=finalized_features(broker_releases, features or {})
+        )
+        add_scenario(scenario, self.state)
         if groups is not None and scenario != "empty":
-            fill_up(self.world, groups, partitions=partitions, churn=churn)
-        self.faults = Faults(self.world)
-        self.dispatch = Dispatch(self.world, self.faults)
-        self.servers = {node.id: Server(node, self.dispatch, self.faults.of(node.id)) for node in nodes}
-        self.faults.wire(cut=self._cut, stop=self._stop_node, start=self._start_node)
+            add_generated_groups(self.state, groups, partitions=partitions, churn=churn)
+        self.faults = Faults(self.state)
+        self.dispatcher = Dispatcher(self.state, self.faults)
+        self.servers = {node.id: Server(node, self.dispatcher, self.faults.broker(node.id)) for node in nodes}
+        self.faults.attach(cut=self._cut, stop=self._stop_node, start=self._start_node)
         self._ticker: asyncio.Task[None] | None = None
 
     @property
     def bootstrap(self) -> str:
         """Addresses of all brokers, `host:port,host:port`."""
-        return ",".join(f"{node.host}:{node.port}" for node in self.world.nodes)
+        return ",".join(f"{node.host}:{node.port}" for node in self.state.nodes)
 
     def advance(self, seconds: float) -> None:
-        """Let time pass on a manual clock.
+        """Move the manual clock of the cluster forward.
 
         Raises:
-            TypeError: the cluster runs on another clock.
+            TypeError: the clock is not a `ManualClock`.
         """
         if not isinstance(self.clock, ManualClock):
             raise TypeError("only a ManualClock can be advanced")
         self.clock.advance(seconds)
-        if self.world.population is not None:
-            self.world.population.settle(self.world.time())
+        if self.state.generated is not None:
+            self.state.generated.advance_to(self.state.time())
 
     async def start(self) -> None:
-        """Listen on all ports.
+        """Listen on the ports of all brokers.
 
         Raises:
-            OSError: a port is taken.
+            OSError: a port is in use.
         """
         try:
             for server in self.servers.values():
@@ -112,11 +111,11 @@ class Simulator:
         except OSError:
             await self.stop()
             raise
-        if self.world.population is not None and not isinstance(self.clock, ManualClock):
+        if self.state.generated is not None and not isinstance(self.clock, ManualClock):
             self._ticker = asyncio.get_running_loop().create_task(self._tick())
 
     async def stop(self) -> None:
-        """Close all ports and connections."""
+        """Close the ports and connections of all brokers."""
         if self._ticker is not None:
             self._ticker.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -135,11 +134,11 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Let generated groups change while nobody asks, so that no backlog of changes ever stops the loop."""
+        """Change generated groups even without requests, so that a backlog of changes never blocks the event loop."""
         while True:
             await asyncio.sleep(TICK)
-            if self.world.population is not None:
-                self.world.population.settle(self.world.time())
+            if self.state.generated is not None:
+                self.state.generated.advance_to(self.state.time())
 
     def _cut(self, node: int) -> None:
         self.servers[node].cut()
@@ -151,21 +150,21 @@ class Simulator:
         await self.servers[node].start()
 
 
-def finalized(runs: Sequence[Release], given: Mapping[str, int]) -> dict[str, int]:
-    """Features of the newest release, and what was given instead.
+def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
+    """Return the feature levels of the newest release, replaced by those in `changed`.
 
-    A real cluster finalizes only what its oldest broker knows; here newer types live next to older brokers, so that
-    one cluster shows every fallback.
+    A real cluster finalizes only features that its oldest broker supports. Here newer group types exist beside older
+    brokers, so that one cluster exercises every fallback of a client.
     """
-    newest = max(runs, key=lambda release: release.number)
-    return {**newest.default_features(), **given}
+    newest = max(broker_releases, key=lambda release: release.number)
+    return {**newest.default_features(), **changed}
 
 
-def fill_up(world: World, groups: int, *, partitions: int, churn: float) -> None:
-    """Generate as many groups as are missing, of types that every broker knows."""
-    missing = groups - len(world.groups)
+def add_generated_groups(state: ClusterState, groups: int, *, partitions: int, churn: float) -> None:
+    """Add generated groups until the cluster has `groups` groups, of types that every broker supports."""
+    missing = groups - len(state.groups)
     if missing <= 0:
         return
-    types = {"classic"} | {name for name in DESCRIBED_BY if all(node.release.has_type(name) for node in world.nodes)}
-    world.population = Population(missing, seed=world.seed, partitions=partitions, churn=churn, types=types)
-    world.add_topics(world.population.topics)
+    types = {"classic"} | {name for name in DESCRIBED_BY if all(node.release.has_type(name) for node in state.nodes)}
+    state.generated = GeneratedGroups(missing, seed=state.seed, partitions=partitions, churn=churn, types=types)
+    state.add_topics(state.generated.topics)

@@ -1,4 +1,4 @@
-"""What a simulated cluster is started with: as a value, as command line arguments, and back."""
+"""The options of a simulated cluster, and their conversion to and from command line arguments."""
 
 from __future__ import annotations
 
@@ -7,33 +7,27 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import UsageError
 from kgtui.simulator.releases import NEWEST, RANGES, releases
+from kgtui.simulator.scenarios import check_scenario_name, scenario_names
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-SCENARIOS = {
-    "company": "a company with groups of every type and kind, in good and bad health, and hostile names",
-    "wild": "the company, and what makes Kafka's own tools fail: damaged member bytes, commits on deleted topics",
-    "plain": "generated groups only",
-    "empty": "topics, and no groups at all",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a cluster is to be.
+    """The options of a simulated cluster.
 
     Attributes:
-        listen: `host:port` of the first broker; the others take the next ports. Port 0 for any free ports.
-        brokers: how many.
-        groups: how many groups in all, those of the scenario among them; None for the scenario alone.
-        partitions: of each generated topic.
+        listen: `host:port` of the first broker; the others use the next ports. Port 0 chooses free ports.
+        brokers: number of brokers.
+        groups: total number of groups including those of the scenario; None for the scenario alone.
+        partitions: number of partitions of each generated topic.
         seed: the same seed gives the same cluster.
-        kafka_version: a release, or a comma list of releases for a cluster in the midst of an upgrade.
-        scenario: one of `SCENARIOS`.
-        churn: part of the generated groups that change state every 2 s.
-        features: finalized features that differ from the release's own.
+        kafka_version: a release, or a comma-separated list of releases for a cluster that is being upgraded.
+        scenario: name of a scenario.
+        churn: fraction of the generated groups that change state every 2 s.
+        features: levels of finalized features that differ from the defaults of the release.
     """
 
     listen: str = "127.0.0.1:0"
@@ -48,14 +42,13 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.brokers < 1 or self.partitions < 1 or (self.groups or 0) < 0:
-            raise UsageError("a cluster needs at least 1 broker, 1 partition and 0 groups")
+            raise UsageError("--brokers and --partitions must be at least 1, and --groups at least 0")
         if not 0 <= self.churn <= 1:
-            raise UsageError(f"churn is a part of all groups, from 0 to 1, not {self.churn}")
-        if self.scenario not in SCENARIOS:
-            raise UsageError(f"no scenario {self.scenario!r}; there are {', '.join(SCENARIOS)}")
+            raise UsageError(f"--churn takes a fraction from 0 to 1, not {self.churn}")
+        check_scenario_name(self.scenario)
         releases(self.kafka_version)
         if self.port + self.brokers > 1 << 16:
-            raise UsageError(f"{self.brokers} ports from {self.port} on are too many")
+            raise UsageError(f"port {self.port} leaves no room for {self.brokers} brokers; use a lower port")
 
     @property
     def host(self) -> str:
@@ -67,7 +60,7 @@ class Options:
         """The port of the first broker.
 
         Raises:
-            UsageError: it is not a number.
+            UsageError: the port is not a number.
         """
         text = self.listen.rpartition(":")[2]
         if not text.isascii() or not text.isdigit():
@@ -75,8 +68,8 @@ class Options:
         return int(text)
 
     def arguments(self) -> list[str]:
-        """The same as command line arguments."""
-        given = [
+        """Return the options as command line arguments."""
+        arguments = [
             f"--listen={self.listen}",
             f"--brokers={self.brokers}",
             f"--partitions={self.partitions}",
@@ -86,43 +79,56 @@ class Options:
             f"--churn={self.churn}",
         ]
         if self.groups is not None:
-            given.append(f"--groups={self.groups}")
-        given += [f"--features={name}={level}" for name, level in (self.features or {}).items()]
-        return given
+            arguments.append(f"--groups={self.groups}")
+        arguments += [f"--features={name}={level}" for name, level in (self.features or {}).items()]
+        return arguments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a simulated cluster to a parser."""
+    """Add the options of a simulated cluster to an argument parser."""
     default = Options()
     cluster = parser.add_argument_group("simulated cluster")
     add = cluster.add_argument
-    add("--listen", metavar="HOST:PORT", default=default.listen, help="first broker's address; port 0 for any")
-    add("--brokers", metavar="N", type=int, default=default.brokers, help="how many brokers (%(default)s)")
-    add("--groups", metavar="N", type=int, default=None, help="how many groups in all; generated ones fill up")
-    add("--partitions", metavar="N", type=int, default=default.partitions, help="of a generated topic (%(default)s)")
-    add("--seed", metavar="S", type=int, default=default.seed, help="same seed, same cluster (%(default)s)")
+    add(
+        "--listen",
+        metavar="HOST:PORT",
+        default=default.listen,
+        help="address of the first broker; port 0 chooses a free port",
+    )
+    add("--brokers", metavar="N", type=int, default=default.brokers, help="number of brokers (%(default)s)")
+    add("--groups", metavar="N", type=int, default=None, help="total number of groups; generated groups are added")
+    add(
+        "--partitions",
+        metavar="N",
+        type=int,
+        default=default.partitions,
+        help="partitions per generated topic (%(default)s)",
+    )
+    add(
+        "--seed", metavar="S", type=int, default=default.seed, help="the same seed gives the same cluster (%(default)s)"
+    )
     add(
         "--kafka-version",
         metavar="V[,V…]",
         default=default.kafka_version,
-        help=f"release that the brokers run, or several in turn: {', '.join(RANGES)}",
+        help=f"Kafka release of the brokers, or several that they run in turn: {', '.join(RANGES)}",
     )
-    add("--scenario", choices=list(SCENARIOS), default=default.scenario, help="what groups there are (%(default)s)")
-    add("--churn", metavar="PART", type=float, default=default.churn, help="generated groups changing every 2 s")
+    add("--scenario", choices=scenario_names(), default=default.scenario, help="which groups exist (%(default)s)")
+    add("--churn", metavar="FRACTION", type=float, default=default.churn, help="generated groups that change every 2 s")
     add(
         "--features",
         metavar="NAME=LEVEL",
         action="append",
         default=[],
-        help="finalize a feature, such as share.version=0",
+        help="set the level of a feature, such as share.version=0",
     )
 
 
 def options_from(arguments: argparse.Namespace) -> Options:
-    """The options that were parsed.
+    """Return the options from parsed arguments.
 
     Raises:
-        UsageError: a value makes no sense.
+        UsageError: a value is invalid.
     """
     return Options(
         listen=arguments.listen,
@@ -137,9 +143,9 @@ def options_from(arguments: argparse.Namespace) -> Options:
     )
 
 
-def _features(given: list[str]) -> dict[str, int]:
+def _features(arguments: list[str]) -> dict[str, int]:
     features = {}
-    for item in ",".join(given).split(","):
+    for item in ",".join(arguments).split(","):
         name, _, level = item.partition("=")
         if item and not level.isdigit():
             raise UsageError(f"--features takes NAME=LEVEL, not {item!r}")

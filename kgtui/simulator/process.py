@@ -1,4 +1,4 @@
-"""A cluster in a process of its own, which ends when the process that started it does."""
+"""Run a simulated cluster in a child process that ends when its parent process ends."""
 
 from __future__ import annotations
 
@@ -20,27 +20,30 @@ if TYPE_CHECKING:
     from typing import IO, Self
 
 START_SECONDS = 60.0
+"""Time limit for the start of the process, in seconds."""
+
 STOP_SECONDS = 5.0
+"""How long the process may take to stop before it is killed, in seconds."""
 
 
 class SimulatorError(KgtuiError):
-    """The cluster's process did not start, ended, or refused an order."""
+    """The process of the cluster did not start, has ended, or rejected a command."""
 
 
 class SimulatorProcess:
-    """A running cluster; as a context manager, it stops at the end.
+    """A cluster in a child process; the context manager stops it.
 
     Attributes:
         bootstrap: addresses of all brokers, `host:port,host:port`.
-        ready: what the process said when it was ready: brokers, number of groups, cluster id.
+        ready: the JSON object that the process wrote when it was ready, with brokers, number of groups and cluster id.
     """
 
     def __init__(self, process: subprocess.Popen[str], timeout: float = START_SECONDS) -> None:
         self._process = process
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._orders = threading.Lock()
+        self._lock = threading.Lock()
         if process.stdout is None or process.stdin is None:
-            raise SimulatorError("the cluster's process has no pipes")
+            raise SimulatorError("the process of the simulated cluster has no pipes")
         self._stdin = process.stdin
         self._reader = threading.Thread(target=self._read, args=(process.stdout,), daemon=True)
         self._reader.start()
@@ -56,36 +59,37 @@ class SimulatorProcess:
 
     @property
     def pid(self) -> int:
-        """Process id."""
+        """Process id of the cluster."""
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether the process lives."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def control(self, do: str, timeout: float = 10.0, **parameters: Any) -> dict[str, Any]:
-        """Give an order, such as `control("black_hole", node=2)`; returns the answer.
+        """Execute a command such as `control("black_hole", node=2)` and return its result.
 
-        The orders are the methods of `Faults`, and `advance`, `remove_group`, `delete_topic`, `coordinator`, `stats`.
+        The commands are the methods of `Faults`, and `advance`, `remove_group`, `delete_topic`, `coordinator` and
+        `stats`.
 
         Raises:
-            SimulatorError: it was refused, or the process is gone.
+            SimulatorError: the command was rejected, or the process has ended.
         """
-        with self._orders:
+        with self._lock:
             try:
                 self._stdin.write(json.dumps({"do": do, **parameters}) + "\n")
                 self._stdin.flush()
             except (OSError, ValueError) as err:
-                raise SimulatorError("the simulated cluster is gone") from err
-            answer = self._line(timeout)
-        if not answer.get("ok"):
-            raise SimulatorError(str(answer.get("error")))
-        return answer
+                raise SimulatorError("the simulated cluster has ended") from err
+            result = self._line(timeout)
+        if not result.get("ok"):
+            raise SimulatorError(str(result.get("error")))
+        return result
 
     def stop(self) -> None:
-        """End the process; does nothing when it has ended."""
-        with contextlib.suppress(OSError):  # what was still to be written needs no reader any more
+        """Stop the process; does nothing if it has ended."""
+        with contextlib.suppress(OSError):  # pending commands need no reader any more
             self._stdin.close()
         try:
             self._process.wait(STOP_SECONDS)
@@ -113,24 +117,24 @@ class SimulatorProcess:
         try:
             line = self._lines.get(timeout=timeout)
         except queue.Empty as err:
-            raise SimulatorError(f"the simulated cluster said nothing within {timeout:g} s") from err
+            raise SimulatorError(f"the simulated cluster did not respond within {timeout:g} s") from err
         if not line:
             self._lines.put("")
-            raise SimulatorError("the simulated cluster ended")
-        answer = json.loads(line)
-        return answer if isinstance(answer, dict) else {}
+            raise SimulatorError("the simulated cluster has ended")
+        value = json.loads(line)
+        return value if isinstance(value, dict) else {}
 
 
 def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> SimulatorProcess:
-    """Start a cluster in a process of its own and wait until it is ready.
+    """Start a cluster in a child process and wait until it is ready.
 
     Raises:
-        SimulatorError: it did not start within `timeout` seconds, with the reason (a port that is taken).
+        SimulatorError: the cluster did not start within `timeout` seconds; the message has the reason.
     """
     command = [sys.executable, "-m", "kgtui.simulator", "--control", *(options or Options()).arguments()]
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
-    # A session of its own keeps the terminal's Ctrl-C and hang-up away from it: it ends when its stdin does.
+    # In a session of its own, the process receives neither Ctrl-C nor hang-up of the terminal; it exits with its stdin.
     process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
         command,
         stdin=subprocess.PIPE,

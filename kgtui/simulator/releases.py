@@ -1,8 +1,8 @@
-"""Which versions of which API each Kafka release speaks, and what else a release changes.
+"""The API versions that each Kafka release supports, and other differences between releases.
 
-The ranges are `validVersions` of the request schemas inside the `kafka-clients` jar of that release, without the
-newest version where `latestVersionUnstable` says that brokers hide it. What is offered to clients is what both the
-release and our message tables speak.
+The version ranges are `validVersions` of the request schemas in the `kafka-clients` jar of that release. The newest
+version is left out if the schema marks it with `latestVersionUnstable`, because brokers then hide it. A simulated
+broker supports the versions that are in both the release and the message tables of `kgtui.protocol`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Ranges = dict[int, tuple[int, int]]
+"""API key → lowest and highest version."""
 
 # fmt: off
 RANGES: Mapping[str, Ranges] = {
@@ -83,20 +84,20 @@ NEWEST = "4.4"
 
 _KEY_BY_NAME = {api.name: key for key, api in APIS.items()}
 DESCRIBED_BY = {entry.name: _KEY_BY_NAME[entry.describe_rpc] for entry in GROUP_TYPES.values() if entry.feature}
-"""Key of the API that describes groups of each type newer than classic: a release without it has no such groups."""
+"""Key of the describe API of each group type except classic; a release without that API does not have the type."""
 
-_METADATA_LEVEL = {
+_METADATA_VERSION = {
     "3.3": 7, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 31,
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One Kafka release as a broker runs it.
+    """One Kafka release that a simulated broker runs.
 
     Attributes:
-        name: `major.minor`.
-        ranges: API key → lowest and highest version offered.
+        name: the release as `major.minor`.
+        ranges: API key → lowest and highest version that the broker supports.
     """
 
     name: str
@@ -104,43 +105,44 @@ class Release:
 
     @property
     def number(self) -> tuple[int, int]:
-        """Major and minor number."""
+        """Major and minor number of the release."""
         major, _, minor = self.name.partition(".")
         return int(major), int(minor)
 
     @property
     def scala_coordinator(self) -> bool:
-        """Whether groups are kept by the old coordinator: state filters by exact case, lists while loading.
+        """Whether the broker runs the old group coordinator, which was written in Scala.
 
-        Releases from 3.8 on are taken to run the new one, which groups of type `consumer` need.
+        It compares state filters case-sensitively and lists groups while it is loading. Releases since 3.8 are assumed
+        to run the new coordinator, which groups of type `consumer` need.
         """
         return 69 not in self.ranges
 
     @property
-    def tells_features(self) -> bool:
-        """Whether ApiVersions carries features (KIP-584, from 2.7 on)."""
+    def reports_features(self) -> bool:
+        """Whether ApiVersions responses have features (KIP-584, since 2.7)."""
         return self.number >= (2, 7)
 
     @property
     def group_operations(self) -> int:
-        """Authorized operations on a group, no authorizer: from 4.0 on, its configs count (seen on 3.9.2, 4.3.1)."""
+        """Authorized operations on a group without an authorizer; since 4.0 with configs (seen in 3.9.2, 4.3.1)."""
         return 3400 if self.has_group_configs else 328
 
     @property
     def has_group_configs(self) -> bool:
-        """Whether groups can be asked for their configs (3.9.2 refuses the resource type)."""
+        """Whether DescribeConfigs accepts groups; 3.9.2 rejects that resource type."""
         return self.number >= (4, 0)
 
     def has_type(self, group_type: str) -> bool:
-        """Whether groups of this type can live on such a broker."""
+        """Return whether a broker of this release supports groups of a type."""
         key = DESCRIBED_BY.get(group_type)
         return key is None or key in self.ranges
 
     def default_features(self) -> dict[str, int]:
-        """Features finalized on a cluster freshly formatted with this release."""
+        """Return the levels of the features that are finalized in a new cluster of this release."""
         features: dict[str, int] = {}
-        if self.name in _METADATA_LEVEL:
-            features["metadata.version"] = _METADATA_LEVEL[self.name]
+        if self.name in _METADATA_VERSION:
+            features["metadata.version"] = _METADATA_VERSION[self.name]
         if self.number >= (4, 0):
             features["group.version"] = 1
             features["transaction.version"] = 2
@@ -150,8 +152,8 @@ class Release:
         return features
 
 
-def offered(ranges: Mapping[int, tuple[int, int]]) -> Ranges:
-    """What of a release's versions our message tables can speak."""
+def supported(ranges: Mapping[int, tuple[int, int]]) -> Ranges:
+    """Return the part of a release's version ranges that the message tables of `kgtui.protocol` have, too."""
     common: Ranges = {}
     for key, (low, high) in ranges.items():
         api = APIS.get(key)
@@ -161,21 +163,21 @@ def offered(ranges: Mapping[int, tuple[int, int]]) -> Ranges:
 
 
 def release(name: str) -> Release:
-    """The release of that name; a patch number (`4.3.1`) is allowed and makes no difference.
+    """Return the release with a name such as `4.3`; the patch number of `4.3.1` is ignored.
 
     Raises:
-        UsageError: no data for it.
+        UsageError: the release is not in `RANGES`.
     """
     short = ".".join(name.strip().split(".")[:2])
     if short not in RANGES:
-        raise UsageError(f"no Kafka {name!r} can be simulated; known are {', '.join(RANGES)}")
-    return Release(short, offered(RANGES[short]))
+        raise UsageError(f"Kafka {name!r} cannot be simulated; use one of {', '.join(RANGES)}")
+    return Release(short, supported(RANGES[short]))
 
 
 def releases(names: str) -> tuple[Release, ...]:
-    """The releases of a comma list: broker i runs number i modulo their count.
+    """Return the releases of a comma-separated list; the brokers of a cluster run them in turn.
 
     Raises:
-        UsageError: no data for one of them.
+        UsageError: one of them is not in `RANGES`.
     """
     return tuple(release(name) for name in names.split(",") if name.strip()) or (release(NEWEST),)

@@ -1,4 +1,4 @@
-"""Sockets: a broker's port, its connections, and frames on them, one request at a time as brokers take them."""
+"""The sockets of a broker: its port, its connections, and the requests on each connection, one at a time."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from kgtui.protocol.messages.cluster import API_VERSIONS
 from kgtui.protocol.messages.groups import LIST_GROUPS
 
 if TYPE_CHECKING:
-    from kgtui.simulator.faults import Trouble
-    from kgtui.simulator.handlers.dispatch import Dispatch
-    from kgtui.simulator.nodes import Node
+    from kgtui.simulator.cluster_state import Node
+    from kgtui.simulator.faults import BrokerFaults
+    from kgtui.simulator.handlers.dispatch import Dispatcher
 
 logger = logging.getLogger(__name__)
 
-LARGEST_REQUEST = 100 * 1024 * 1024
-"""The default of `socket.request.max.bytes`: a longer frame is no Kafka client."""
+MAX_REQUEST_SIZE = 100 * 1024 * 1024
+"""Largest request in bytes, the default of `socket.request.max.bytes`; a longer one is not from a Kafka client."""
 
 
 class Server:
-    """One broker's port.
+    """The listening port of one broker.
 
     Attributes:
         node: the broker.
-        requests: how many requests were taken.
+        requests: number of requests that were read.
     """
 
-    def __init__(self, node: Node, dispatch: Dispatch, trouble: Trouble) -> None:
+    def __init__(self, node: Node, dispatcher: Dispatcher, faults: BrokerFaults) -> None:
         self.node = node
-        self.dispatch = dispatch
-        self.trouble = trouble
+        self.dispatcher = dispatcher
+        self.faults = faults
         self.requests = 0
         self.connections: set[Connection] = set()
         self._listener: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen; a port of 0 becomes the one the system gave, and stays so over restarts."""
+        """Listen on the port; port 0 is replaced by a free port, which the broker keeps when it is restarted."""
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(lambda: Connection(self), self.node.host, self.node.port)
         self.node.port = self._listener.sockets[0].getsockname()[1]
@@ -63,7 +63,7 @@ class Server:
 
 
 class Connection(asyncio.Protocol):
-    """A client's connection to a broker."""
+    """The connection of a client to a broker."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -75,20 +75,20 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self.task: asyncio.Task[None] | None = None
 
-    # What the event loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to serve."""
+        """Start the task that serves the connection."""
         self._transport = cast("asyncio.Transport", transport)
         self._server.connections.add(self)
         self.task = asyncio.get_running_loop().create_task(self._serve())
 
     def data_received(self, data: bytes) -> None:
-        """Cut what came into frames."""
+        """Split the received data into requests."""
         self._buffer += data
         while len(self._buffer) >= 4:
             (size,) = unpack_from(">i", self._buffer)
-            if not 0 <= size <= LARGEST_REQUEST:
+            if not 0 <= size <= MAX_REQUEST_SIZE:
                 self.abort()
                 return
             if len(self._buffer) < 4 + size:
@@ -98,22 +98,22 @@ class Connection(asyncio.Protocol):
             self._arrived.set()
 
     def pause_writing(self) -> None:
-        """The client does not read fast enough."""
+        """Wait before the next response, because the client does not read fast enough."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """The client has caught up."""
+        """Continue, because the client has read enough."""
         self._writable.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client is gone, or was cut off."""
+        """Stop serving, because the connection was closed."""
         self._server.connections.discard(self)
         self._writable.set()
         if self.task is not None:
             self.task.cancel()
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close the connection immediately."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -121,76 +121,76 @@ class Connection(asyncio.Protocol):
 
     async def _serve(self) -> None:
         try:
-            await self._take_requests()
+            await self._serve_requests()
         except Exception:
-            # A broker that fails inside says so in its log and hangs up; the other connections live on.
+            # A broker logs an internal error and closes this connection only.
             logger.exception("broker %d failed to answer", self._server.node.id)
             self.abort()
 
-    async def _take_requests(self) -> None:
-        trouble = self._server.trouble
+    async def _serve_requests(self) -> None:
+        faults = self._server.faults
         while True:
             while not self._requests:
                 self._arrived.clear()
                 await self._arrived.wait()
             request = self._requests.popleft()
             self._server.requests += 1
-            await trouble.answered.wait()
-            wait = trouble.latency + (trouble.slow.get(_api_key(request), 0.0) if trouble.slow else 0.0)
+            await faults.responds.wait()
+            wait = faults.latency + (faults.slow.get(_api_key(request), 0.0) if faults.slow else 0.0)
             if wait:
                 await asyncio.sleep(wait)
-            if not self._answer(request):
+            if not self._respond(request):
                 self.abort()
                 return
             await self._writable.wait()
-            if trouble.throttle_ms:
-                await asyncio.sleep(trouble.throttle_ms / 1000)
+            if faults.throttle_ms:
+                await asyncio.sleep(faults.throttle_ms / 1000)
 
-    def _answer(self, request: bytes) -> bool:
-        """Answer one request; False when the connection is to be closed."""
+    def _respond(self, request: bytes) -> bool:
+        """Send the response to one request; return False if the connection must be closed."""
         try:
-            answer = self._server.dispatch.answer(self._server.node, request)
+            response = self._server.dispatcher.respond(self._server.node, request)
         except ProtocolError as err:
             logger.info("broker %d closes a connection: %s", self._server.node.id, err)
             return False
-        if answer is None or self._transport is None:
+        if response is None or self._transport is None:
             return False
         key, version = unpack_from(">hh", request)
-        damage = self._server.trouble.damage
+        damage = self._server.faults.damage
         if damage and key != API_VERSIONS.key:
-            return self._send_damaged(damage.pop(0), answer, key, version)
-        self._transport.write(pack(">i", len(answer)) + answer)
+            return self._send_damaged(damage.pop(0), response, key, version)
+        self._transport.write(pack(">i", len(response)) + response)
         return True
 
-    def _send_damaged(self, kind: str, answer: bytes, key: int, version: int) -> bool:
+    def _send_damaged(self, kind: str, response: bytes, key: int, version: int) -> bool:
         transport = self._transport
         if transport is None:
             return False
         if kind == "cut":
-            transport.write(pack(">i", len(answer)) + answer[: len(answer) // 2])
+            transport.write(pack(">i", len(response)) + response[: len(response) // 2])
             transport.close()
             return True
-        damaged = _damaged(kind, answer, key, version)
+        damaged = _damaged(kind, response, key, version)
         transport.write(pack(">i", len(damaged)) + damaged)
         return True
 
 
 def _api_key(request: bytes) -> int:
-    """The API that a request is for; -1 if it ends before it says so."""
+    """Return the API key of a request; -1 if the request is too short."""
     return int.from_bytes(request[:2], "big", signed=True) if len(request) > 1 else -1
 
 
-def _damaged(kind: str, answer: bytes, key: int, version: int) -> bytes:
-    """An answer that is wrong in one way; the frame around it is right."""
+def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
+    """Return a damaged response; its frame is valid."""
     head = 4 + APIS[key].response_header(version)
     if kind == "truncated":
-        return answer[: max(head, len(answer) // 2)]
+        return response[: max(head, len(response) // 2)]
     if kind == "correlation":
-        return pack(">i", unpack_from(">i", answer)[0] ^ 0x5A5A) + answer[4:]
+        return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
-        return answer[:head] + Random(len(answer)).randbytes(len(answer) - head)  # noqa: S311 - not for secrets
-    # The first array begins behind the throttle time; ListGroups has an error code in between.
+        return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not for secrets
+    # The first array follows the throttle time; in ListGroups an error code is between them.
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"
-    return answer[:at] + huge + answer[at + len(huge) :]
+    return response[:at] + huge + response[at + len(huge) :]

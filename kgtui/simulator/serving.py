@@ -1,17 +1,20 @@
-"""Serves a cluster until told to stop: the whole of `python -m kgtui.simulator`, and of a demo without a screen."""
+"""Serve a simulated cluster until a signal arrives, and execute control commands from stdin.
+
+A command is one line of JSON, such as `{"do": "black_hole", "node": 2}`, and so is its result, such as `{"ok": true}`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import gc
+import inspect
 import json
 import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
 from kgtui.simulator.cluster import Simulator
-from kgtui.simulator.control import Control
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,19 +22,26 @@ if TYPE_CHECKING:
     from kgtui.simulator.options import Options
 
 
-LONGEST_ORDER = 1024 * 1024
-"""Bytes of a line of orders: a group id of 32,000 characters, each escaped, has room."""
+MAX_COMMAND_SIZE = 1024 * 1024
+"""Longest line of a command in bytes; it can hold a group id of 32,000 escaped characters."""
 
 
-async def serve(options: Options, *, say: Callable[[str], None], control: bool = False) -> None:
-    """Start a cluster, `say` one line of JSON when it is ready, and serve.
+FAULT_COMMANDS = (
+    "black_hole", "latency", "throttle", "cut", "damage", "kill", "restart", "move_coordinator", "load",
+    "forbid_groups", "forbid_topics", "forbid_cluster", "fail", "clear",
+)  # fmt: skip
+"""Commands that call the method of `Faults` with this name; the keys of the command are its parameters."""
 
-    Ends at SIGINT, SIGTERM or SIGHUP; with `control`, orders are read from stdin and answered through `say`, and the
-    end of stdin is the end of the cluster: that is how it learns that its parent is gone.
+
+async def serve(options: Options, *, write_line: Callable[[str], None], control: bool = False) -> None:
+    """Start a cluster, write one line of JSON when it is ready, and serve until SIGINT, SIGTERM or SIGHUP.
+
+    With `control`, commands are read from stdin and their results written with `write_line`. The cluster then also ends
+    at the end of stdin, so that it never outlives its parent process.
 
     Raises:
-        UsageError: the options make no sense.
-        OSError: a port is taken.
+        UsageError: the options are invalid.
+        OSError: a port is in use.
     """
     simulator = Simulator(
         brokers=options.brokers,
@@ -45,48 +55,97 @@ async def serve(options: Options, *, say: Callable[[str], None], control: bool =
         host=options.host,
         port=options.port,
     )
-    simulator.dispatch.warm()
-    # What was built stays: the collector need not look at it again.
+    simulator.dispatcher.build_row_caches()
+    # The cluster stays in memory, so that the garbage collector need not scan it again.
     gc.collect()
     gc.freeze()
-    over = asyncio.Event()
+    stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, over.set)
+        loop.add_signal_handler(number, stopped.set)
     async with simulator:
-        say(json.dumps(_ready(simulator)))
-        orders = loop.create_task(_obey(Control(simulator), say, over)) if control else None
-        await over.wait()
-        if orders is not None:
-            orders.cancel()
+        write_line(json.dumps(_ready(simulator)))
+        reader = loop.create_task(_read_commands(Control(simulator), write_line, stopped)) if control else None
+        await stopped.wait()
+        if reader is not None:
+            reader.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await orders
+                await reader
 
 
 def _ready(simulator: Simulator) -> dict[str, Any]:
-    world = simulator.world
-    generated = len(world.population.index) if world.population is not None else 0
+    state = simulator.state
+    generated = len(state.generated.index) if state.generated is not None else 0
     return {
         "ready": True,
         "bootstrap": simulator.bootstrap,
         "brokers": [
             {"node": node.id, "address": f"{node.host}:{node.port}", "version": node.release.name}
-            for node in world.nodes
+            for node in state.nodes
         ],
-        "groups": len(world.groups) + generated,
-        "cluster_id": world.cluster_id,
+        "groups": len(state.groups) + generated,
+        "cluster_id": state.cluster_id,
     }
 
 
-async def _obey(control: Control, say: Callable[[str], None], over: asyncio.Event) -> None:
-    """Read orders until stdin ends."""
-    reader = asyncio.StreamReader(limit=LONGEST_ORDER)
+async def _read_commands(control: Control, write_line: Callable[[str], None], stopped: asyncio.Event) -> None:
+    """Read and execute commands until the end of stdin."""
+    reader = asyncio.StreamReader(limit=MAX_COMMAND_SIZE)
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     try:
         while line := await reader.readline():
             if line.strip():
-                say(await control.obey(line))
+                write_line(await control.execute(line))
     finally:
         transport.close()
-        over.set()
+        stopped.set()
+
+
+class Control:
+    """Executes control commands on a running cluster."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        state = simulator.state
+        self._commands: dict[str, Callable[..., Any]] = {
+            name: getattr(simulator.faults, name) for name in FAULT_COMMANDS
+        }
+        self._commands |= {
+            "advance": simulator.advance,
+            "remove_group": state.remove_group,
+            "delete_topic": state.delete_topic,
+            "coordinator": lambda group: {"node": state.coordinator(group)},
+            "stats": self._stats,
+        }
+
+    async def execute(self, line: str | bytes) -> str:
+        """Execute one command and return its result as JSON with `ok`, and with `error` if `ok` is false."""
+        try:
+            command, parameters = self._parse(line)
+            result = command(**parameters)
+            if inspect.isawaitable(result):
+                result = await result
+        except (ValueError, TypeError, KeyError, OSError) as err:
+            return json.dumps({"ok": False, "error": str(err)})
+        return json.dumps({"ok": True, **(result or {})})
+
+    def _parse(self, line: str | bytes) -> tuple[Callable[..., Any], dict[str, Any]]:
+        fields = json.loads(line)
+        if not isinstance(fields, dict):
+            raise TypeError("a command is a JSON object")
+        name = fields.pop("do", None)
+        command = self._commands.get(name) if isinstance(name, str) else None
+        if command is None:
+            raise ValueError(f"{name!r} is not a command; use one of {', '.join(sorted(self._commands))}")
+        return command, fields
+
+    def _stats(self) -> dict[str, Any]:
+        """Return the number of requests and connections so far, and the time of the cluster."""
+        simulator = self._simulator
+        return {
+            "requests": {str(node): server.requests for node, server in simulator.servers.items()},
+            "connections": {str(node): len(server.connections) for node, server in simulator.servers.items()},
+            "served": {str(key): count for key, count in simulator.dispatcher.request_counts.items()},
+            "time": simulator.state.time(),
+        }

@@ -6,16 +6,22 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kgtui.simulator.facts import number_of, uuid_of
+from kgtui.simulator.hashing import hash_number, hash_uuid
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-WAVE = 240.0
-"""Seconds from one rush hour to the next: traffic is seen to swell and ebb."""
+HOUR = 3_600.0
+"""Seconds in an hour."""
 
-DELETES_EVERY = 30.0
-"""Seconds between two times that retention deletes segments."""
+DAY = 86_400.0
+"""Seconds in a day."""
+
+WAVE_PERIOD = 240.0
+"""Seconds from one peak of the traffic to the next, short enough to be seen in the demo."""
+
+RETENTION_INTERVAL = 30.0
+"""Seconds between two runs of retention, which deletes old records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,13 +31,13 @@ class Topic:
     Attributes:
         name: topic name.
         partitions: number of partitions.
-        rate: records a second in the slowest partition on average; others have up to 1.4 times that.
+        rate: average records per second in the slowest partition; the others have up to 1.4 times that.
         base: log end of partition 0 at time 0.
-        kept: records that retention keeps in a partition.
-        swell: how much the rate swings around its average, 0 to 0.9.
-        internal: whether Kafka calls it internal.
-        configs: names and values that differ from the broker's defaults.
-        seed: what the topic id depends on besides the name.
+        kept: how many records per partition retention keeps.
+        swell: how far the rate varies around its average, as a fraction from 0 to 0.9.
+        internal: whether Kafka calls the topic internal.
+        configs: names and values of configs that differ from the defaults of the broker.
+        seed: part of the topic id, besides the name.
     """
 
     name: str
@@ -48,47 +54,93 @@ class Topic:
     _shape: tuple[tuple[int, float], ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        salt = number_of("topic", self.name)
+        salt = hash_number("topic", self.name)
         shape = (
             (self.base + partition * 997, self.rate * (1 + (salt + partition * 7) % 5 / 10))
             for partition in range(self.partitions)
         )
-        object.__setattr__(self, "id", uuid_of("topic", self.seed, self.name))
+        object.__setattr__(self, "id", hash_uuid("topic", self.seed, self.name))
         object.__setattr__(self, "salt", salt)
         object.__setattr__(self, "_shape", tuple(shape))
 
     @property
     def settings(self) -> dict[str, str]:
-        """Its configs. One that keeps so many records says how long that is, near enough."""
-        own = dict(self.configs)
-        if self.rate and not own:
-            own["retention.ms"] = str(round(self.kept / (self.rate * 1.2)) * 1000)
-        return own
+        """Configs that differ from the defaults; `retention.ms` is estimated from the number of kept records."""
+        settings = dict(self.configs)
+        if self.rate and not settings:
+            settings["retention.ms"] = str(round(self.kept / (self.rate * 1.2)) * 1000)
+        return settings
 
     def flow(self, t: float) -> float:
-        """Seconds' worth of average traffic that came in until `t`; grows without ever going back."""
+        """Return the traffic up to `t`, in seconds of average traffic; it never decreases."""
         shift = self.salt % 628 / 100
-        turn = WAVE / math.tau
+        turn = WAVE_PERIOD / math.tau
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Log ends of all partitions once that much traffic came in."""
+        """Return the log end offsets of all partitions after that much traffic."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:
-        """Log end offsets of all partitions."""
+        """Return the log end offsets of all partitions."""
         return self.ends_at_flow(self.flow(t))
 
     def log_starts(self, t: float) -> list[int]:
-        """Log start offsets of all partitions."""
-        return [max(0, end - self.kept) for end in self.log_ends(t // DELETES_EVERY * DELETES_EVERY)]
+        """Return the log start offsets of all partitions."""
+        return [max(0, end - self.kept) for end in self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL)]
 
     def time_of(self, partition: int, offset: int, t: float) -> float:
-        """When the record at `offset` came in, near enough for a timestamp."""
+        """Return about when the record at `offset` was written, in seconds since the start of the cluster."""
         rate = self._shape[partition][1]
         return t - (self.log_ends(t)[partition] - offset) / rate if rate else t
 
     def replicas(self, partition: int, nodes: int, factor: int = 3) -> tuple[int, ...]:
-        """Indexes of the brokers that hold a partition, the preferred leader first."""
+        """Return the indexes of the brokers with a replica of a partition, the preferred leader first."""
         first = self.salt + partition
         return tuple((first + step) % nodes for step in range(min(factor, nodes)))
+
+
+_PEAK = 15 * HOUR
+"""Seconds from midnight UTC to the daily peak of the traffic."""
+
+_RIPPLES = ((47 * 60.0, 0.10), (13 * 60.0, 0.06))
+"""Period in seconds and amplitude of the waves that make one hour differ from another."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DailyTopic(Topic):
+    """A topic whose traffic follows the time of day.
+
+    Attributes:
+        hours: hours for which retention keeps records.
+        midnight: seconds from midnight UTC to time 0.
+        surge: begin and end of a surge of traffic, in seconds since the start of the cluster.
+        surging: additional traffic during the surge, as a multiple of the average.
+    """
+
+    hours: float = 168.0
+    midnight: float = 0.0
+    surge: tuple[float, float] = (0.0, 0.0)
+    surging: float = 0.0
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
+
+    def flow(self, t: float) -> float:
+        """Return the traffic up to `t`, in seconds of average traffic; it never decreases."""
+        total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
+        for period, height in _RIPPLES:
+            total += self._wave(t, period, height, self.salt % period)
+        begin, end = self.surge
+        return total + self.surging * (min(max(t, begin), end) - begin)
+
+    def log_starts(self, t: float) -> list[int]:
+        """Return the log start offsets of all partitions, below which records are older than `hours`."""
+        return self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL - self.hours * HOUR)
+
+    @staticmethod
+    def _wave(t: float, period: float, height: float, peak: float) -> float:
+        """Return the traffic from 0 to `t` that a sine wave adds to or takes from constant traffic."""
+        turn = period / math.tau
+        return height * turn * (math.sin((t - peak) / turn) - math.sin(-peak / turn))

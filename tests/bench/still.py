@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from kgtui.simulator import Simulator
-from kgtui.simulator.clock import ManualClock
+from kgtui.simulator.cluster_state import ManualClock
 from tests.bench.terminal import HOME
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ PARTITIONS = 10
 
 async def _serve(groups: int) -> None:
     async with Simulator(groups=groups, partitions=PARTITIONS, scenario="plain", churn=0.0005) as cluster:
-        world = cluster.world
-        assert world.population is not None
-        still = [replace(topic, rate=0.0) if n % 10 else topic for n, topic in enumerate(world.population.topics)]
-        world.population.topics[:] = still
+        world = cluster.state
+        assert world.generated is not None
+        still = [replace(topic, rate=0.0) if n % 10 else topic for n, topic in enumerate(world.generated.topics)]
+        world.generated.topics[:] = still
         world.add_topics(still)
         print(cluster.bootstrap, flush=True)  # noqa: T201
         # Ends with its parent: the end of stdin.

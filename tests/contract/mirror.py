@@ -6,13 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kgtui.simulator import ManualClock, Simulator
-from kgtui.simulator.groups.base import Client, Reads
-from kgtui.simulator.groups.classic import ClassicGroup
+from kgtui.simulator.groups.base import Client, ConsumedTopic
+from kgtui.simulator.groups.classic import ClassicGroup, ConnectMemberData, SchemaRegistryMemberData
 from kgtui.simulator.groups.consumer import ConsumerGroup
-from kgtui.simulator.groups.payload import ConnectPayload, RegistryPayload
 from kgtui.simulator.groups.share import ShareGroup
-from kgtui.simulator.groups.streams import Part, StreamsGroup
-from kgtui.simulator.life import Settled
+from kgtui.simulator.groups.streams import StreamsGroup, Subtopology
+from kgtui.simulator.membership import ConstantMembership
 from kgtui.simulator.topics import Topic
 from tests.brokers.live import LiveGroup, expected
 
@@ -47,7 +46,7 @@ class Still:
 
     offsets: Mapping[int, int]
 
-    def positions(self, topic: Topic, t: float) -> list[int | None]:
+    def committed_offsets(self, topic: Topic, t: float) -> list[int | None]:
         return [self.offsets.get(partition) for partition in range(topic.partitions)]
 
 
@@ -78,15 +77,17 @@ def simulator(version: str) -> Simulator:
     cluster = Simulator(kafka_version=version, scenario="empty", clock=ManualClock(), features=features)
     roles = groups_of(version)
     topics = _topics(roles)
-    cluster.world.add_topics(topics.values())
-    cluster.world.add_groups(_group(role, group, topics) for role, group in roles.items())
+    cluster.state.add_topics(topics.values())
+    cluster.state.add_groups(_group(role, group, topics) for role, group in roles.items())
     return cluster
 
 
 def empty_group(cluster: Simulator, group: str) -> None:
     """Add an Empty simple group with a commit."""
-    topic = cluster.world.topics["orders"]
-    cluster.world.add_groups([ClassicGroup(group, Settled(0), [Reads(topic, Still({0: 1}))], protocol="")])
+    topic = cluster.state.topics["orders"]
+    cluster.state.add_groups(
+        [ClassicGroup(group, ConstantMembership(0), [ConsumedTopic(topic, Still({0: 1}))], protocol="")]
+    )
 
 
 def _topics(roles: Mapping[str, LiveGroup]) -> dict[str, Topic]:
@@ -105,8 +106,8 @@ def _group(role: str, group: LiveGroup, topics: Mapping[str, Topic]) -> Group:
     offsets: dict[str, dict[int, int]] = {topic: {} for topic in group.topics}
     for (topic, partition), offset in group.committed.items():
         offsets.setdefault(topic, {})[partition] = offset
-    reads = [Reads(topics[topic], Still(parts)) for topic, parts in offsets.items()]
-    life = Settled(group.members)
+    reads = [ConsumedTopic(topics[topic], Still(parts)) for topic, parts in offsets.items()]
+    life = ConstantMembership(group.members)
     client = Client(group.id, static=bool(group.instance_ids))
     if group.type == "consumer":
         classic = frozenset({1}) if role == "mixed" else frozenset[int]()
@@ -114,13 +115,13 @@ def _group(role: str, group: LiveGroup, topics: Mapping[str, Topic]) -> Group:
     if group.type == "share":
         return ShareGroup(group.id, life, reads, client=client, in_flight=4)
     if group.type == "streams":
-        parts = [Part(group.topics, 2)]
-        return StreamsGroup(group.id, life, reads, client=client, topology=parts, pace=())
+        parts = [Subtopology(group.topics, 2)]
+        return StreamsGroup(group.id, life, reads, client=client, topology=parts, phases=())
     if group.protocol == "connect":
-        payload = ConnectPayload("sessioned", (("lines", 1),))
-        return ClassicGroup(group.id, life, reads, protocol="connect", payload=payload, client=client)
+        payload = ConnectMemberData("sessioned", (("lines", 1),))
+        return ClassicGroup(group.id, life, reads, protocol="connect", member_data=payload, client=client)
     if group.protocol == "sr":
-        return ClassicGroup(group.id, life, reads, protocol="sr", payload=RegistryPayload(), client=client)
+        return ClassicGroup(group.id, life, reads, protocol="sr", member_data=SchemaRegistryMemberData(), client=client)
     if role == "deleted-topic":
-        reads = [*reads, Reads(DELETED, Still(DELETED_COMMIT))]
+        reads = [*reads, ConsumedTopic(DELETED, Still(DELETED_COMMIT))]
     return ClassicGroup(group.id, life, reads, protocol=group.protocol, client=client)

@@ -31,7 +31,7 @@ async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAd
 
 def coordinated_by(simulator: Simulator, node: int, state: str = "Stable") -> list[str]:
     """Groups of one coordinator in one state."""
-    world = simulator.world
+    world = simulator.state
     return sorted(
         name for name, group in world.groups.items() if world.coordinator(name) == node and group.state(0.0) == state
     )
@@ -195,7 +195,7 @@ async def test_a_delete_refused_by_a_former_coordinator_goes_to_the_new_one() ->
         simulator.faults.move_coordinator(group, 3)
         (outcome,) = await admin.delete_groups([group])
         assert outcome.ok
-        assert simulator.world.find(group) is None
+        assert simulator.state.find(group) is None
 
 
 async def test_an_error_in_a_delete_is_final() -> None:
@@ -205,7 +205,7 @@ async def test_an_error_in_a_delete_is_final() -> None:
         (outcome,) = await admin.delete_groups([group])
         assert outcome.fault is not None
         assert (outcome.fault.code, outcome.uncertain) == (87, False)
-        assert simulator.world.find(group) is not None
+        assert simulator.state.find(group) is not None
 
 
 async def test_a_throttled_client_waits_and_gets_its_answer() -> None:

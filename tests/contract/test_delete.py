@@ -151,7 +151,7 @@ async def test_the_broker_goes_silent_as_it_is_sent(folder: StateFolder) -> None
             async def silenced(groups: Any, *, timeout: float = 30.0) -> Any:
                 nonlocal sent
                 sent += 1
-                cluster.faults.black_hole(cluster.world.coordinator("silenced"))
+                cluster.faults.black_hole(cluster.state.coordinator("silenced"))
                 return await delete(groups, timeout=timeout)
 
             admin.delete_groups = silenced  # type: ignore[method-assign]
@@ -161,7 +161,7 @@ async def test_the_broker_goes_silent_as_it_is_sent(folder: StateFolder) -> None
             cluster.faults.clear()
         async with connect(cluster.bootstrap.split(",")) as admin:
             (found,) = await unfinished(admin, folder)
-            assert found.status is (Status.DELETED if cluster.world.find("silenced") is None else Status.FAILED)
+            assert found.status is (Status.DELETED if cluster.state.find("silenced") is None else Status.FAILED)
 
 
 async def test_the_coordinator_moves_before_it_is_sent(folder: StateFolder) -> None:
@@ -170,14 +170,14 @@ async def test_the_coordinator_moves_before_it_is_sent(folder: StateFolder) -> N
         mirror.empty_group(cluster, "moved")
         async with connect(cluster.bootstrap.split(",")) as admin:
             made = await plan(admin, ["moved"])
-            cluster.world.move_coordinator("moved", cluster.world.coordinator("moved") % 3 + 1)
+            cluster.state.move_coordinator("moved", cluster.state.coordinator("moved") % 3 + 1)
             assert (await execute(admin, made, folder)).by_group["moved"].status is Status.DELETED
             mirror.empty_group(cluster, "moved")
             made = await plan(admin, ["moved"])
             delete = admin.delete_groups
 
             async def moving(groups: Any, *, timeout: float = 30.0) -> Any:
-                cluster.world.move_coordinator("moved", cluster.world.coordinator("moved") % 3 + 1)
+                cluster.state.move_coordinator("moved", cluster.state.coordinator("moved") % 3 + 1)
                 return await delete(groups, timeout=timeout)
 
             admin.delete_groups = moving  # type: ignore[method-assign]

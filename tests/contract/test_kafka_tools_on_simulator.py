@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.simulator import Options, SimulatorProcess, spawn
-from kgtui.simulator.company.hostile import LONGEST
+from kgtui.simulator.scenarios import hostile_group_ids
 from tests import jars
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ TOOLS = {
 def start(version: str = "4.4") -> SimulatorProcess:
     """A cluster without the longest id: the tools pad all their cells to its 32,000 characters, and get slow."""
     simulator = spawn(Options(kafka_version=version))
-    simulator.control("remove_group", name=LONGEST)
+    simulator.control("remove_group", name=hostile_group_ids()[-1])
     return simulator
 
 

@@ -18,9 +18,9 @@ from kgtui.protocol.messages.groups import (
 )
 from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, LIST_OFFSETS, OFFSET_FETCH
 from kgtui.simulator import ManualClock, Simulator
-from kgtui.simulator.groups.base import Reads
+from kgtui.simulator.groups.base import ConsumedTopic
 from kgtui.simulator.groups.classic import ClassicGroup
-from kgtui.simulator.life import Settled
+from kgtui.simulator.membership import ConstantMembership
 from tests.contract.mirror import Still, StillTopic
 from tests.unit.simulator.wire import Wire
 
@@ -165,15 +165,17 @@ def simulated(version: str) -> Simulator:
     release = ".".join(version.split(".")[:2])
     cluster = Simulator(brokers=1, scenario="empty", kafka_version=release, clock=ManualClock())
     topic = StillTopic(TOPIC, partitions=3)
-    cluster.world.add_topics([topic])
-    cluster.world.add_groups([ClassicGroup(SIMPLE, Settled(0), [Reads(topic, Still({0: 0, 1: 0}))], protocol="")])
+    cluster.state.add_topics([topic])
+    cluster.state.add_groups(
+        [ClassicGroup(SIMPLE, ConstantMembership(0), [ConsumedTopic(topic, Still({0: 0, 1: 0}))], protocol="")]
+    )
     return cluster
 
 
 @pytest.mark.parametrize("api", QUESTIONS, ids=lambda api: api.name)
 async def test_odd_questions_are_answered_alike(api: Api, real: Cluster) -> None:
     async with simulated(real.version) as fake:
-        offered = fake.world.node(1).release.ranges.get(api.key, (1, 0))
+        offered = fake.state.node(1).release.ranges.get(api.key, (1, 0))
         for version in range(offered[0], offered[1] + 1):
             for fields in QUESTIONS[api](version):
                 asked = f"{api.name} v{version} {fields}"
@@ -185,7 +187,7 @@ async def test_odd_questions_are_answered_alike(api: Api, real: Cluster) -> None
 async def test_a_deleted_group_is_gone_alike(real: Cluster) -> None:
     real.commit(GONE, {(TOPIC, 0): 0})
     async with simulated(real.version) as fake:
-        fake.world.add_groups([ClassicGroup(GONE, Settled(0), protocol="")])
+        fake.state.add_groups([ClassicGroup(GONE, ConstantMembership(0), protocol="")])
         for names in ([GONE, GONE, "odd-nope"], [GONE]):
             answers = [
                 await answer(address, DELETE_GROUPS, 2, {"GroupsNames": names})

@@ -14,12 +14,12 @@ from kio.schema.types import GroupId
 
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.client.pool import Pool
-from kgtui.simulator.groups.base import Reads
+from kgtui.simulator.groups.base import ConsumedTopic
 from kgtui.simulator.groups.classic import ClassicGroup
 from kgtui.simulator.groups.consumer import ConsumerGroup
 from kgtui.simulator.groups.share import ShareGroup
-from kgtui.simulator.groups.streams import Part, StreamsGroup
-from kgtui.simulator.life import Settled
+from kgtui.simulator.groups.streams import StreamsGroup, Subtopology
+from kgtui.simulator.membership import ConstantMembership
 from tests.brokers import wire
 from tests.brokers.fixtures import checked
 from tests.brokers.members import CLASSIC, Members
@@ -91,29 +91,29 @@ async def grounds(param: str, request: pytest.FixtureRequest, *, every_kind: boo
 
 
 def _simulated_victims(cluster: Simulator) -> dict[str, str]:
-    orders = cluster.world.topics["orders"]
-    reads = [Reads(orders, mirror.Still(dict.fromkeys(range(3), COMMITTED)))]
-    nobody = Settled(0)
+    orders = cluster.state.topics["orders"]
+    reads = [ConsumedTopic(orders, mirror.Still(dict.fromkeys(range(3), COMMITTED)))]
+    nobody = ConstantMembership(0)
     made = [
         ClassicGroup("victim-classic", nobody, reads),
         ClassicGroup("victim-simple", nobody, reads, protocol=""),
         ClassicGroup("victim-connect", nobody, protocol="connect"),
         ConsumerGroup("victim-consumer", nobody, reads),
         ShareGroup("victim-share", nobody, reads),
-        StreamsGroup("victim-streams", nobody, reads, topology=[Part(("orders",), 3)]),
+        StreamsGroup("victim-streams", nobody, reads, topology=[Subtopology(("orders",), 3)]),
     ]
-    cluster.world.add_groups(made)
-    return {group.name: group.type for group in made if cluster.world.find(group.name) is not None}
+    cluster.state.add_groups(made)
+    return {group.name: group.type for group in made if cluster.state.find(group.name) is not None}
 
 
 @contextmanager
 def _seemingly_joined(cluster: Simulator, group: str) -> Iterator[None]:
-    before = cluster.world.groups[group]
-    cluster.world.groups[group] = ClassicGroup(
-        group, Settled(1), [Reads(cluster.world.topics["orders"], mirror.Still({}))]
+    before = cluster.state.groups[group]
+    cluster.state.groups[group] = ClassicGroup(
+        group, ConstantMembership(1), [ConsumedTopic(cluster.state.topics["orders"], mirror.Still({}))]
     )
     yield
-    cluster.world.groups[group] = before
+    cluster.state.groups[group] = before
 
 
 def _real_victims(live: Live) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.simulator.company.hostile import LONG, LONGEST, NAMES
+from kgtui.simulator.scenarios import hostile_group_ids
 
 if TYPE_CHECKING:
     from tests.e2e.ui import Ui
@@ -21,8 +21,8 @@ FOUND = {
     "gnp.exe": "\u202egnp.exe",
     "lines": "two\nlines",
     "DROP": "'; DROP TABLE groups; --",
-    "long.x": LONG,
-    "longest.y": LONGEST,
+    "long.x": hostile_group_ids()[-2],
+    "longest.y": hostile_group_ids()[-1],
 }
 """What finds each group."""
 
@@ -49,7 +49,7 @@ def test_the_tree_shows_them_all_harmlessly(ui: Ui) -> None:
 def test_they_are_looked_at_and_copied(ui: Ui, found_by: str) -> None:
     """In each pane, in the toast and in the clipboard: the id itself, or what a shell reads as it."""
     group, terminal = FOUND[found_by], ui.terminal
-    assert group in NAMES
+    assert group in hostile_group_ids()
     ui.select(found_by)
     for key in "2341":
         terminal.keys(key)

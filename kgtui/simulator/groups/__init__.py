@@ -1,1 +1,1 @@
-"""How groups of each type behave: states, members, assignments and commits as functions of time."""
+"""Groups of each type: their states, members, assignments and commits, as pure functions of time."""

@@ -1,67 +1,246 @@
-"""Classic groups: consumers of the classic protocol, Connect, registries, simple groups (DescribeGroups)."""
+"""Classic groups of consumers, Connect workers, schema registries and simple clients, described by DescribeGroups.
+
+Brokers pass on the metadata and assignments that members of classic groups exchange; `MemberData` writes those bytes.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from kgtui.simulator.groups.base import Group, Pace
-from kgtui.simulator.groups.payload import ConsumerPayload, Payload
+from msgspec import Struct
+
+from kgtui.protocol.member_data import connect, consumer, schema_registry
+from kgtui.simulator.groups.base import Group, Phases
+from kgtui.simulator.hashing import hash_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgtui.simulator.groups.base import Client, Reads
-    from kgtui.simulator.life import Life, Moment
+    from kgtui.simulator.groups.base import Assignment, Client, ConsumedTopic
+    from kgtui.simulator.membership import Membership, MembershipSchedule
 
-CONSUMER_PAYLOAD = ConsumerPayload()
+MemberBytes = list[tuple[bytes, bytes]]
+"""Metadata and assignment of each member."""
+
+
+class MemberData(Protocol):
+    """Encodes the metadata and assignments of the members of a Stable group."""
+
+    @property
+    def name(self) -> str:
+        """The protocol that the members agreed on; the assignor in a group of consumers."""
+
+    def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
+        """Return the metadata and assignment of each member, in the order of the slots."""
+
+
+class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="consumer"):
+    """The member data of Kafka's consumers.
+
+    Attributes:
+        name: the assignor.
+        version: version of the subscription and the assignment, 0 to 3.
+        user_data: bytes of a custom assignor; a scenario file writes them in base64.
+    """
+
+    name: str = "range"
+    version: int = 3
+    user_data: bytes | None = None
+
+    def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
+        """Return the subscription with the owned partitions, and the assignment of this generation."""
+        assignments = group.assign_ranges(membership.slots)
+        return [
+            (
+                consumer.encode_subscription(
+                    consumer.Subscription(
+                        version=self.version,
+                        topics=tuple(group.subscribed_topics),
+                        user_data=self.user_data,
+                        owned=_by_topic_name(assigned) if self.version else (),
+                        generation=group.epoch + membership.change - 1,
+                        rack=group.rack(slot),
+                    )
+                ),
+                consumer.encode_assignment(_by_topic_name(assigned), version=self.version, user_data=self.user_data),
+            )
+            for slot, assigned in zip(membership.slots, assignments, strict=True)
+        ]
+
+
+class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="connect"):
+    """The member data of Kafka Connect workers.
+
+    Attributes:
+        name: `default` (eager), `compatible` or `sessioned`.
+        connectors: names of the connectors, each with its number of tasks.
+        delay_ms: scheduled rebalance delay of the cooperative protocols.
+        domain: domain of the workers' host names.
+    """
+
+    name: str = "sessioned"
+    connectors: tuple[tuple[str, int], ...] = ()
+    delay_ms: int = 0
+    domain: str = "connect.svc"
+
+    def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
+        """Return the URL of each worker, and the connectors and tasks that the leader assigned to it."""
+        version = {"default": 0, "compatible": 1}.get(self.name, 2)
+        leader = group.member_id(membership.slots[0])
+        leader_url = self._url(group, membership.slots[0].number)
+        offset = 40 + hash_number(group.name) % 60
+        rows: MemberBytes = []
+        for index, slot in enumerate(membership.slots):
+            assignment = connect.Assignment(
+                version=version,
+                error=0,
+                leader=leader,
+                leader_url=leader_url,
+                config_offset=offset,
+                assigned=self._tasks(index, len(membership.slots)),
+                revoked=self._revoked(membership) if version and index == 0 else (),
+                delay_ms=self.delay_ms if version else 0,
+            )
+            worker = connect.Subscription(
+                version=version,
+                url=self._url(group, slot.number),
+                config_offset=offset,
+                allocation=assignment if version else None,
+            )
+            rows.append((connect.encode_subscription(worker), connect.encode_assignment(assignment)))
+        return rows
+
+    def _url(self, group: ClassicGroup, number: int) -> str:
+        return f"http://{group.client.name}-{number}.{self.domain}:8083/"
+
+    def _revoked(self, membership: Membership) -> connect.Tasks:
+        """Return the task that the leader revokes for half a minute after a worker has joined."""
+        joined = len(membership.slots) > len(membership.before)
+        return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
+
+    def _tasks(self, index: int, workers: int) -> connect.Tasks:
+        rows = []
+        turn = 0
+        for name, tasks in self.connectors:
+            assigned = []
+            for task in range(-1, tasks):
+                if turn % workers == index:
+                    assigned.append(task)
+                turn += 1
+            if assigned:
+                rows.append((name, tuple(assigned)))
+        return tuple(rows)
+
+
+class SchemaRegistryMemberData(
+    Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="schema-registry"
+):
+    """The member data of schema registries.
+
+    Attributes:
+        name: name of the protocol.
+        domain: domain of the host names.
+        ineligible: slots whose registries cannot become the primary.
+        duplicate: whether two registries have the same URL, which the leader reports as an error.
+    """
+
+    name: str = "v0"
+    domain: str = "registry.svc"
+    ineligible: frozenset[int] = frozenset()
+    duplicate: bool = False
+
+    def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
+        """Return the identity of each registry, and the assignment that names the primary."""
+        nodes = [
+            schema_registry.Identity(
+                version=1,
+                host=f"{group.client.name}-{0 if self.duplicate else slot.number}.{self.domain}",
+                port=8081,
+                master_eligibility=slot.number not in self.ineligible,
+            )
+            for slot in membership.slots
+        ]
+        first = next((i for i, node in enumerate(nodes) if node.master_eligibility), None)
+        if self.duplicate or first is None:
+            assignment = schema_registry.Assignment(
+                1, schema_registry.DUPLICATE_URLS if self.duplicate else 0, None, None
+            )
+        else:
+            assignment = schema_registry.Assignment(1, 0, group.member_id(membership.slots[first]), nodes[first])
+        return [
+            (schema_registry.encode_identity(node), schema_registry.encode_assignment(assignment)) for node in nodes
+        ]
+
+
+class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="raw"):
+    """The member data of an unknown protocol, or of a faulty client that violates its protocol.
+
+    Attributes:
+        name: name of the protocol.
+        metadata: metadata of each member; a scenario file writes it in base64.
+        assignment: assignment of each member; a scenario file writes it in base64.
+    """
+
+    name: str
+    metadata: bytes
+    assignment: bytes
+
+    def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
+        """Return the same bytes for each member."""
+        return [(self.metadata, self.assignment) for _ in membership.slots]
+
+
+CONSUMER_MEMBER_DATA = ConsumerMemberData()
 
 
 class ClassicGroup(Group):
-    """A group whose members agree among themselves; the broker only passes their bytes on.
+    """A group whose members elect a leader that assigns the work.
 
     Attributes:
-        payload: what makes those bytes.
-        outlives: seconds from its last member's leaving until it is Dead; None for a group with commits, which stays.
+        member_data: encodes the metadata and assignments of the members.
+        outlives: seconds from the departure of the last member until the group is Dead; None if it stays Empty.
     """
 
     type: ClassVar[str] = "classic"
-    standard_pace: ClassVar[Pace] = (("PreparingRebalance", 3.0), ("CompletingRebalance", 1.5))
+    default_phases: ClassVar[Phases] = (("PreparingRebalance", 3.0), ("CompletingRebalance", 1.5))
 
     def __init__(
         self,
         name: str,
-        life: Life,
-        reads: Sequence[Reads] = (),
+        schedule: MembershipSchedule,
+        topics_read: Sequence[ConsumedTopic] = (),
         *,
         protocol: str = "consumer",
-        payload: Payload = CONSUMER_PAYLOAD,
+        member_data: MemberData = CONSUMER_MEMBER_DATA,
         client: Client | None = None,
-        pace: Pace | None = None,
+        phases: Phases | None = None,
         epoch: int = 7,
         seed: int = 1,
         outlives: float | None = None,
     ) -> None:
-        super().__init__(name, life, reads, protocol=protocol, client=client, pace=pace, epoch=epoch, seed=seed)
-        self.payload = payload
+        super().__init__(
+            name, schedule, topics_read, protocol=protocol, client=client, phases=phases, epoch=epoch, seed=seed
+        )
+        self.member_data = member_data
         self.outlives = outlives
 
-    def state_at(self, moment: Moment) -> str:
-        """As of every group; one without commits is Dead when its time is over, until somebody joins again."""
-        if self.outlives is not None and not moment.slots and moment.since >= self.outlives:
+    def state_with(self, membership: Membership) -> str:
+        """Return the state; a group that has been Empty for `outlives` seconds is Dead until a member joins."""
+        if self.outlives is not None and not membership.slots and membership.since >= self.outlives:
             return "Dead"
-        return super().state_at(moment)
+        return super().state_with(membership)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """As in DescribeGroups: the protocol and the members' bytes are told only of a Stable group."""
-        moment = self.moment(t)
-        state = self.state_at(moment)
+        """Return a row of DescribeGroups, which has the protocol and the member data of a Stable group only."""
+        membership = self.membership(t)
+        state = self.state_with(membership)
         stable = state == "Stable"
-        rows = self.payload.members(self, moment) if stable else [(b"", b"")] * len(moment.slots)
+        rows = self.member_data.encode(self, membership) if stable else [(b"", b"")] * len(membership.slots)
         return {
             "GroupId": self.name,
             "GroupState": state,
             "ProtocolType": self.protocol,
-            "ProtocolData": self.payload.name if stable else "",
+            "ProtocolData": self.member_data.name if stable else "",
             "Members": [
                 {
                     "MemberId": self.member_id(slot),
@@ -71,7 +250,11 @@ class ClassicGroup(Group):
                     "MemberMetadata": metadata,
                     "MemberAssignment": assignment,
                 }
-                for slot, (metadata, assignment) in zip(moment.slots, rows, strict=True)
+                for slot, (metadata, assignment) in zip(membership.slots, rows, strict=True)
             ],
             "AuthorizedOperations": operations,
         }
+
+
+def _by_topic_name(assignment: Assignment) -> consumer.TopicPartitions:
+    return tuple((topic.name, tuple(partitions)) for topic, partitions in assignment)

@@ -1,115 +1,106 @@
-"""Consumer groups of the protocol in which the broker assigns (KIP-848, ConsumerGroupDescribe)."""
+"""Consumer groups, whose assignments are computed by the broker (KIP-848, ConsumerGroupDescribe)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgtui.simulator.groups.base import Group, Pace
+from kgtui.simulator.groups.base import Group, Phases, topic_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgtui.simulator.groups.base import Assignment, Client, Reads
-    from kgtui.simulator.life import Life, Moment, Slot
+    from kgtui.simulator.groups.base import Assignment, Client, ConsumedTopic
+    from kgtui.simulator.membership import Membership, MembershipSchedule, Slot
 
 
 class ConsumerGroup(Group):
-    """A group whose members move one by one to the target that the broker has worked out.
+    """A group whose members reconcile, one by one, with the target assignment that the broker has computed.
 
     Attributes:
-        assignor: name of the broker's assignor.
-        regex: pattern that members subscribe with instead of names.
-        classic: slots whose members still speak the classic protocol, while the group is being migrated.
+        assignor: name of the assignor on the broker.
+        regex: the regular expression that members subscribe to; empty if they subscribe to topic names.
+        classic: slots whose members still use the classic protocol while the group is migrated.
     """
 
     type: ClassVar[str] = "consumer"
-    standard_pace: ClassVar[Pace] = (("Assigning", 1.0), ("Reconciling", 8.0))
+    default_phases: ClassVar[Phases] = (("Assigning", 1.0), ("Reconciling", 8.0))
 
     def __init__(
         self,
         name: str,
-        life: Life,
-        reads: Sequence[Reads] = (),
+        schedule: MembershipSchedule,
+        topics_read: Sequence[ConsumedTopic] = (),
         *,
         assignor: str = "uniform",
         regex: str = "",
         classic: frozenset[int] = frozenset(),
         client: Client | None = None,
-        pace: Pace | None = None,
+        phases: Phases | None = None,
         epoch: int = 7,
         seed: int = 1,
     ) -> None:
-        super().__init__(name, life, reads, client=client, pace=pace, epoch=epoch, seed=seed)
+        super().__init__(name, schedule, topics_read, client=client, phases=phases, epoch=epoch, seed=seed)
         self.assignor = assignor
         self.regex = regex
         self.classic = classic
 
     def member_id(self, slot: Slot) -> str:
-        """Made by the broker for a classic member, else by the member itself."""
+        """Return the member id; the broker generates it for classic members, and other members generate their own."""
         return super().member_id(slot) if slot.number in self.classic else self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """As in ConsumerGroupDescribe: while Reconciling, some members have not reached their target yet."""
-        moment = self.moment(t)
-        state = self.state_at(moment)
-        epoch = self.epoch + moment.change
+        """Return a row of ConsumerGroupDescribe; while Reconciling, some members lack their target assignment."""
+        membership = self.membership(t)
+        state = self.state_with(membership)
+        epoch = self.epoch + membership.change
         return {
             "GroupId": self.name,
             "GroupState": state,
             "GroupEpoch": epoch,
             "AssignmentEpoch": epoch - 1 if state == "Assigning" else epoch,
             "AssignorName": self.assignor,
-            "Members": self._members(moment, state, epoch),
+            "Members": self._members(membership, state, epoch),
             "AuthorizedOperations": operations,
         }
 
-    def _members(self, moment: Moment, state: str, epoch: int) -> list[dict[str, Any]]:
-        old = dict(zip(moment.before, self.share_out(moment.before), strict=True))
-        new = self.share_out(moment.slots)
+    def _members(self, membership: Membership, state: str, epoch: int) -> list[dict[str, Any]]:
+        old = dict(zip(membership.before, self.assign_ranges(membership.before), strict=True))
+        new = self.assign_ranges(membership.slots)
         members = []
-        for index, (slot, share) in enumerate(zip(moment.slots, new, strict=True)):
-            arrived = self.arrived(moment, state, index)
-            was: Assignment = old.get(slot, [])
-            target = was if state == "Assigning" else share
+        for index, (slot, assigned) in enumerate(zip(membership.slots, new, strict=True)):
+            reconciled = self.reconciled(membership, state, index)
+            previous: Assignment = old.get(slot, [])
+            target = previous if state == "Assigning" else assigned
             members.append(
                 {
                     "MemberId": self.member_id(slot),
                     "InstanceId": self.instance_id(slot),
                     "RackId": self.rack(slot),
-                    "MemberEpoch": epoch if arrived else epoch - 1 if slot in old else 0,
+                    "MemberEpoch": epoch if reconciled else epoch - 1 if slot in old else 0,
                     "ClientId": self.client_id(slot),
                     "ClientHost": self.host(slot),
-                    "SubscribedTopicNames": [] if self.regex else self.topics,
+                    "SubscribedTopicNames": [] if self.regex else self.subscribed_topics,
                     "SubscribedTopicRegex": self.regex,
-                    "Assignment": topic_partitions(share if arrived else kept(was, share)),
+                    "Assignment": topic_partitions(assigned if reconciled else retained(previous, assigned)),
                     "TargetAssignment": topic_partitions(target),
                     "MemberType": 0 if slot.number in self.classic else 1,
                 }
             )
         return members
 
-    def arrived(self, moment: Moment, state: str, index: int) -> bool:
-        """Whether a member has reached its target: they do so one after the other."""
+    def reconciled(self, membership: Membership, state: str, index: int) -> bool:
+        """Return whether the member at `index` has its target assignment; members reconcile one after the other."""
         if state in ("Assigning", "NotReady"):
             return False
         if state != "Reconciling":
             return True
-        begin = sum(seconds for name, seconds in self.pace if name != "Reconciling")
-        length = dict(self.pace)["Reconciling"]
-        return moment.since - begin >= length * (index + 1) / (len(moment.slots) + 1)
+        begin = sum(seconds for name, seconds in self.phases if name != "Reconciling")
+        length = dict(self.phases)["Reconciling"]
+        return membership.since - begin >= length * (index + 1) / (len(membership.slots) + 1)
 
 
-def kept(was: Assignment, target: Assignment) -> Assignment:
-    """What a member keeps while it reconciles: what it had and is also in its target."""
-    wanted = {topic.name: set(partitions) for topic, partitions in target}
-    both = [(topic, [p for p in partitions if p in wanted.get(topic.name, ())]) for topic, partitions in was]
+def retained(previous: Assignment, target: Assignment) -> Assignment:
+    """Return the partitions that a member keeps while it reconciles, which are in both assignments."""
+    targeted = {topic.name: set(partitions) for topic, partitions in target}
+    both = [(topic, [p for p in partitions if p in targeted.get(topic.name, ())]) for topic, partitions in previous]
     return [(topic, partitions) for topic, partitions in both if partitions]
-
-
-def topic_partitions(share: Assignment) -> dict[str, Any]:
-    """An assignment as the messages hold it."""
-    return {
-        "TopicPartitions": [
-            {"TopicId": topic.id, "TopicName": topic.name, "Partitions": partitions} for topic, partitions in share
-        ]
-    }

@@ -1,32 +1,33 @@
-"""Streams groups: the broker assigns the tasks of a topology (KIP-1071, StreamsGroupDescribe)."""
+"""Streams groups, whose tasks are assigned by the broker (KIP-1071, StreamsGroupDescribe)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgtui.simulator.facts import uuid_of
-from kgtui.simulator.groups.base import Group, Pace
+from msgspec import Struct
+
+from kgtui.simulator.groups.base import Group, Phases
+from kgtui.simulator.hashing import hash_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kgtui.simulator.groups.base import Client, Reads
-    from kgtui.simulator.life import Life, Moment, Slot
+    from kgtui.simulator.groups.base import Client, ConsumedTopic
+    from kgtui.simulator.membership import Membership, MembershipSchedule, Slot
 
 Tasks = dict[str, list[int]]
+"""Partitions of the tasks, by subtopology id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A subtopology: topics that are worked on together, one task for each partition.
+class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
+    """A subtopology, which has one task per partition of its source topics.
 
     Attributes:
-        sources: topics it reads that are not its own.
+        sources: source topics that are not internal.
         tasks: number of tasks.
         repartition: internal topics that it reads.
-        sinks: internal topics that it writes for others to read.
-        changelogs: internal topics that back its stores up; without any it is stateless and has no standbys.
+        sinks: internal topics that it writes for other subtopologies.
+        changelogs: changelog topics of its state stores; a subtopology without any is stateless and has no standbys.
     """
 
     sources: tuple[str, ...]
@@ -37,64 +38,71 @@ class Part:
 
 
 class StreamsGroup(Group):
-    """A group that runs a topology: members are threads, two of each process.
+    """A group that runs a Kafka Streams topology; its members are threads, two per process.
 
     Attributes:
-        topology: its subtopologies, by number.
-        standbys: standby tasks for each stateful task.
+        topology: its subtopologies; the index is the subtopology id.
+        standbys: number of standby tasks per stateful task.
         warming: seconds that a moved stateful task warms up before it becomes active.
-        endpoint: whether processes tell where they answer interactive queries.
+        endpoint: whether processes report an endpoint for interactive queries.
     """
 
     type: ClassVar[str] = "streams"
-    standard_pace: ClassVar[Pace] = (("Assigning", 1.0), ("Reconciling", 7.0))
+    default_phases: ClassVar[Phases] = (("Assigning", 1.0), ("Reconciling", 7.0))
 
     def __init__(
         self,
         name: str,
-        life: Life,
-        reads: Sequence[Reads] = (),
+        schedule: MembershipSchedule,
+        topics_read: Sequence[ConsumedTopic] = (),
         *,
-        topology: Sequence[Part] = (),
+        topology: Sequence[Subtopology] = (),
         standbys: int = 0,
         warming: float = 40.0,
         endpoint: bool = True,
         client: Client | None = None,
-        pace: Pace | None = None,
+        phases: Phases | None = None,
         epoch: int = 7,
         seed: int = 1,
     ) -> None:
-        super().__init__(name, life, reads, protocol="streams", client=client, pace=pace, epoch=epoch, seed=seed)
+        super().__init__(
+            name, schedule, topics_read, protocol="streams", client=client, phases=phases, epoch=epoch, seed=seed
+        )
         self.topology = tuple(topology)
         self.standbys = standbys
         self.warming = warming
         self.endpoint = endpoint
 
     def member_id(self, slot: Slot) -> str:
-        """Made up by the thread itself."""
+        """Return the member id, which the thread generates itself."""
         return self.kafka_member_id(slot)
 
     def client_id(self, slot: Slot) -> str:
-        """As the Streams library names the consumer of a thread."""
-        process = uuid_of(self.seed, self.name, "process", slot.number // 2)
+        """Return the client id, which Kafka Streams derives from the process and the thread."""
+        process = hash_uuid(self.seed, self.name, "process", slot.number // 2)
         return f"{self.name[:200]}-{process}-StreamThread-{slot.number % 2 + 1}-consumer"
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """As in StreamsGroupDescribe."""
-        moment = self.moment(t)
-        state = self.state_at(moment)
-        epoch = self.epoch + moment.change
+        """Return a row of StreamsGroupDescribe."""
+        membership = self.membership(t)
+        state = self.state_with(membership)
+        epoch = self.epoch + membership.change
         return {
             "GroupId": self.name,
             "GroupState": state,
             "GroupEpoch": epoch,
             "AssignmentEpoch": epoch - 1 if state in ("NotReady", "Assigning") else epoch,
-            "Topology": {"Epoch": 2, "Subtopologies": [self._part(i, part) for i, part in enumerate(self.topology)]},
-            "Members": [self._member(slot, moment, state, epoch, index, t) for index, slot in enumerate(moment.slots)],
+            "Topology": {
+                "Epoch": 2,
+                "Subtopologies": [self._subtopology(i, part) for i, part in enumerate(self.topology)],
+            },
+            "Members": [
+                self._member(slot, membership, state, epoch, index, t) for index, slot in enumerate(membership.slots)
+            ],
             "AuthorizedOperations": operations,
         }
 
-    def _part(self, number: int, part: Part) -> dict[str, Any]:
+    def _subtopology(self, number: int, part: Subtopology) -> dict[str, Any]:
         compact = [{"Key": "cleanup.policy", "Value": "compact"}]
         return {
             "SubtopologyId": str(number),
@@ -110,48 +118,50 @@ class StreamsGroup(Group):
             ],
         }
 
-    def _member(self, slot: Slot, moment: Moment, state: str, epoch: int, index: int, t: float) -> dict[str, Any]:
-        arrived = state == "Stable" or (state == "Reconciling" and index % 2 == 0)
+    def _member(
+        self, slot: Slot, membership: Membership, state: str, epoch: int, index: int, t: float
+    ) -> dict[str, Any]:
+        reconciled = state == "Stable" or (state == "Reconciling" and index % 2 == 0)
         if state == "NotReady":
             target = before = self._as_message({}, {}, {})
         else:
-            target = self._roles(moment, index, warmups=moment.since < self.warming)
-            before = self._before(slot, moment)
+            target = self._roles(membership, index, warmups=membership.since < self.warming)
+            before = self._before(slot, membership)
         process = slot.number // 2
         standby = target["StandbyTasks"] + target["WarmupTasks"]
         return {
             "MemberId": self.member_id(slot),
-            "MemberEpoch": epoch if arrived else epoch - 1 if slot in moment.before else 0,
+            "MemberEpoch": epoch if reconciled else epoch - 1 if slot in membership.before else 0,
             "InstanceId": self.instance_id(slot),
             "RackId": self.rack(slot),
             "ClientId": self.client_id(slot),
             "ClientHost": self.host(slot),
             "TopologyEpoch": 2,
-            "ProcessId": str(uuid_of(self.seed, self.name, "process", process)),
+            "ProcessId": str(hash_uuid(self.seed, self.name, "process", process)),
             "UserEndpoint": {"Host": f"{self.client.name}-{process}.streams.svc", "Port": 7070}
             if self.endpoint
             else None,
             "ClientTags": [{"Key": "zone", "Value": rack}] if (rack := self.rack(slot)) else [],
-            "TaskOffsets": self._offsets(standby, t, behind=int(max(0.0, self.warming - moment.since) * 50)),
+            "TaskOffsets": self._offsets(standby, t, behind=int(max(0.0, self.warming - membership.since) * 50)),
             "TaskEndOffsets": self._offsets(standby, t, behind=0),
-            "Assignment": target if arrived else before,
+            "Assignment": target if reconciled else before,
             "TargetAssignment": before if state == "Assigning" else target,
             "IsClassic": False,
         }
 
-    def _before(self, slot: Slot, moment: Moment) -> dict[str, Any]:
-        if slot not in moment.before:
+    def _before(self, slot: Slot, membership: Membership) -> dict[str, Any]:
+        if slot not in membership.before:
             return self._as_message({}, {}, {})
-        return self._roles_of(len(moment.before), moment.before.index(slot), {})
+        return self._roles_of(len(membership.before), membership.before.index(slot), {})
 
-    def _roles(self, moment: Moment, index: int, *, warmups: bool) -> dict[str, Any]:
+    def _roles(self, membership: Membership, index: int, *, warmups: bool) -> dict[str, Any]:
         warm: Tasks = {}
-        if warmups and moment.before != moment.slots:
+        if warmups and membership.before != membership.slots:
             stateful = [i for i, part in enumerate(self.topology) if part.changelogs]
             for number in stateful:
                 tasks = self.topology[number].tasks
-                warm[str(number)] = [p for p in range(tasks) if (p + 2) % len(moment.slots) == index][:1]
-        return self._roles_of(len(moment.slots), index, warm)
+                warm[str(number)] = [p for p in range(tasks) if (p + 2) % len(membership.slots) == index][:1]
+        return self._roles_of(len(membership.slots), index, warm)
 
     def _roles_of(self, members: int, index: int, warm: Tasks) -> dict[str, Any]:
         active: Tasks = {}
@@ -169,12 +179,14 @@ class StreamsGroup(Group):
 
     def _as_message(self, active: Tasks, standby: Tasks, warmup: Tasks) -> dict[str, Any]:
         return {
-            role: [{"SubtopologyId": key, "Partitions": tasks} for key, tasks in sorted(given.items()) if tasks]
-            for role, given in (("ActiveTasks", active), ("StandbyTasks", standby), ("WarmupTasks", warmup))
+            role: [
+                {"SubtopologyId": key, "Partitions": tasks} for key, tasks in sorted(by_subtopology.items()) if tasks
+            ]
+            for role, by_subtopology in (("ActiveTasks", active), ("StandbyTasks", standby), ("WarmupTasks", warmup))
         }
 
     def _offsets(self, tasks: list[dict[str, Any]], t: float, *, behind: int) -> list[dict[str, Any]]:
-        """How far the stores of standby and warm-up tasks have been restored."""
+        """Return how far the state stores of standby and warm-up tasks are restored, one offset per task."""
         return [
             {"SubtopologyId": row["SubtopologyId"], "Partition": p, "Offset": max(0, 40_000 + int(t) * 3 - behind)}
             for row in tasks

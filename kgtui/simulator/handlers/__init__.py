@@ -1,1 +1,1 @@
-"""What a broker answers: one module for each family of APIs. Knows bytes and the world, no sockets."""
+"""The request handlers of a broker, one module per group of APIs. They use the cluster state, but no sockets."""

@@ -1,4 +1,4 @@
-"""ApiVersions, Metadata and FindCoordinator: what a client asks first."""
+"""Handlers of ApiVersions, Metadata and FindCoordinator."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from kgtui.protocol.error_codes import lookup
-from kgtui.simulator.handlers.call import (
+from kgtui.simulator.handlers.request_context import (
     COORDINATOR_NOT_AVAILABLE,
     GROUP_AUTHORIZATION_FAILED,
     INVALID_REQUEST,
-    NOT_ASKED,
+    OPERATIONS_NOT_REQUESTED,
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
@@ -19,7 +19,7 @@ from kgtui.simulator.handlers.call import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kgtui.simulator.handlers.call import Call
+    from kgtui.simulator.handlers.request_context import RequestContext
     from kgtui.simulator.topics import Topic
 
 NO_ID = UUID(int=0)
@@ -30,7 +30,7 @@ GROUP_KEY, TRANSACTION_KEY = 0, 1
 SHARE_KEY = 2
 KEY_TYPES = (GROUP_KEY, TRANSACTION_KEY, SHARE_KEY)
 SHARE_STATE = re.compile(r".*:[A-Za-z0-9_-]{22}:[0-9]+", re.DOTALL)
-"""The key of a share partition: group, topic id, partition."""
+"""The key of a share partition: group id, topic id and partition."""
 
 FIRST_WITH_SHARE_KEY = 6
 FIRST_BATCHED = 4
@@ -38,7 +38,7 @@ FIRST_WITH_SOFTWARE = 3
 FIRST_WITHOUT_NAME = 12
 FIRST_WITH_ZERO_FEATURES = 4
 TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
-"""As brokers without an authorizer answer."""
+"""Authorized operations that brokers without an authorizer report."""
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -52,146 +52,156 @@ SUPPORTED_FEATURES = {
 }
 
 
-def api_versions(call: Call) -> dict[str, Any]:
-    """What this broker speaks, and the features of the cluster (KIP-511, KIP-584)."""
-    software = (call.fields.get("ClientSoftwareName", ""), call.fields.get("ClientSoftwareVersion", ""))
-    if call.version >= FIRST_WITH_SOFTWARE and not all(SOFTWARE.fullmatch(part) for part in software):
-        return {"ErrorCode": INVALID_REQUEST, "ThrottleTimeMs": call.throttle_ms}
-    answer: dict[str, Any] = {
-        "ErrorCode": call.error,
-        "ApiKeys": api_keys(call),
-        "ThrottleTimeMs": call.throttle_ms,
+def api_versions(request: RequestContext) -> dict[str, Any]:
+    """Return the API versions of this broker and the features of the cluster (KIP-511, KIP-584)."""
+    software = (request.fields.get("ClientSoftwareName", ""), request.fields.get("ClientSoftwareVersion", ""))
+    if request.version >= FIRST_WITH_SOFTWARE and not all(SOFTWARE.fullmatch(part) for part in software):
+        return {"ErrorCode": INVALID_REQUEST, "ThrottleTimeMs": request.throttle_ms}
+    response: dict[str, Any] = {
+        "ErrorCode": request.error,
+        "ApiKeys": api_keys(request),
+        "ThrottleTimeMs": request.throttle_ms,
     }
-    if call.node.release.tells_features and call.world.features:
-        features = call.world.features
-        answer["SupportedFeatures"] = [
+    if request.node.release.reports_features and request.state.features:
+        features = request.state.features
+        response["SupportedFeatures"] = [
             {"Name": name, "MinVersion": low, "MaxVersion": max(high, features.get(name, 0))}
             for name, (low, high) in SUPPORTED_FEATURES.items()
-            # Before v4 there is no way to write a minimum of 0 (KIP-1022).
-            if name in features and (low > 0 or call.version >= FIRST_WITH_ZERO_FEATURES)
+            # Versions before 4 cannot carry a minimum of 0 (KIP-1022).
+            if name in features and (low > 0 or request.version >= FIRST_WITH_ZERO_FEATURES)
         ]
-        answer["FinalizedFeaturesEpoch"] = call.world.features_epoch
-        answer["FinalizedFeatures"] = [
+        response["FinalizedFeaturesEpoch"] = request.state.features_epoch
+        response["FinalizedFeatures"] = [
             {"Name": name, "MaxVersionLevel": level, "MinVersionLevel": level}
             for name, level in features.items()
             if level > 0
         ]
-    return answer
+    return response
 
 
-def api_keys(call: Call) -> list[dict[str, int]]:
-    """The ranges of versions that this broker offers."""
+def api_keys(request: RequestContext) -> list[dict[str, int]]:
+    """Return the API keys and versions that this broker supports."""
     return [
-        {"ApiKey": key, "MinVersion": low, "MaxVersion": high} for key, (low, high) in call.node.release.ranges.items()
+        {"ApiKey": key, "MinVersion": low, "MaxVersion": high}
+        for key, (low, high) in request.node.release.ranges.items()
     ]
 
 
-def metadata(call: Call) -> dict[str, Any]:
-    """Brokers, and all topics, some or none."""
-    world = call.world
-    asked = call.fields["Topics"]
-    if asked and call.version < FIRST_WITHOUT_NAME and any((row.get("TopicId") or NO_ID) != NO_ID for row in asked):
-        return {"ThrottleTimeMs": call.throttle_ms, "Topics": [_invalid(row) for row in asked]}
-    if asked is None:
-        topics = [_topic(call, topic) for topic in world.topics.values() if not call.faults.topic_forbidden(topic.name)]
+def metadata(request: RequestContext) -> dict[str, Any]:
+    """Return the brokers and the requested topics, which may be all topics."""
+    state = request.state
+    requested = request.fields["Topics"]
+    if (
+        requested
+        and request.version < FIRST_WITHOUT_NAME
+        and any((row.get("TopicId") or NO_ID) != NO_ID for row in requested)
+    ):
+        return {"ThrottleTimeMs": request.throttle_ms, "Topics": [_invalid(row) for row in requested]}
+    if requested is None:
+        topics = [
+            _topic(request, topic) for topic in state.topics.values() if not request.faults.topic_forbidden(topic.name)
+        ]
     else:
-        different = {(row["Name"], row.get("TopicId")): row for row in asked}
-        topics = [_asked_topic(call, row) for row in different.values()]
-    answer = {
-        "ThrottleTimeMs": call.throttle_ms,
+        distinct = {(row["Name"], row.get("TopicId")): row for row in requested}
+        topics = [_requested_topic(request, row) for row in distinct.values()]
+    response = {
+        "ThrottleTimeMs": request.throttle_ms,
         "Brokers": [
-            {"NodeId": node.id, "Host": node.host, "Port": node.port, "Rack": node.rack} for node in world.alive
+            {"NodeId": node.id, "Host": node.host, "Port": node.port, "Rack": node.rack} for node in state.alive
         ],
-        "ClusterId": world.cluster_id,
-        "ControllerId": world.controller,
+        "ClusterId": state.cluster_id,
+        "ControllerId": state.controller,
         "Topics": topics,
     }
-    if call.fields.get("IncludeClusterAuthorizedOperations"):
-        answer["ClusterAuthorizedOperations"] = CLUSTER_OPERATIONS
-    return answer
+    if request.fields.get("IncludeClusterAuthorizedOperations"):
+        response["ClusterAuthorizedOperations"] = CLUSTER_OPERATIONS
+    return response
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """A topic asked for by its id before v12, which brokers do not take."""
+    """Return the error for a topic that is requested by its id before version 12, which brokers reject."""
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
 
-def _asked_topic(call: Call, row: dict[str, Any]) -> dict[str, Any]:
-    world, name, topic_id = call.world, row["Name"], row.get("TopicId") or NO_ID
+def _requested_topic(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
+    state, name, topic_id = request.state, row["Name"], row.get("TopicId") or NO_ID
     if topic_id != NO_ID:
-        topic = world.topic_ids.get(topic_id)
-        if topic is None or call.faults.topic_forbidden(topic.name):
+        topic = state.topic_ids.get(topic_id)
+        if topic is None or request.faults.topic_forbidden(topic.name):
             return {"ErrorCode": UNKNOWN_TOPIC_ID, "Name": None, "TopicId": topic_id}
-        return _topic(call, topic)
-    if call.faults.topic_forbidden(name or ""):
+        return _topic(request, topic)
+    if request.faults.topic_forbidden(name or ""):
         return {"ErrorCode": TOPIC_AUTHORIZATION_FAILED, "Name": name}
-    topic = world.topics.get(name or "")
+    topic = state.topics.get(name or "")
     if topic is None:
         valid = name is not None and TOPIC_NAME.fullmatch(name) and name not in (".", "..")
         return {"ErrorCode": UNKNOWN_TOPIC_OR_PARTITION if valid else INVALID_TOPIC, "Name": name or ""}
-    return _topic(call, topic)
+    return _topic(request, topic)
 
 
-def _topic(call: Call, topic: Topic) -> dict[str, Any]:
-    told = call.fields.get("IncludeTopicAuthorizedOperations") and not call.error
+def _topic(request: RequestContext, topic: Topic) -> dict[str, Any]:
+    with_operations = request.fields.get("IncludeTopicAuthorizedOperations") and not request.error
     return {
-        "ErrorCode": call.error,
+        "ErrorCode": request.error,
         "Name": topic.name,
         "TopicId": topic.id,
         "IsInternal": topic.internal,
-        "Partitions": [] if call.error else list(_partitions(call, topic)),
-        "TopicAuthorizedOperations": TOPIC_OPERATIONS if told else NOT_ASKED,
+        "Partitions": [] if request.error else list(_partitions(request, topic)),
+        "TopicAuthorizedOperations": TOPIC_OPERATIONS if with_operations else OPERATIONS_NOT_REQUESTED,
     }
 
 
-def _partitions(call: Call, topic: Topic) -> Iterator[dict[str, Any]]:
+def _partitions(request: RequestContext, topic: Topic) -> Iterator[dict[str, Any]]:
     for partition in range(topic.partitions):
-        held = call.world.leadership(topic, partition)
+        leadership = request.state.leadership(topic, partition)
         yield {
-            "ErrorCode": 0 if held.leader > 0 else LEADER_NOT_AVAILABLE,
+            "ErrorCode": 0 if leadership.leader > 0 else LEADER_NOT_AVAILABLE,
             "PartitionIndex": partition,
-            "LeaderId": held.leader,
-            "LeaderEpoch": held.epoch,
-            "ReplicaNodes": held.replicas,
-            "IsrNodes": held.in_sync,
-            "OfflineReplicas": [node for node in held.replicas if node not in held.in_sync],
+            "LeaderId": leadership.leader,
+            "LeaderEpoch": leadership.epoch,
+            "ReplicaNodes": leadership.replicas,
+            "IsrNodes": leadership.in_sync,
+            "OfflineReplicas": [node for node in leadership.replicas if node not in leadership.in_sync],
         }
 
 
-def find_coordinator(call: Call) -> dict[str, Any]:
-    """Which broker coordinates a group: one key a request, or many (KIP-699)."""
-    key_type = call.fields.get("KeyType", GROUP_KEY)
-    if call.version >= FIRST_BATCHED:
-        rows = [_coordinator(call, key_type, key) for key in call.fields["CoordinatorKeys"]]
-        return {"ThrottleTimeMs": call.throttle_ms, "Coordinators": rows}
-    row = _coordinator(call, key_type, call.fields["Key"])
+def find_coordinator(request: RequestContext) -> dict[str, Any]:
+    """Return the coordinator of one key, or of several keys since version 4 (KIP-699)."""
+    key_type = request.fields.get("KeyType", GROUP_KEY)
+    if request.version >= FIRST_BATCHED:
+        rows = [_coordinator(request, key_type, key) for key in request.fields["CoordinatorKeys"]]
+        return {"ThrottleTimeMs": request.throttle_ms, "Coordinators": rows}
+    row = _coordinator(request, key_type, request.fields["Key"])
     del row["Key"]
     row["ErrorMessage"] = lookup(row["ErrorCode"]).message if row["ErrorCode"] else "NONE"
-    if call.version == 0:
+    if request.version == 0:
         del row["ErrorMessage"]
-    return {"ThrottleTimeMs": call.throttle_ms, **row}
+    return {"ThrottleTimeMs": request.throttle_ms, **row}
 
 
-def _coordinator(call: Call, key_type: int, key: str) -> dict[str, Any]:
-    error = call.error or _refused_key(call, key_type, key)
-    node_id = -1 if error else call.world.coordinator(key)
+def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, Any]:
+    error = request.error or _key_error(request, key_type, key)
+    node_id = -1 if error else request.state.coordinator(key)
     if not error and node_id < 1:
         error = COORDINATOR_NOT_AVAILABLE
     if error:
-        # Since answers are batched, only of a key type that is none the message is told.
+        # Since version 4, brokers send an error message only for an invalid key type.
         message = lookup(error).message if key_type not in KEY_TYPES else ""
         return {"Key": key, "NodeId": -1, "Host": "", "Port": -1, "ErrorCode": error, "ErrorMessage": message}
-    node = call.world.node(node_id)
+    node = request.state.node(node_id)
     return {"Key": key, "NodeId": node.id, "Host": node.host, "Port": node.port, "ErrorCode": 0, "ErrorMessage": ""}
 
 
-def _refused_key(call: Call, key_type: int, key: str) -> int:
-    """Why there is no coordinator for a key; 0 if there may be. Nobody writes transactions here, or share state."""
+def _key_error(request: RequestContext, key_type: int, key: str) -> int:
+    """Return the error code for a key that has no coordinator; 0 for a group.
+
+    The simulated cluster has no coordinators for transactions and share state.
+    """
     if key_type not in KEY_TYPES:
         return INVALID_REQUEST
     if key_type == GROUP_KEY:
-        return GROUP_AUTHORIZATION_FAILED if call.faults.group_forbidden(key) else 0
+        return GROUP_AUTHORIZATION_FAILED if request.faults.group_forbidden(key) else 0
     if key_type == SHARE_KEY:
-        wrong = call.node.release.has_type("share") and not SHARE_STATE.fullmatch(key)
-        return INVALID_REQUEST if wrong or call.version < FIRST_WITH_SHARE_KEY else COORDINATOR_NOT_AVAILABLE
+        wrong = request.node.release.has_type("share") and not SHARE_STATE.fullmatch(key)
+        return INVALID_REQUEST if wrong or request.version < FIRST_WITH_SHARE_KEY else COORDINATOR_NOT_AVAILABLE
     return COORDINATOR_NOT_AVAILABLE

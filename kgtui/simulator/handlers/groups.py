@@ -1,189 +1,267 @@
-"""ListGroups, the four ways to describe a group, and DeleteGroups."""
+"""Handlers of ListGroups, the four describe RPCs, and DeleteGroups.
+
+The encoded ListGroups rows of generated groups are cached, and replaced when a group changes.
+"""
 
 from __future__ import annotations
 
+from struct import pack
 from typing import TYPE_CHECKING, Any
 
-from kgtui.simulator.handlers.call import (
+from kgtui.protocol.primitives import compact_length, compact_string
+from kgtui.simulator.generated_groups import DELETED, GENERATED_KINDS
+from kgtui.simulator.handlers.request_context import (
     COORDINATOR_LOAD_IN_PROGRESS,
     GROUP_ID_NOT_FOUND,
     INVALID_GROUP_ID,
-    NOT_ASKED,
+    OPERATIONS_NOT_REQUESTED,
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_SERVER_ERROR,
     UNSUPPORTED_VERSION,
 )
-from kgtui.simulator.listing import FIRST_WITH_STATE, FIRST_WITH_TYPE, Rows, body, tail, text
-from kgtui.simulator.population import KINDS
 from kgtui.simulator.releases import DESCRIBED_BY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kgtui.simulator.handlers.call import Call
-    from kgtui.simulator.population import Population
+    from kgtui.simulator.generated_groups import GeneratedGroups
+    from kgtui.simulator.handlers.request_context import RequestContext
 
-FIRST_TELLING_TYPES_APART = 6
+FIRST_FLEXIBLE = 3
+FIRST_WITH_STATE = 4
+FIRST_WITH_TYPE = 5
+FIRST_WITH_TYPE_CHECK = 6
 TOPIC_CHECKED_TYPES = tuple(DESCRIBED_BY)
 
 
-def list_groups(call: Call, rows_of: Callable[[Population, int], Rows]) -> bytes:
-    """Every group that this broker coordinates; `rows_of` gives the rows of generated groups in a version."""
-    error = call.error
-    loading = call.faults.loading(call.node.id)
+def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, int], ListGroupsRowCache]) -> bytes:
+    """Return every group that this broker coordinates; `row_cache` returns the cached rows of a version."""
+    error = request.error
+    loading = request.faults.loading(request.node.id)
     if not error and loading:
         error = COORDINATOR_LOAD_IN_PROGRESS
-    # The old coordinator lists what it has read so far, the new one nothing.
-    if error and not (loading and call.node.release.scala_coordinator):
-        return body(call.version, call.throttle_ms, error, 0, ())
-    wanted = _Filter(call)
+    # While loading, the old coordinator lists the groups that it has loaded so far; the new one lists none.
+    if error and not (loading and request.node.release.scala_coordinator):
+        return _response_body(request.version, request.throttle_ms, error, 0, ())
+    filters = _ListFilter(request)
     rows = [
-        text(name, call.version) + tail(protocol, state, group_type, call.version)
-        for name, protocol, state, group_type in _listed_one_by_one(call)
-        if wanted(group_type, state) and not _hidden(call, name)
+        _string(name, request.version) + _row_tail(protocol, state, group_type, request.version)
+        for name, protocol, state, group_type in _scenario_groups(request)
+        if filters(group_type, state) and not _hidden(request, name)
     ]
     if loading:
         rows = rows[: len(rows) // 2]
-    population = call.world.population
+    generated = request.state.generated
     count = len(rows)
-    if population is not None and not loading:
-        population.settle(call.world.time())
-        if wanted.everything and not call.faults.forbids_groups:
-            kept = rows_of(population, call.version)
-            for partition in _partitions_of(call):
-                rows.append(kept.chunk(partition))
-                count += population.living[partition]
+    if generated is not None and not loading:
+        generated.advance_to(request.state.time())
+        if filters.match_all and not request.faults.forbids_groups:
+            cache = row_cache(generated, request.version)
+            for partition in _partitions_of(request):
+                rows.append(cache.rows_of_partition(partition))
+                count += generated.existing[partition]
         else:
-            rows += _generated(call, population, wanted)
+            rows += _generated_rows(request, generated, filters)
             count = len(rows)
-    return body(call.version, call.throttle_ms, error, count, rows)
+    return _response_body(request.version, request.throttle_ms, error, count, rows)
 
 
-class _Filter:
-    """StatesFilter and TypesFilter (KIP-518, KIP-848): the old coordinator compares states by exact case."""
+class _ListFilter:
+    """StatesFilter and TypesFilter (KIP-518, KIP-848); only the old coordinator compares states case-sensitively."""
 
-    def __init__(self, call: Call) -> None:
-        exact = call.node.release.scala_coordinator
-        states = call.fields.get("StatesFilter", []) if call.version >= FIRST_WITH_STATE else []
-        types = call.fields.get("TypesFilter", []) if call.version >= FIRST_WITH_TYPE else []
-        self._fold: Callable[[str], str] = str if exact else _folded
-        self._states = {self._fold(state) for state in states}
+    def __init__(self, request: RequestContext) -> None:
+        exact = request.node.release.scala_coordinator
+        states = request.fields.get("StatesFilter", []) if request.version >= FIRST_WITH_STATE else []
+        types = request.fields.get("TypesFilter", []) if request.version >= FIRST_WITH_TYPE else []
+        self._normalize: Callable[[str], str] = str if exact else _lowercase
+        self._states = {self._normalize(state) for state in states}
         self._types = {name.lower() for name in types}
 
     @property
-    def everything(self) -> bool:
-        """Whether nothing is left out."""
+    def match_all(self) -> bool:
+        """Whether the request has no filter."""
         return not self._states and not self._types
 
     def __call__(self, group_type: str, state: str) -> bool:
         if self._types and group_type not in self._types:
             return False
-        return not self._states or self._fold(state) in self._states
+        return not self._states or self._normalize(state) in self._states
 
 
-def _folded(value: str) -> str:
+def _lowercase(value: str) -> str:
     return value.strip().lower()
 
 
-def _hidden(call: Call, name: str) -> bool:
-    """Who may describe the cluster sees all groups; others only those that they may describe."""
-    return call.faults.cluster_forbidden and call.faults.group_forbidden(name)
+def _hidden(request: RequestContext, name: str) -> bool:
+    """Return whether the user may neither describe the cluster nor this group, which is then not listed."""
+    return request.faults.cluster_forbidden and request.faults.group_forbidden(name)
 
 
-def _listed_one_by_one(call: Call) -> Iterator[tuple[str, str, str, str]]:
-    world = call.world
-    t = world.time()
-    for name, group in world.groups.items():
-        if world.coordinator(name) == call.node.id:
+def _scenario_groups(request: RequestContext) -> Iterator[tuple[str, str, str, str]]:
+    t = request.state.time()
+    for name, group in request.state.groups.items():
+        if request.state.coordinator(name) == request.node.id:
             yield name, group.protocol, group.state(t), group.type
 
 
-def _partitions_of(call: Call) -> list[int]:
-    """Partitions of the offsets topic that this broker leads."""
-    topic = call.world.offsets_topic
-    return [p for p in range(topic.partitions) if call.world.leadership(topic, p).leader == call.node.id]
+def _partitions_of(request: RequestContext) -> list[int]:
+    """Return the partitions of the offsets topic that this broker leads."""
+    topic = request.state.offsets_topic
+    return [p for p in range(topic.partitions) if request.state.leadership(topic, p).leader == request.node.id]
 
 
-def _generated(call: Call, population: Population, wanted: _Filter) -> list[bytes]:
-    mine = frozenset(_partitions_of(call))
+def _generated_rows(request: RequestContext, generated: GeneratedGroups, filters: _ListFilter) -> list[bytes]:
+    led = frozenset(_partitions_of(request))
     rows = []
-    for name, kind, state in population.groups():
-        group_type, protocol, states = KINDS[kind]
-        if not wanted(group_type, states[state]) or population.home[population.index[name]] not in mine:
+    for name, kind, state in generated.groups():
+        group_type, protocol, states = GENERATED_KINDS[kind]
+        if not filters(group_type, states[state]) or generated.partition[generated.index[name]] not in led:
             continue
-        if not _hidden(call, name):
-            rows.append(text(name, call.version) + tail(protocol, states[state], group_type, call.version))
+        if not _hidden(request, name):
+            rows.append(
+                _string(name, request.version) + _row_tail(protocol, states[state], group_type, request.version)
+            )
     return rows
 
 
-def _by_home(call: Call, names: Iterable[str]) -> list[str]:
-    """Names in the order in which brokers answer: by partition of the offsets topic, not as they were asked for."""
-    return sorted(names, key=lambda name: (name != "", call.world.home(name), name))
+def _in_response_order(request: RequestContext, names: Iterable[str]) -> list[str]:
+    """Return names in the order of a broker's response: by partition of the offsets topic, not as requested."""
+    return sorted(names, key=lambda name: (name != "", request.state.offsets_partition(name), name))
 
 
-def describe_groups(call: Call) -> dict[str, Any]:
-    """Classic groups. Before v6 anything else reads as Dead, without an error."""
+def describe_groups(request: RequestContext) -> dict[str, Any]:
+    """Describe classic groups; before version 6 any other group is reported as Dead without an error."""
     return {
-        "ThrottleTimeMs": call.throttle_ms,
-        "Groups": [_classic(call, name) for name in _by_home(call, call.fields["Groups"])],
+        "ThrottleTimeMs": request.throttle_ms,
+        "Groups": [_classic(request, name) for name in _in_response_order(request, request.fields["Groups"])],
     }
 
 
-def _classic(call: Call, name: str) -> dict[str, Any]:
-    error = call.refusal(name)
+def _classic(request: RequestContext, name: str) -> dict[str, Any]:
+    error = request.group_error(name)
     if error:
         return {"GroupId": name, "ErrorCode": error}
-    group = call.world.find(name) if name else None
+    group = request.state.find(name) if name else None
     if group is not None and group.type == "classic":
-        return {**group.describe(call.world.time(), operations=call.operations), "ErrorCode": 0}
-    if call.version < FIRST_TELLING_TYPES_APART:
-        return {"GroupId": name, "ErrorCode": 0, "GroupState": "Dead", "AuthorizedOperations": call.operations}
-    why = f"Group {name} not found." if group is None else f"Group {name} is not a classic group."
-    return {"GroupId": name, "ErrorCode": GROUP_ID_NOT_FOUND, "ErrorMessage": why, "GroupState": "Dead"}
+        return {**group.describe(request.state.time(), operations=request.operations), "ErrorCode": 0}
+    if request.version < FIRST_WITH_TYPE_CHECK:
+        return {"GroupId": name, "ErrorCode": 0, "GroupState": "Dead", "AuthorizedOperations": request.operations}
+    message = f"Group {name} not found." if group is None else f"Group {name} is not a classic group."
+    return {"GroupId": name, "ErrorCode": GROUP_ID_NOT_FOUND, "ErrorMessage": message, "GroupState": "Dead"}
 
 
-def describe_typed(call: Call, group_type: str, feature: str) -> dict[str, Any]:
-    """Groups of one of the newer types."""
-    names = _by_home(call, call.fields["GroupIds"])
+def describe_typed(request: RequestContext, group_type: str, feature: str) -> dict[str, Any]:
+    """Describe groups of one of the newer types."""
+    names = _in_response_order(request, request.fields["GroupIds"])
     return {
-        "ThrottleTimeMs": call.throttle_ms,
-        "Groups": [_typed(call, name, group_type, feature) for name in names],
+        "ThrottleTimeMs": request.throttle_ms,
+        "Groups": [_newer_type(request, name, group_type, feature) for name in names],
     }
 
 
-def _typed(call: Call, name: str, group_type: str, feature: str) -> dict[str, Any]:
-    blank: dict[str, Any] = {"GroupId": name, "AuthorizedOperations": NOT_ASKED}
-    old = call.node.release.number < (4, 0)
-    # A broker that offers the API may have it switched off: it answers so for each group (seen on 4.1.2).
-    if not old and not call.enabled(feature):
+def _newer_type(request: RequestContext, name: str, group_type: str, feature: str) -> dict[str, Any]:
+    blank: dict[str, Any] = {"GroupId": name, "AuthorizedOperations": OPERATIONS_NOT_REQUESTED}
+    old = request.node.release.number < (4, 0)
+    # A broker that supports the API returns this error per group when the feature is disabled (observed with 4.1.2).
+    if not old and not request.feature_enabled(feature):
         return {**blank, "ErrorCode": UNSUPPORTED_VERSION}
-    error = call.refusal(name)
+    error = request.group_error(name)
     if error:
         return {**blank, "ErrorCode": error}
-    if old and "" in call.fields["GroupIds"]:
-        # An empty id among them fails the whole request (seen on 3.9.2).
+    if old and "" in request.fields["GroupIds"]:
+        # An empty group id makes the whole request fail (observed with 3.9.2).
         return {**blank, "ErrorCode": UNKNOWN_SERVER_ERROR}
     if not name:
         return {**blank, "ErrorCode": INVALID_GROUP_ID}
-    group = call.world.find(name)
+    group = request.state.find(name)
     if group is None or group.type != group_type:
-        why = f"Group {name} not found." if group is None else f"Group {name} is not a {group_type} group."
-        return {**blank, "ErrorCode": GROUP_ID_NOT_FOUND, "ErrorMessage": None if old else why}
-    if call.forbidden_topic(group):
-        why = "The group has described topic(s) that the client is not authorized to describe."
-        return {**blank, "ErrorCode": TOPIC_AUTHORIZATION_FAILED, "ErrorMessage": why}
-    answer = group.describe(call.world.time(), operations=call.operations)
-    if call.version == 0 and group_type == "consumer":
-        answer["Members"] = [{k: v for k, v in row.items() if k != "MemberType"} for row in answer["Members"]]
-    return {**answer, "ErrorCode": 0}
+        message = f"Group {name} not found." if group is None else f"Group {name} is not a {group_type} group."
+        return {**blank, "ErrorCode": GROUP_ID_NOT_FOUND, "ErrorMessage": None if old else message}
+    if request.reads_forbidden_topic(group):
+        message = "The group has described topic(s) that the client is not authorized to describe."
+        return {**blank, "ErrorCode": TOPIC_AUTHORIZATION_FAILED, "ErrorMessage": message}
+    row = group.describe(request.state.time(), operations=request.operations)
+    if request.version == 0 and group_type == "consumer":
+        row["Members"] = [{k: v for k, v in member.items() if k != "MemberType"} for member in row["Members"]]
+    return {**row, "ErrorCode": 0}
 
 
-def delete_groups(call: Call) -> dict[str, Any]:
-    """Delete what is Empty, of whatever type; the results come in another order than the names."""
+def delete_groups(request: RequestContext) -> dict[str, Any]:
+    """Delete Empty groups of any type; the order of the results differs from that of the request."""
     results = []
-    for name in _by_home(call, set(call.fields["GroupsNames"])):
-        error = call.refusal(name)
+    for name in _in_response_order(request, set(request.fields["GroupsNames"])):
+        error = request.group_error(name)
         if not error and not name:
             error = GROUP_ID_NOT_FOUND
-        results.append({"GroupId": name, "ErrorCode": error or call.world.delete_group(name)})
-    return {"ThrottleTimeMs": call.throttle_ms, "Results": results}
+        results.append({"GroupId": name, "ErrorCode": error or request.state.delete_group(name)})
+    return {"ThrottleTimeMs": request.throttle_ms, "Results": results}
+
+
+def _string(value: str, version: int) -> bytes:
+    """Encode a string of a ListGroups response."""
+    if version >= FIRST_FLEXIBLE:
+        return compact_string(value)
+    raw = value.encode("utf-8", "surrogateescape")
+    return pack(">h", len(raw)) + raw
+
+
+def _row_tail(protocol: str, state: str, group_type: str, version: int) -> bytes:
+    """Encode the part of a row that follows the group id."""
+    row = _string(protocol, version)
+    if version >= FIRST_WITH_STATE:
+        row += _string(state, version)
+    if version >= FIRST_WITH_TYPE:
+        row += _string(group_type, version)
+    return row + (b"\0" if version >= FIRST_FLEXIBLE else b"")
+
+
+def _response_body(version: int, throttle_ms: int, error: int, count: int, rows: Iterable[bytes]) -> bytes:
+    """Encode a ListGroups response from its encoded rows."""
+    head = pack(">i", throttle_ms) if version >= 1 else b""
+    head += pack(">h", error)
+    head += compact_length(count) if version >= FIRST_FLEXIBLE else pack(">i", count)
+    return b"".join((head, *rows, b"\0" if version >= FIRST_FLEXIBLE else b""))
+
+
+class ListGroupsRowCache:
+    """The encoded ListGroups rows of all generated groups in one version, by partition of `__consumer_offsets`."""
+
+    def __init__(self, generated: GeneratedGroups, version: int) -> None:
+        self._generated = generated
+        self._tails = {
+            (kind, state): _row_tail(protocol, states[state], group_type, version)
+            for kind, (group_type, protocol, states) in enumerate(GENERATED_KINDS)
+            for state in range(len(states))
+        }
+        self._version = version
+        self._rows = [[self._row(index) for index in members] for members in generated.by_partition]
+        self._joined: list[bytes | None] = [None] * len(self._rows)
+        self._changed: set[int] = set()
+        generated.changed.append(self._changed)
+
+    def _row(self, index: int) -> bytes:
+        generated = self._generated
+        state = generated.states[index]
+        if state == DELETED:
+            return b""
+        return _string(generated.names[index], self._version) + self._tails[generated.kinds[index], state]
+
+    def rows_of_partition(self, partition: int) -> bytes:
+        """Return the concatenated rows of one partition."""
+        self._apply_changes()
+        joined = self._joined[partition]
+        if joined is None:
+            joined = self._joined[partition] = b"".join(self._rows[partition])
+        return joined
+
+    def _apply_changes(self) -> None:
+        generated = self._generated
+        # In ascending order, because new groups are at the end of their partition.
+        for index in sorted(self._changed):
+            partition, position = generated.partition[index], generated.position[index]
+            rows = self._rows[partition]
+            if position == len(rows):
+                rows.append(b"")
+            rows[position] = self._row(index)
+            self._joined[partition] = None
+        self._changed.clear()

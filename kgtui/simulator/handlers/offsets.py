@@ -1,85 +1,108 @@
-"""OffsetFetch: how far groups have committed."""
+"""Handlers of OffsetFetch, DescribeShareGroupOffsets and ListOffsets."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from struct import Struct, pack
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
+from kgtui.protocol.error_codes import lookup
 from kgtui.protocol.messages.offsets import OFFSET_FETCH
-from kgtui.simulator.compact import length, text
-from kgtui.simulator.handlers.call import (
+from kgtui.protocol.primitives import compact_length, compact_string
+from kgtui.simulator.groups.share import ShareGroup
+from kgtui.simulator.handlers.request_context import (
     TOPIC_AUTHORIZATION_FAILED,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    UNSUPPORTED_VERSION,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from kgtui.simulator.groups.base import Group, Reads
-    from kgtui.simulator.handlers.call import Call
+    from kgtui.simulator.groups.base import ConsumedTopic, Group
+    from kgtui.simulator.handlers.request_context import RequestContext
+    from kgtui.simulator.topics import Topic
 
 FIRST_BATCHED = 8
 FIRST_WITH_GROUP_ERROR = 2
 _PARTITION = Struct(">iqi")
 _HEAD = 5
-"""Bytes before the first group of a batch: the throttle time, and a count below 127."""
+"""Bytes before the first group of an OffsetFetch response: the throttle time, and a count below 127."""
+
+NO_ID = UUID(int=0)
+UNINITIALIZED = (-1, -1)
+"""Start offset and lag of a share partition that was never initialized."""
+
+Starts = dict[int, tuple[int, int]]
+"""Partition → start offset and lag."""
+
+NOT_LEADER_OR_FOLLOWER = 6
+FIRST_WITH_EPOCH = 4
+FIRST_WITH_MAX_TIMESTAMP = 7
+LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
+NO_RECORD = (-1, -1)
+"""Offset and timestamp when no record has the requested timestamp or a later one."""
 
 
-def offset_fetch(call: Call) -> dict[str, Any] | bytes:
-    """Committed offsets: one group a request, or many (KIP-709)."""
-    if call.version >= FIRST_BATCHED:
-        rows = call.fields["Groups"]
-        return b"".join((pack(">i", call.throttle_ms), length(len(rows)), *(_group(call, row) for row in rows), b"\0"))
-    answer = _committed(call, call.fields["GroupId"], call.fields["Topics"])
-    if call.version < FIRST_WITH_GROUP_ERROR and answer["ErrorCode"]:
-        answer["Topics"] = _blank(call.fields["Topics"] or [], answer["ErrorCode"])
-    return {"ThrottleTimeMs": call.throttle_ms, "Topics": answer["Topics"], "ErrorCode": answer["ErrorCode"]}
+def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
+    """Return the committed offsets of one group, or of several groups since version 8 (KIP-709)."""
+    if request.version >= FIRST_BATCHED:
+        rows = request.fields["Groups"]
+        return b"".join(
+            (pack(">i", request.throttle_ms), compact_length(len(rows)), *(_group(request, row) for row in rows), b"\0")
+        )
+    answer = _committed(request, request.fields["GroupId"], request.fields["Topics"])
+    if request.version < FIRST_WITH_GROUP_ERROR and answer["ErrorCode"]:
+        answer["Topics"] = _without_offsets(request.fields["Topics"] or [], answer["ErrorCode"])
+    return {"ThrottleTimeMs": request.throttle_ms, "Topics": answer["Topics"], "ErrorCode": answer["ErrorCode"]}
 
 
-def _group(call: Call, row: dict[str, Any]) -> bytes:
-    """One group of a batch: all commits are written straight to bytes, because there may be very many."""
+def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
+    """Encode one group of a batch; all its commits are encoded without a table, because there may be very many."""
     name = row["GroupId"]
-    if row["Topics"] is not None or call.refusal(name):
-        whole = OFFSET_FETCH.response.encode(call.version, {"Groups": [_committed(call, name, row["Topics"])]})
+    if row["Topics"] is not None or request.group_error(name):
+        whole = OFFSET_FETCH.response.encode(request.version, {"Groups": [_committed(request, name, row["Topics"])]})
         return whole[_HEAD:-1]
-    group = call.world.find(name)
+    group = request.state.find(name)
     topics: list[bytes] = []
-    for read, pairs in group.commits(call.world.time()) if group is not None else ():
-        if call.faults.topic_forbidden(read.topic.name):
+    for read, pairs in group.commits(request.state.time()) if group is not None else ():
+        if request.faults.topic_forbidden(read.topic.name):
             continue
         epoch = _epoch(group, read)
-        tail = text(read.metadata) + b"\0\0\0"
+        tail = compact_string(read.metadata) + b"\0\0\0"
         packed = [_PARTITION.pack(partition, offset, epoch) for partition, offset in pairs]
-        topics.append(text(read.topic.name) + length(len(packed)) + tail.join(packed) + tail + b"\0")
-    return b"".join((text(name), length(len(topics)), *topics, b"\0\0\0"))
+        topics.append(compact_string(read.topic.name) + compact_length(len(packed)) + tail.join(packed) + tail + b"\0")
+    return b"".join((compact_string(name), compact_length(len(topics)), *topics, b"\0\0\0"))
 
 
-def _committed(call: Call, name: str, asked: list[dict[str, Any]] | None) -> dict[str, Any]:
-    error = call.refusal(name)
+def _committed(request: RequestContext, name: str, requested: list[dict[str, Any]] | None) -> dict[str, Any]:
+    error = request.group_error(name)
     if error:
         return {"GroupId": name, "Topics": [], "ErrorCode": error}
-    rows = dict(_commits(call, name))
-    if asked is None:
+    rows = dict(_commits(request, name))
+    if requested is None:
         topics = [
             {"Name": topic, "Partitions": partitions}
             for topic, partitions in rows.items()
-            if not call.faults.topic_forbidden(topic)
+            if not request.faults.topic_forbidden(topic)
         ]
     else:
-        topics = [_asked(call, row, rows.get(row["Name"], [])) for row in asked]
+        topics = [_asked(request, row, rows.get(row["Name"], [])) for row in requested]
     return {"GroupId": name, "Topics": topics, "ErrorCode": 0}
 
 
-def _commits(call: Call, name: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    group = call.world.find(name) if name else None
+def _commits(request: RequestContext, name: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    group = request.state.find(name) if name else None
     if group is None:
         return
-    for read, pairs in group.commits(call.world.time()):
+    for read, pairs in group.commits(request.state.time()):
         epoch = _epoch(group, read)
         yield read.topic.name, [_partition(partition, offset, epoch, read.metadata) for partition, offset in pairs]
 
 
-def _epoch(group: Group | None, read: Reads) -> int:
-    """The leader epoch that was committed; simple groups commit none."""
+def _epoch(group: Group | None, read: ConsumedTopic) -> int:
+    """Return the committed leader epoch; -1 for simple groups, which commit none."""
     return -1 if group is None or group.protocol == "" else read.topic.salt % 9
 
 
@@ -93,20 +116,137 @@ def _partition(partition: int, offset: int, epoch: int, metadata: str, error: in
     }
 
 
-def _asked(call: Call, row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The partitions that were asked for, with −1 where there is no commit."""
-    if call.faults.topic_forbidden(row["Name"]):
-        return _blank([row], TOPIC_AUTHORIZATION_FAILED)[0]
+def _asked(request: RequestContext, row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the requested partitions, with -1 for those without a commit."""
+    if request.faults.topic_forbidden(row["Name"]):
+        return _without_offsets([row], TOPIC_AUTHORIZATION_FAILED)[0]
     found = {partition["PartitionIndex"]: partition for partition in rows}
     partitions = [found.get(index) or _partition(index, -1, -1, "") for index in row["PartitionIndexes"]]
     return {"Name": row["Name"], "Partitions": partitions}
 
 
-def _blank(asked: list[dict[str, Any]], error: int) -> list[dict[str, Any]]:
+def _without_offsets(requested: list[dict[str, Any]], error: int) -> list[dict[str, Any]]:
     return [
         {
             "Name": row["Name"],
             "Partitions": [_partition(index, -1, -1, "", error) for index in row["PartitionIndexes"]],
         }
-        for row in asked
+        for row in requested
     ]
+
+
+def share_offsets(request: RequestContext) -> dict[str, Any]:
+    """Return the start offsets of the requested partitions, or of all initialized partitions.
+
+    A group that does not exist or has another type is not an error; it has no initialized partitions.
+    """
+    groups = [_share_group(request, row["GroupId"], row["Topics"]) for row in request.fields["Groups"]]
+    return {"ThrottleTimeMs": request.throttle_ms, "Groups": groups}
+
+
+def _share_group(request: RequestContext, name: str, requested: list[dict[str, Any]] | None) -> dict[str, Any]:
+    error = request.group_error(name) if request.feature_enabled("share.version") else UNSUPPORTED_VERSION
+    if error:
+        return {"GroupId": name, "Topics": [], "ErrorCode": error}
+    group = request.state.find(name)
+    starts: dict[str, Starts] = {}
+    if isinstance(group, ShareGroup):
+        for read, rows in group.start_offsets(request.state.time()):
+            starts[read.topic.name] = {partition: (start, lag) for partition, start, lag in rows}
+    if requested is None:
+        topics = [
+            _share_topic(request, topic, rows, rows)
+            for topic, rows in starts.items()
+            if not request.faults.topic_forbidden(topic)
+        ]
+    else:
+        topics = [
+            _share_topic(request, row["TopicName"], row["Partitions"], starts.get(row["TopicName"], {}))
+            for row in requested
+        ]
+    return {"GroupId": name, "Topics": topics, "ErrorCode": 0}
+
+
+def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], starts: Starts) -> dict[str, Any]:
+    topic = request.state.topics.get(name)
+    forbidden = request.faults.topic_forbidden(name)
+    rows = []
+    for partition in partitions:
+        start, lag = UNINITIALIZED if forbidden else starts.get(partition, UNINITIALIZED)
+        rows.append(
+            {
+                "PartitionIndex": partition,
+                "StartOffset": start,
+                "LeaderEpoch": 0 if start < 0 else 1,
+                "Lag": lag,
+                "ErrorCode": TOPIC_AUTHORIZATION_FAILED if forbidden else 0,
+                "ErrorMessage": lookup(TOPIC_AUTHORIZATION_FAILED).message if forbidden else None,
+            }
+        )
+    return {"TopicName": name, "TopicId": topic.id if topic is not None else NO_ID, "Partitions": rows}
+
+
+def list_offsets(request: RequestContext) -> dict[str, Any]:
+    """Return one row per requested partition; only the leader of a partition returns its offsets."""
+    t = request.state.time()
+    # Brokers return unknown topics first.
+    requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)
+    topics = [{"Name": row["Name"], "Partitions": _log_topic(request, row, t)} for row in requested]
+    return {"ThrottleTimeMs": request.throttle_ms, "Topics": topics}
+
+
+def _log_topic(request: RequestContext, requested: dict[str, Any], t: float) -> list[dict[str, Any]]:
+    topic = request.state.topics.get(requested["Name"])
+    error = request.error
+    if not error and request.faults.topic_forbidden(requested["Name"]):
+        error = TOPIC_AUTHORIZATION_FAILED
+    if not error and topic is None:
+        error = UNKNOWN_TOPIC_OR_PARTITION
+    if error or topic is None:
+        return [{"PartitionIndex": row["PartitionIndex"], "ErrorCode": error} for row in requested["Partitions"]]
+    log = Log(topic, t, topic.log_starts(t), topic.log_ends(t))
+    return [_log_partition(request, log, row["PartitionIndex"], row["Timestamp"]) for row in requested["Partitions"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The log start and log end offsets of a topic at one time."""
+
+    topic: Topic
+    t: float
+    starts: list[int]
+    ends: list[int]
+
+
+def _log_partition(request: RequestContext, log: Log, index: int, target: int) -> dict[str, Any]:
+    if not 0 <= index < log.topic.partitions:
+        return {"PartitionIndex": index, "ErrorCode": UNKNOWN_TOPIC_OR_PARTITION}
+    leadership = request.state.leadership(log.topic, index)
+    if leadership.leader != request.node.id:
+        return {"PartitionIndex": index, "ErrorCode": NOT_LEADER_OR_FOLLOWER}
+    if target < (MAX_TIMESTAMP if request.version >= FIRST_WITH_MAX_TIMESTAMP else EARLIEST):
+        return {"PartitionIndex": index, "ErrorCode": UNSUPPORTED_VERSION}
+    if target == LATEST:
+        offset, timestamp = log.ends[index], -1
+    elif target == EARLIEST:
+        offset, timestamp = log.starts[index], -1
+    else:
+        offset, timestamp = _record_at(request, log, index, target)
+    row = {"PartitionIndex": index, "ErrorCode": 0, "Timestamp": timestamp, "Offset": offset}
+    if request.version >= FIRST_WITH_EPOCH:
+        row["LeaderEpoch"] = leadership.epoch if offset >= 0 else -1
+    return row
+
+
+def _record_at(request: RequestContext, log: Log, index: int, target: int) -> tuple[int, int]:
+    """Return the offset and timestamp of the newest record, or of the first record at or after `target`."""
+    start, end = log.starts[index], log.ends[index]
+    if target == MAX_TIMESTAMP:
+        offset = end - 1
+    elif target >= 0 and request.state.since(target) <= log.t:
+        offset = max(start, log.topic.log_ends(request.state.since(target))[index])
+    else:
+        return NO_RECORD
+    if not start <= offset < end:
+        return NO_RECORD
+    return offset, max(target, request.state.timestamp(log.topic.time_of(index, offset, log.t)))

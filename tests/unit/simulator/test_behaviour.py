@@ -8,13 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtui.simulator.clock import ManualClock, RealClock
-from kgtui.simulator.facts import host_of, java_hash, kafka_id, offsets_partition
-from kgtui.simulator.habits import Batch, Draining, Habit, Lagging, Lost, Never, Steady, Stuck
-from kgtui.simulator.life import Settled, Shifts, Slot
+from kgtui.simulator.cluster_state import ManualClock, RealClock
+from kgtui.simulator.commit_patterns import (
+    Batch,
+    BelowLogStart,
+    CommitPattern,
+    Draining,
+    Lagging,
+    NeverCommitted,
+    Steady,
+    Stuck,
+)
+from kgtui.simulator.hashing import hash_host, hash_kafka_id, java_hash_code, offsets_partition
+from kgtui.simulator.membership import ConstantMembership, RotatingMembership, Slot
 from kgtui.simulator.topics import Topic
 
-HABITS = [Steady(), Lagging(), Draining(), Batch(), Stuck(), Lost()]
+HABITS = [Steady(), Lagging(), Draining(), Batch(), Stuck(), BelowLogStart()]
 TOPIC = Topic("orders.placed", partitions=4, rate=20.0)
 TIMES = st.floats(min_value=0, max_value=100_000)
 
@@ -28,48 +37,55 @@ def test_a_log_only_grows_and_begins_before_it_ends(t: float, later: float) -> N
 
 
 @pytest.mark.parametrize("habit", HABITS, ids=lambda habit: type(habit).__name__)
-def test_no_habit_commits_backwards_or_beyond_the_end(habit: Habit) -> None:
+def test_no_habit_commits_backwards_or_beyond_the_end(habit: CommitPattern) -> None:
     for one, two in pairwise(range(0, 2_000, 3)):
-        before, after, ends = habit.positions(TOPIC, one), habit.positions(TOPIC, two), TOPIC.log_ends(two)
+        before, after, ends = (
+            habit.committed_offsets(TOPIC, one),
+            habit.committed_offsets(TOPIC, two),
+            TOPIC.log_ends(two),
+        )
         for old, new, end in zip(before, after, ends, strict=True):
             assert old is not None
             assert new is not None
             assert old <= new <= end
 
 
-def lag(habit: Habit, t: float) -> int:
-    return sum(end - (at or 0) for at, end in zip(habit.positions(TOPIC, t), TOPIC.log_ends(t), strict=True))
+def lag(habit: CommitPattern, t: float) -> int:
+    return sum(end - (at or 0) for at, end in zip(habit.committed_offsets(TOPIC, t), TOPIC.log_ends(t), strict=True))
 
 
 def test_habits_are_what_they_are_called() -> None:
     assert lag(Steady(), 900) < 4 * 20 * 1.5 * 10
     assert lag(Lagging(), 60) < lag(Lagging(), 600) < lag(Lagging(), 6_000)
     assert lag(Draining(), 60) > lag(Draining(), 600) > lag(Draining(), 1_000)
-    assert list(Stuck().positions(TOPIC, 0)) == list(Stuck().positions(TOPIC, 9_999))
-    assert all((at or 0) < start for at, start in zip(Lost().positions(TOPIC, 5), TOPIC.log_starts(5), strict=True))
-    assert list(Never().positions(TOPIC, 5)) == [None] * 4
+    assert list(Stuck().committed_offsets(TOPIC, 0)) == list(Stuck().committed_offsets(TOPIC, 9_999))
+    assert all(
+        (at or 0) < start
+        for at, start in zip(BelowLogStart().committed_offsets(TOPIC, 5), TOPIC.log_starts(5), strict=True)
+    )
+    assert list(NeverCommitted().committed_offsets(TOPIC, 5)) == [None] * 4
     assert max(lag(Batch(120), t) for t in range(0, 240, 5)) > 4 * min(lag(Batch(120), t) for t in range(0, 240, 5))
 
 
 def test_members_change_at_the_end_of_each_stretch() -> None:
-    life = Shifts(10.0, ((0, 1), (0, 1, 2), ()))
-    assert [len(life.moment(t).slots) for t in (0, 9.9, 10, 19.9, 20, 30)] == [2, 2, 3, 3, 0, 2]
-    moment = life.moment(12.5)
+    life = RotatingMembership(10.0, ((0, 1), (0, 1, 2), ()))
+    assert [len(life.at(t).slots) for t in (0, 9.9, 10, 19.9, 20, 30)] == [2, 2, 3, 3, 0, 2]
+    moment = life.at(12.5)
     assert (moment.change, moment.since, len(moment.before)) == (1, 2.5, 2)
 
 
 def test_a_member_that_stays_is_the_same_and_one_that_returns_is_another() -> None:
-    life = Shifts(10.0, ((0, 1), (0,)))
-    assert life.moment(5).slots == (Slot(0, 0), Slot(1, 0))
-    assert life.moment(15).slots == (Slot(0, 0),)
-    assert life.moment(25).slots == (Slot(0, 0), Slot(1, 2))
-    assert Settled(2).moment(1e9).slots == Settled(2).moment(0).slots
+    life = RotatingMembership(10.0, ((0, 1), (0,)))
+    assert life.at(5).slots == (Slot(0, 0), Slot(1, 0))
+    assert life.at(15).slots == (Slot(0, 0),)
+    assert life.at(25).slots == (Slot(0, 0), Slot(1, 2))
+    assert ConstantMembership(2).at(1e9).slots == ConstantMembership(2).at(0).slots
 
 
 def test_facts_are_made_from_names_alone() -> None:
-    assert host_of("a") == host_of("a") != host_of("b")
-    assert kafka_id("x") == kafka_id("x")
-    assert all(not kafka_id(number).startswith("-") for number in range(500))
+    assert hash_host("a") == hash_host("a") != hash_host("b")
+    assert hash_kafka_id("x") == hash_kafka_id("x")
+    assert all(not hash_kafka_id(number).startswith("-") for number in range(500))
 
 
 @pytest.mark.parametrize(
@@ -81,12 +97,12 @@ def test_names_are_hashed_as_java_does(text: str, code: int | None) -> None:
     for char in text:
         slow = (31 * slow + ord(char)) % (1 << 32)
     slow -= (1 << 32) if slow >= 1 << 31 else 0
-    assert java_hash(text) == slow
-    assert code is None or java_hash(text) == code
+    assert java_hash_code(text) == slow
+    assert code is None or java_hash_code(text) == code
 
 
 def test_characters_beyond_16_bits_are_hashed_as_two() -> None:
-    assert java_hash("🚀") == 31 * 0xD83D + 0xDE80
+    assert java_hash_code("🚀") == 31 * 0xD83D + 0xDE80
     assert 0 <= offsets_partition("🚀") < 50
 
 

@@ -9,8 +9,8 @@ import pytest
 from kgtui.protocol.messages.groups import DESCRIBE_GROUPS, LIST_GROUPS
 from kgtui.protocol.messages.offsets import OFFSET_FETCH
 from kgtui.simulator import ManualClock, Simulator
-from kgtui.simulator.company import hostile
 from kgtui.simulator.groups.consumer import ConsumerGroup
+from kgtui.simulator.scenarios import hostile_group_ids
 from tests.unit.simulator.wire import ask
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def company() -> Simulator:
 
 
 def of(simulator: Simulator, name: str) -> Group:
-    group = simulator.world.find(name)
+    group = simulator.state.find(name)
     assert group is not None
     return group
 
@@ -37,14 +37,14 @@ def lag(simulator: Simulator, name: str, t: float) -> int:
 
 
 def test_every_type_and_protocol_is_there(company: Simulator) -> None:
-    groups = company.world.groups.values()
+    groups = company.state.groups.values()
     assert {group.type for group in groups} == {"classic", "consumer", "share", "streams"}
     assert {group.protocol for group in groups} >= {"consumer", "connect", "sr", "share", "streams", ""}
     assert len(groups) > 100
 
 
 def test_within_some_minutes_every_state_is_seen(company: Simulator) -> None:
-    seen = {(group.type, group.state(t)) for t in range(400) for group in company.world.groups.values()}
+    seen = {(group.type, group.state(t)) for t in range(400) for group in company.state.groups.values()}
     assert seen >= {
         *(("classic", state) for state in ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")),
         *(("consumer", state) for state in ("Empty", "Assigning", "Reconciling", "Stable")),
@@ -74,7 +74,7 @@ async def test_hostile_names_survive_the_wire_and_can_be_described_and_fetched(c
     async with Simulator(clock=ManualClock()) as cluster:
         for node in (1, 2, 3):
             listed = [row["GroupId"] for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]]
-            mine = [name for name in hostile.NAMES if cluster.world.coordinator(name) == node]
+            mine = [name for name in hostile_group_ids() if cluster.state.coordinator(name) == node]
             assert set(mine) <= set(listed)
             described = (await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": mine}))["Groups"]
             assert {row["GroupId"]: row["ErrorCode"] for row in described} == dict.fromkeys(mine, 0)
@@ -84,7 +84,7 @@ async def test_hostile_names_survive_the_wire_and_can_be_described_and_fetched(c
 
 
 def test_hostile_names_are_what_the_page_of_bad_input_lists() -> None:
-    names = hostile.NAMES
+    names = hostile_group_ids()
     assert {len(name) for name in names} >= {249, 32_000}
     assert "[/red]" in names
     for part in ("\x1b", "\n", "\u202e", "🚀", "\x9b", "\x00"):
@@ -95,7 +95,7 @@ def test_hostile_names_are_what_the_page_of_bad_input_lists() -> None:
 async def test_the_wild_scenario_has_what_breaks_kafkas_tools() -> None:
     cluster = Simulator(scenario="wild", clock=ManualClock())
     gone = [
-        read.topic for read, _ in of(cluster, "iot.migrate").commits(5) if read.topic.name not in cluster.world.topics
+        read.topic for read, _ in of(cluster, "iot.migrate").commits(5) if read.topic.name not in cluster.state.topics
     ]
     assert [topic.name for topic in gone] == ["iot.raw"]
     assert (
@@ -104,17 +104,17 @@ async def test_the_wild_scenario_has_what_breaks_kafkas_tools() -> None:
 
 
 async def test_the_other_scenarios_have_what_they_say() -> None:
-    plain = Simulator(scenario="plain", groups=40, clock=ManualClock()).world
+    plain = Simulator(scenario="plain", groups=40, clock=ManualClock()).state
     assert plain.groups == {}
-    assert plain.population is not None
-    assert len(plain.population.index) == 40
-    empty = Simulator(scenario="empty", groups=40, clock=ManualClock()).world
+    assert plain.generated is not None
+    assert len(plain.generated.index) == 40
+    empty = Simulator(scenario="empty", groups=40, clock=ManualClock()).state
     assert empty.groups == {}
-    assert empty.population is None
+    assert empty.generated is None
     assert "orders.placed" in empty.topics
 
 
 async def test_generated_groups_fill_up_to_the_number_asked_for() -> None:
-    world = Simulator(groups=500, clock=ManualClock()).world
-    assert world.population is not None
-    assert len(world.groups) + len(world.population.index) == 500
+    world = Simulator(groups=500, clock=ManualClock()).state
+    assert world.generated is not None
+    assert len(world.groups) + len(world.generated.index) == 500

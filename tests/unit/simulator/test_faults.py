@@ -72,7 +72,7 @@ async def test_an_error_inside_a_broker_ends_its_connection_and_is_logged(
     def broken(_name: str) -> int:
         raise RuntimeError("out of order")
 
-    monkeypatch.setattr(cluster.world, "coordinator", broken)
+    monkeypatch.setattr(cluster.state, "coordinator", broken)
     async with Wire(address(cluster, 1)) as wire:
         wire.ask(LIST_GROUPS, 5, {})
         assert await wire.read() is None
@@ -102,7 +102,7 @@ async def test_a_cut_closes_connections_and_new_ones_work(cluster: Simulator) ->
 
 
 async def test_a_dead_broker_is_replaced_and_comes_back_on_its_port(cluster: Simulator) -> None:
-    world = cluster.world
+    world = cluster.state
     before = {name: world.coordinator(name) for name in world.groups}
     port = world.node(2).port
     topic = world.topics["web.clicks"]
@@ -131,12 +131,12 @@ async def test_without_any_broker_there_is_no_coordinator(cluster: Simulator) ->
         for node in (1, 2, 3):
             await cluster.faults.kill(node)
         assert await wire.read() is None
-    assert cluster.world.coordinator("payments.settle") == -1
+    assert cluster.state.coordinator("payments.settle") == -1
 
 
 async def test_a_moved_coordinator_says_16_and_the_new_one_answers(cluster: Simulator) -> None:
     name = "payments.settle"
-    was = cluster.world.coordinator(name)
+    was = cluster.state.coordinator(name)
     now = was % 3 + 1
     cluster.faults.move_coordinator(name, now)
     old = await ask(cluster, was, DESCRIBE_GROUPS, {"Groups": [name]})
@@ -150,7 +150,7 @@ async def test_a_moved_coordinator_says_16_and_the_new_one_answers(cluster: Simu
 
 async def test_a_loading_coordinator_says_14_until_it_is_done(cluster: Simulator) -> None:
     name = "payments.settle"
-    node = cluster.world.coordinator(name)
+    node = cluster.state.coordinator(name)
     cluster.faults.load(node, 20)
     wanted = {"Groups": [{"GroupId": name, "Topics": None}]}
     assert (await ask(cluster, node, OFFSET_FETCH, wanted))["Groups"][0]["ErrorCode"] == 14
@@ -161,7 +161,7 @@ async def test_a_loading_coordinator_says_14_until_it_is_done(cluster: Simulator
 async def test_forbidden_groups_answer_30_everywhere(cluster: Simulator) -> None:
     cluster.faults.forbid_groups(["payments.*"])
     name = "payments.settle"
-    node = cluster.world.coordinator(name)
+    node = cluster.state.coordinator(name)
     described = await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": [name]})
     fetched = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]})
     deleted = await ask(cluster, node, DELETE_GROUPS, {"GroupsNames": [name]})
@@ -183,7 +183,7 @@ async def test_forbidden_groups_answer_30_everywhere(cluster: Simulator) -> None
 async def test_forbidden_topics_blank_members_and_hide_offsets(cluster: Simulator) -> None:
     cluster.faults.forbid_topics(["payments.settled"])
     name = "payments.ledger"
-    node = cluster.world.coordinator(name)
+    node = cluster.state.coordinator(name)
     group = (await ask(cluster, node, CONSUMER_GROUP_DESCRIBE, {"GroupIds": [name]}))["Groups"][0]
     assert (group["ErrorCode"], group["Members"]) == (29, [])
     every = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]})
@@ -228,7 +228,7 @@ async def test_an_answer_can_be_cut_or_belong_to_nobody(cluster: Simulator) -> N
 
 
 def test_faults_of_brokers_that_are_not_there_are_refused(cluster: Simulator) -> None:
-    with pytest.raises(KeyError, match="no broker 9"):
+    with pytest.raises(KeyError, match="no broker has the node id 9"):
         cluster.faults.black_hole(9)
     with pytest.raises(ValueError, match="rust"):
         cluster.faults.damage(1, "rust")

@@ -12,16 +12,16 @@ from kgtui.model.health import ReadHistory, health_of
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, ShareOffset
 from kgtui.model.verdict import Status
-from kgtui.simulator.groups.base import Group, Reads
+from kgtui.simulator.commit_patterns import Batch, BelowLogStart, Halted, Lagging, Steady, Stuck
+from kgtui.simulator.generated_groups import DELETED, GeneratedGroups
+from kgtui.simulator.groups.base import ConsumedTopic, Group
 from kgtui.simulator.groups.classic import ClassicGroup
 from kgtui.simulator.groups.share import ShareGroup
-from kgtui.simulator.habits import Batch, Halted, Lagging, Lost, Steady, Stuck
-from kgtui.simulator.life import Settled
-from kgtui.simulator.population import GONE, Population
+from kgtui.simulator.membership import ConstantMembership
 from kgtui.simulator.topics import Topic
 
 if TYPE_CHECKING:
-    from kgtui.simulator.habits import Habit
+    from kgtui.simulator.commit_patterns import CommitPattern
 
 TYPES = ("classic", "consumer", "share", "streams")
 
@@ -29,7 +29,7 @@ TYPES = ("classic", "consumer", "share", "streams")
 def offsets(group: Group, t: float) -> GroupOffsets:
     bounds = {
         (read.topic.name, partition): PartitionBounds(start, end)
-        for read in group.reads
+        for read in group.topics_read
         for partition, (start, end) in enumerate(
             zip(read.topic.log_starts(t), read.topic.log_ends(t), strict=True)
         )
@@ -47,29 +47,29 @@ def offsets(group: Group, t: float) -> GroupOffsets:
 def _shared(group: ShareGroup, t: float) -> list[ShareOffset]:
     return [
         ShareOffset(read.topic.name, partition, start, 0, max(end - start, 0))
-        for read in group.reads
+        for read in group.topics_read
         for partition, (start, end) in enumerate(
-            zip(read.habit.positions(read.topic, t), read.topic.log_ends(t), strict=True)
+            zip(read.commits.committed_offsets(read.topic, t), read.topic.log_ends(t), strict=True)
         )
         if start is not None
     ]
 
 
 def described(group: Group, t: float) -> GroupDescription:
-    members = tuple(Member(str(slot.number), "client", "host") for slot in group.moment(t).slots)
+    members = tuple(Member(str(slot.number), "client", "host") for slot in group.membership(t).slots)
     return GroupDescription(group.name, group.type, group.protocol, group.state(t), 1, members=members, source="")
 
 
 def test_no_generated_group_ever_goes_back() -> None:
     """Through rebalances, Empty spells and returns."""
-    people = Population(150, seed=3, partitions=2, churn=0.05, types=TYPES)
+    people = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
     newest: dict[tuple[str, str, int], int] = {}
     states: set[str] = set()
     for step in range(150):
         t = step * 2.0
-        people.settle(t)
+        people.advance_to(t)
         for name, index in people.index.items():
-            assert people.states[index] != GONE
+            assert people.states[index] != DELETED
             group = people.group(index)
             states.add(group.state(t))
             seen = offsets(group, t)
@@ -86,9 +86,9 @@ def test_no_generated_group_ever_goes_back() -> None:
 def test_who_left_stands_where_it_was_and_goes_on_from_there() -> None:
     topic = Topic("t", partitions=2)
     halted = Halted(Steady(), 100.0)
-    assert halted.positions(topic, 500.0) == Steady().positions(topic, 100.0)
-    stood = Steady().positions(topic, 100.0)
-    assert all(later > before for later, before in zip(Steady().positions(topic, 500.0), stood, strict=True))
+    assert halted.committed_offsets(topic, 500.0) == Steady().committed_offsets(topic, 100.0)
+    stood = Steady().committed_offsets(topic, 100.0)
+    assert all(later > before for later, before in zip(Steady().committed_offsets(topic, 500.0), stood, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -99,18 +99,18 @@ def test_who_left_stands_where_it_was_and_goes_on_from_there() -> None:
         (Batch(), 2, Status.OK),
         (Lagging(4_000, 0.7), 2, Status.WARN),
         (Stuck(12_000), 2, Status.STOP),
-        (Lost(2_000), 2, Status.STOP),
+        (BelowLogStart(2_000), 2, Status.STOP),
         (Halted(Steady(), 0.0), 0, Status.STOP),
     ],
 )
-def test_the_demo_alarms_for_those_that_should(habit: Habit, members: int, verdict: Status) -> None:
+def test_the_demo_alarms_for_those_that_should(habit: CommitPattern, members: int, verdict: Status) -> None:
     topic = Topic("t", partitions=2, rate=6.0, kept=60_000)
-    group = ClassicGroup("g", Settled(members), (Reads(topic, habit),))
+    group = ClassicGroup("g", ConstantMembership(members), (ConsumedTopic(topic, habit),))
     assert _kind(group) is verdict
 
 
 def test_a_share_group_that_keeps_up_is_well() -> None:
-    group = ShareGroup("g", Settled(2), (Reads(Topic("t", partitions=2)),))
+    group = ShareGroup("g", ConstantMembership(2), (ConsumedTopic(Topic("t", partitions=2)),))
     assert group.type == SHARE
     assert _kind(group) is Status.OK
 

@@ -9,18 +9,23 @@ import pytest
 
 from kgtui.protocol.member_data import connect, consumer, schema_registry
 from kgtui.simulator import ManualClock, Simulator
-from kgtui.simulator.groups.base import Client, Group, Reads
-from kgtui.simulator.groups.classic import ClassicGroup
+from kgtui.simulator.commit_patterns import NeverCommitted, Steady, Stuck
+from kgtui.simulator.groups.base import Client, ConsumedTopic, Group
+from kgtui.simulator.groups.classic import (
+    ClassicGroup,
+    ConnectMemberData,
+    ConsumerMemberData,
+    RawMemberData,
+    SchemaRegistryMemberData,
+)
 from kgtui.simulator.groups.consumer import ConsumerGroup
-from kgtui.simulator.groups.payload import ConnectPayload, ConsumerPayload, RawPayload, RegistryPayload
 from kgtui.simulator.groups.share import ShareGroup
-from kgtui.simulator.groups.streams import Part, StreamsGroup
-from kgtui.simulator.habits import Never, Steady, Stuck
-from kgtui.simulator.life import Settled, Shifts
+from kgtui.simulator.groups.streams import StreamsGroup, Subtopology
+from kgtui.simulator.membership import ConstantMembership, RotatingMembership
 from kgtui.simulator.topics import Topic
 
 TOPIC = Topic("orders.placed", partitions=6)
-GROWING = Shifts(100.0, ((0, 1), (0, 1, 2)))
+GROWING = RotatingMembership(100.0, ((0, 1), (0, 1, 2)))
 
 
 def states(group: Group, times: range) -> list[str]:
@@ -34,12 +39,12 @@ def described(group: Group, t: float) -> dict[str, Any]:
 
 
 def test_a_classic_group_rebalances_as_a_whole() -> None:
-    group = ClassicGroup("g", GROWING, [Reads(TOPIC)])
+    group = ClassicGroup("g", GROWING, [ConsumedTopic(TOPIC)])
     assert states(group, range(90, 200)) == ["Stable", "PreparingRebalance", "CompletingRebalance", "Stable"]
 
 
 def test_only_a_stable_classic_group_tells_protocol_and_member_bytes() -> None:
-    group = ClassicGroup("g", GROWING, [Reads(TOPIC)], payload=ConsumerPayload("range"))
+    group = ClassicGroup("g", GROWING, [ConsumedTopic(TOPIC)], member_data=ConsumerMemberData("range"))
     stable, moving = described(group, 150), described(group, 101)
     assert stable["ProtocolData"] == "range"
     assert moving["ProtocolData"] == ""
@@ -54,7 +59,9 @@ def test_only_a_stable_classic_group_tells_protocol_and_member_bytes() -> None:
 
 
 def test_a_group_without_commits_dies_after_its_last_member_left() -> None:
-    group = ClassicGroup("g", Shifts(100.0, ((0,), ())), [Reads(TOPIC, Never())], outlives=60.0)
+    group = ClassicGroup(
+        "g", RotatingMembership(100.0, ((0,), ())), [ConsumedTopic(TOPIC, NeverCommitted())], outlives=60.0
+    )
     assert states(group, range(90, 250)) == [
         "Stable",
         "Empty",
@@ -67,13 +74,13 @@ def test_a_group_without_commits_dies_after_its_last_member_left() -> None:
 
 
 def test_the_company_shows_every_state_of_a_classic_group() -> None:
-    company = Simulator(clock=ManualClock()).world.groups.values()
+    company = Simulator(clock=ManualClock()).state.groups.values()
     seen = {group.state(t) for group in company if group.type == "classic" for t in range(0, 250, 2)}
     assert seen == {"Stable", "PreparingRebalance", "CompletingRebalance", "Empty", "Dead"}
 
 
 def test_a_group_that_everybody_left_is_empty_and_commits_nothing_more() -> None:
-    group = ClassicGroup("g", Shifts(100.0, ((0,), ())), [Reads(TOPIC, Steady())])
+    group = ClassicGroup("g", RotatingMembership(100.0, ((0,), ())), [ConsumedTopic(TOPIC, Steady())])
     assert group.state(150) == "Empty"
     assert described(group, 150)["Members"] == []
     assert list(group.commits(110)) == list(group.commits(190))
@@ -81,7 +88,7 @@ def test_a_group_that_everybody_left_is_empty_and_commits_nothing_more() -> None
 
 
 def test_consumers_move_to_their_target_one_after_the_other() -> None:
-    group = ConsumerGroup("g", GROWING, [Reads(TOPIC)], epoch=10)
+    group = ConsumerGroup("g", GROWING, [ConsumedTopic(TOPIC)], epoch=10)
     assert states(group, range(90, 200)) == ["Stable", "Assigning", "Reconciling", "Stable"]
     assigning, middle, stable = described(group, 100.5), described(group, 105), described(group, 150)
     assert (assigning["GroupEpoch"], assigning["AssignmentEpoch"]) == (11, 10)
@@ -96,7 +103,7 @@ def test_consumers_move_to_their_target_one_after_the_other() -> None:
 
 @pytest.mark.parametrize("t", [100.5, 102.0, 104.0, 106.0, 108.0, 150.0])
 def test_no_partition_is_ever_owned_twice_in_a_consumer_group(t: float) -> None:
-    group = ConsumerGroup("g", GROWING, [Reads(TOPIC)])
+    group = ConsumerGroup("g", GROWING, [ConsumedTopic(TOPIC)])
     owned = [
         (row["TopicName"], partition)
         for member in described(group, t)["Members"]
@@ -107,12 +114,14 @@ def test_no_partition_is_ever_owned_twice_in_a_consumer_group(t: float) -> None:
 
 
 def test_a_group_in_migration_has_members_of_both_protocols() -> None:
-    group = ConsumerGroup("g", Settled(3), [Reads(TOPIC)], classic=frozenset({1}))
+    group = ConsumerGroup("g", ConstantMembership(3), [ConsumedTopic(TOPIC)], classic=frozenset({1}))
     assert [row["MemberType"] for row in described(group, 5)["Members"]] == [1, 0, 1]
 
 
 def test_a_share_group_gives_partitions_to_several_members_and_keeps_its_epochs_apart() -> None:
-    group = ShareGroup("g", Shifts(100.0, ((0, 1, 2), ())), [Reads(TOPIC, without=frozenset({3}))], epoch=4)
+    group = ShareGroup(
+        "g", RotatingMembership(100.0, ((0, 1, 2), ())), [ConsumedTopic(TOPIC, without=frozenset({3}))], epoch=4
+    )
     live, left = described(group, 50), described(group, 150)
     owners = [p for row in live["Members"] for tp in row["Assignment"]["TopicPartitions"] for p in tp["Partitions"]]
     assert set(owners) == set(range(6))
@@ -125,15 +134,15 @@ def test_a_share_group_gives_partitions_to_several_members_and_keeps_its_epochs_
 
 
 def test_the_lag_of_a_share_group_is_less_than_its_distance_to_the_end() -> None:
-    group = ShareGroup("g", Settled(2), [Reads(TOPIC, Stuck(100))], in_flight=30)
+    group = ShareGroup("g", ConstantMembership(2), [ConsumedTopic(TOPIC, Stuck(100))], in_flight=30)
     ((_, rows),) = group.start_offsets(0)
     assert {lag for _, _, lag in rows} == {70}
 
 
 def streams_group(**changes: Any) -> StreamsGroup:
-    parts = [Part(("orders.placed",), 6), Part((), 6, repartition=("g-r",), changelogs=("g-c",))]
-    life = Shifts(100.0, ((0, 1, 2), (0, 1, 2, 3)))
-    return StreamsGroup("g", life, [Reads(TOPIC)], topology=parts, standbys=1, **changes)
+    parts = [Subtopology(("orders.placed",), 6), Subtopology((), 6, repartition=("g-r",), changelogs=("g-c",))]
+    life = RotatingMembership(100.0, ((0, 1, 2), (0, 1, 2, 3)))
+    return StreamsGroup("g", life, [ConsumedTopic(TOPIC)], topology=parts, standbys=1, **changes)
 
 
 def test_a_streams_group_has_each_task_active_once_and_warms_up_what_moved() -> None:
@@ -157,7 +166,7 @@ def test_threads_of_one_process_share_process_id_and_host() -> None:
 
 
 def test_a_streams_group_that_is_not_ready_assigns_nothing() -> None:
-    group = streams_group(pace=(("NotReady", 50.0),))
+    group = streams_group(phases=(("NotReady", 50.0),))
     answer = described(group, 110)
     assert answer["GroupState"] == "NotReady"
     assert all(not any(row["Assignment"].values()) for row in answer["Members"])
@@ -165,8 +174,8 @@ def test_a_streams_group_that_is_not_ready_assigns_nothing() -> None:
 
 @pytest.mark.parametrize(("name", "version"), [("default", 0), ("compatible", 1), ("sessioned", 2)])
 def test_connect_workers_share_connectors_and_tasks(name: str, version: int) -> None:
-    payload = ConnectPayload(name, (("sink", 3), ("source", 1)))
-    group = ClassicGroup("c", Settled(2), protocol="connect", payload=payload, client=Client("worker"))
+    payload = ConnectMemberData(name, (("sink", 3), ("source", 1)))
+    group = ClassicGroup("c", ConstantMembership(2), protocol="connect", member_data=payload, client=Client("worker"))
     rows = described(group, 5)["Members"]
     given = [connect.decode_assignment(row["MemberAssignment"]) for row in rows]
     said = [connect.decode_subscription(row["MemberMetadata"]) for row in rows]
@@ -177,37 +186,39 @@ def test_connect_workers_share_connectors_and_tasks(name: str, version: int) -> 
 
 
 def test_registries_agree_on_a_primary_that_may_be_one() -> None:
-    payload = RegistryPayload(ineligible=frozenset({0}))
-    rows = described(ClassicGroup("s", Settled(2), protocol="sr", payload=payload), 5)["Members"]
+    payload = SchemaRegistryMemberData(ineligible=frozenset({0}))
+    rows = described(ClassicGroup("s", ConstantMembership(2), protocol="sr", member_data=payload), 5)["Members"]
     given = {schema_registry.decode_assignment(row["MemberAssignment"]) for row in rows}
     assert len(given) == 1
     (one,) = given
     assert one is not None
     assert one.master == rows[1]["MemberId"]
-    refused = ClassicGroup("s", Settled(2), protocol="sr", payload=RegistryPayload(duplicate=True))
+    refused = ClassicGroup(
+        "s", ConstantMembership(2), protocol="sr", member_data=SchemaRegistryMemberData(duplicate=True)
+    )
     answer = schema_registry.decode_assignment(described(refused, 5)["Members"][0]["MemberAssignment"])
     assert answer is not None
     assert (answer.error, answer.master) == (schema_registry.DUPLICATE_URLS, None)
 
 
 def test_foreign_members_carry_what_they_like() -> None:
-    group = ClassicGroup("f", Settled(1), protocol="x", payload=RawPayload("p", b"\1", b"\2"))
+    group = ClassicGroup("f", ConstantMembership(1), protocol="x", member_data=RawMemberData("p", b"\1", b"\2"))
     (row,) = described(group, 5)["Members"]
     assert (row["MemberMetadata"], row["MemberAssignment"]) == (b"\1", b"\2")
 
 
 def test_static_members_have_instance_ids_and_racks_are_spread() -> None:
     client = Client("web", static=True, racks=("a", "b"))
-    rows = described(ConsumerGroup("g", Settled(3), [Reads(TOPIC)], client=client), 5)["Members"]
+    rows = described(ConsumerGroup("g", ConstantMembership(3), [ConsumedTopic(TOPIC)], client=client), 5)["Members"]
     assert [row["InstanceId"] for row in rows] == ["web-0", "web-1", "web-2"]
     assert [row["RackId"] for row in rows] == ["a", "b", "a"]
 
 
 def test_two_clusters_of_one_seed_are_the_same_and_of_another_are_not() -> None:
     def picture(seed: int) -> list[object]:
-        world = Simulator(groups=400, seed=seed, clock=ManualClock()).world
-        world.population.settle(500.0) if world.population else None
-        found = [world.find(name) for name in (*world.groups, *(world.population.index if world.population else ()))]
+        world = Simulator(groups=400, seed=seed, clock=ManualClock()).state
+        world.generated.advance_to(500.0) if world.generated else None
+        found = [world.find(name) for name in (*world.groups, *(world.generated.index if world.generated else ()))]
         return [(group.describe(500.0, operations=0), list(map(str, group.commits(0)))) for group in found if group]
 
     def without_objects(picture: list[object]) -> list[object]:

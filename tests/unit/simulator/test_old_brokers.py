@@ -51,9 +51,9 @@ async def test_a_2_4_broker_speaks_what_2_4_spoke() -> None:
 )
 async def test_types_that_a_release_does_not_know_are_not_there(version: str, types: set[str]) -> None:
     async with old(version, groups=300) as cluster:
-        population = cluster.world.population
+        population = cluster.state.generated
         assert population is not None
-        assert {group.type for group in cluster.world.groups.values()} == types
+        assert {group.type for group in cluster.state.groups.values()} == types
         assert {population.type_of(name) for name in population.index} == types
 
 
@@ -82,7 +82,7 @@ async def test_a_loading_coordinator_lists_half_before_and_nothing_since_the_new
 
 async def test_on_4_1_share_groups_are_advertised_and_switched_off() -> None:
     async with old("4.1") as cluster:
-        node = cluster.world.coordinator("jobs.run")
+        node = cluster.state.coordinator("jobs.run")
         described = await ask(cluster, node, SHARE_GROUP_DESCRIBE, {"GroupIds": ["jobs.run"]})
         assert (described["Groups"][0]["ErrorCode"], described["Groups"][0]["ErrorMessage"]) == (35, None)
         wanted = {"Groups": [{"GroupId": "jobs.run", "Topics": None}]}
@@ -96,7 +96,7 @@ async def test_on_4_1_share_groups_are_advertised_and_switched_off() -> None:
 async def test_features_are_switched_by_option() -> None:
     for version, features, code in (("4.1", {"share.version": 1}, 0), ("4.4", {"share.version": 0}, 35)):
         async with Simulator(kafka_version=version, features=features, clock=ManualClock()) as cluster:
-            node = cluster.world.coordinator("jobs.run")
+            node = cluster.state.coordinator("jobs.run")
             described = await ask(cluster, node, SHARE_GROUP_DESCRIBE, {"GroupIds": ["jobs.run"]})
             assert described["Groups"][0]["ErrorCode"] == code
             said = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "a", "ClientSoftwareVersion": "1"})
@@ -105,10 +105,10 @@ async def test_features_are_switched_by_option() -> None:
 
 async def test_3_9_gives_no_message_and_no_member_type() -> None:
     async with old("3.9") as cluster:
-        node = cluster.world.coordinator("payments.settle")
+        node = cluster.state.coordinator("payments.settle")
         wrong = await ask(cluster, node, CONSUMER_GROUP_DESCRIBE, {"GroupIds": ["payments.settle"]}, 0)
         assert (wrong["Groups"][0]["ErrorCode"], wrong["Groups"][0]["ErrorMessage"]) == (69, None)
-        node = cluster.world.coordinator("web.recommend")
+        node = cluster.state.coordinator("web.recommend")
         right = await ask(cluster, node, CONSUMER_GROUP_DESCRIBE, {"GroupIds": ["web.recommend"]}, 0)
         assert {row["MemberType"] for row in right["Groups"][0]["Members"]} == {-1}
         dead = await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": ["web.recommend"]}, 5)
@@ -117,7 +117,7 @@ async def test_3_9_gives_no_message_and_no_member_type() -> None:
 
 async def test_before_v8_one_group_is_fetched_at_a_time_and_v1_wants_partitions() -> None:
     async with old("2.4") as cluster:
-        node = cluster.world.coordinator("audit.sink")
+        node = cluster.state.coordinator("audit.sink")
         wanted = [{"Name": "audit.log", "PartitionIndexes": [0]}]
         answer = await ask(cluster, node, OFFSET_FETCH, {"GroupId": "audit.sink", "Topics": wanted}, 1)
         assert answer["Topics"][0]["Partitions"][0]["CommittedOffset"] > 0
@@ -127,17 +127,17 @@ async def test_before_v8_one_group_is_fetched_at_a_time_and_v1_wants_partitions(
 
 async def test_in_a_mixed_cluster_each_broker_speaks_its_release_and_newer_types_live_where_they_can() -> None:
     async with Simulator(brokers=4, kafka_version="2.4,4.4", clock=ManualClock()) as cluster:
-        names = [node.release.name for node in cluster.world.nodes]
+        names = [node.release.name for node in cluster.state.nodes]
         assert names == ["2.4", "4.4", "2.4", "4.4"]
-        for name, group in cluster.world.groups.items():
+        for name, group in cluster.state.groups.items():
             if group.type != "classic":
-                assert cluster.world.coordinator(name) in (2, 4)
+                assert cluster.state.coordinator(name) in (2, 4)
         seen = set()
         for node in (1, 2, 3, 4):
-            version = cluster.world.node(node).release.ranges[16][1]
+            version = cluster.state.node(node).release.ranges[16][1]
             rows = (await ask(cluster, node, LIST_GROUPS, {}, version))["Groups"]
             seen |= {row["GroupId"] for row in rows}
-        assert seen == set(cluster.world.groups)
+        assert seen == set(cluster.state.groups)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ async def test_in_a_mixed_cluster_each_broker_speaks_its_release_and_newer_types
 )
 async def test_every_release_can_be_simulated(version: str) -> None:
     async with old(version) as cluster:
-        newest = cluster.world.node(1).release.ranges[3][1]
+        newest = cluster.state.node(1).release.ranges[3][1]
         answer = await ask(cluster, 1, METADATA, {"Topics": []}, newest)
         assert len(answer["Brokers"]) == 3
 

@@ -11,7 +11,7 @@ import pytest
 
 from kgtui.errors import UsageError
 from kgtui.protocol.messages import APIS
-from kgtui.simulator.releases import RANGES, Ranges, offered, release, releases
+from kgtui.simulator.releases import RANGES, Ranges, release, releases, supported
 from tests import jars
 
 
@@ -46,7 +46,7 @@ def test_only_what_our_tables_speak_is_offered() -> None:
     for name in RANGES:
         for key, (low, high) in release(name).ranges.items():
             assert APIS[key].low <= low <= high <= APIS[key].high
-    assert offered({9: (20, 21), 999: (0, 1)}) == {}
+    assert supported({9: (20, 21), 999: (0, 1)}) == {}
 
 
 def test_newer_types_come_with_their_releases() -> None:

@@ -54,7 +54,7 @@ async def test_a_broker_says_what_it_speaks_and_which_features_are_on(cluster: S
         api.key: (api.low, api.high) for api in APIS.values()
     }
     features = {row["Name"]: row["MaxVersionLevel"] for row in answer["FinalizedFeatures"]}
-    assert features == cluster.world.features
+    assert features == cluster.state.features
     assert features["share.version"] > 0
 
 
@@ -122,12 +122,12 @@ async def test_a_request_in_pieces_is_understood(cluster: Simulator) -> None:
 async def test_metadata_names_brokers_and_topics_and_creates_none(cluster: Simulator) -> None:
     answer = await ask(cluster, 2, METADATA, {"Topics": None})
     assert [row["NodeId"] for row in answer["Brokers"]] == [1, 2, 3]
-    assert {row["Name"] for row in answer["Topics"]} == set(cluster.world.topics)
+    assert {row["Name"] for row in answer["Topics"]} == set(cluster.state.topics)
     assert [row["Name"] for row in answer["Topics"] if row["IsInternal"]] == ["__consumer_offsets"]
     asked = [{"Name": "nope"}, {"Name": "bad name!"}, {"Name": "orders.placed"}]
     rows = (await ask(cluster, 2, METADATA, {"Topics": asked, "AllowAutoTopicCreation": True}))["Topics"]
     assert [row["ErrorCode"] for row in rows] == [3, 17, 0]
-    assert "nope" not in cluster.world.topics
+    assert "nope" not in cluster.state.topics
     by_id = [{"Name": None, "TopicId": rows[2]["TopicId"]}]
     assert (await ask(cluster, 2, METADATA, {"Topics": by_id}))["Topics"][0]["Name"] == "orders.placed"
 
@@ -138,7 +138,7 @@ async def test_each_group_is_listed_by_its_coordinator_alone(cluster: Simulator)
         for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]:
             assert row["GroupId"] not in listed
             listed[row["GroupId"]] = node
-    assert set(listed) == set(cluster.world.groups)
+    assert set(listed) == set(cluster.state.groups)
     found = await ask(cluster, 1, FIND_COORDINATOR, {"KeyType": 0, "CoordinatorKeys": list(listed)[:30]})
     assert {row["Key"]: row["NodeId"] for row in found["Coordinators"]} == dict(list(listed.items())[:30])
     for key in list(listed)[:3]:
@@ -150,7 +150,7 @@ async def test_filters_ignore_case_and_unknown_names_match_nothing(cluster: Simu
     async def count(**filters: list[str]) -> int:
         return sum([len((await ask(cluster, node, LIST_GROUPS, filters))["Groups"]) for node in (1, 2, 3)])
 
-    world = cluster.world
+    world = cluster.state
     assert await count(TypesFilter=["SHARE"]) == sum(group.type == "share" for group in world.groups.values())
     assert await count(StatesFilter=[" empty "]) == sum(group.state(0) == "Empty" for group in world.groups.values())
     assert await count(TypesFilter=["nonsense"]) == 0
@@ -159,7 +159,7 @@ async def test_filters_ignore_case_and_unknown_names_match_nothing(cluster: Simu
 
 async def test_another_broker_says_16_even_of_a_name_that_does_not_exist(cluster: Simulator) -> None:
     for name in ("payments.settle", "no-such-group"):
-        wrong = cluster.world.coordinator(name) % 3 + 1
+        wrong = cluster.state.coordinator(name) % 3 + 1
         described = await ask(cluster, wrong, DESCRIBE_GROUPS, {"Groups": [name]})
         fetched = await ask(cluster, wrong, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]})
         deleted = await ask(cluster, wrong, DELETE_GROUPS, {"GroupsNames": [name]})
@@ -173,7 +173,7 @@ async def test_unknown_and_wrongly_typed_groups_are_told_apart_as_by_4_3(cluster
         for found in APIS.values():
             if found is api:
                 key = "Groups" if found is DESCRIBE_GROUPS else "GroupIds"
-                node = cluster.world.coordinator(name)
+                node = cluster.state.coordinator(name)
                 answer = await ask(cluster, node, found, {key: [name], "IncludeAuthorizedOperations": True}, version)
                 row: dict[str, object] = answer["Groups"][0]
                 return row
@@ -203,7 +203,7 @@ async def test_unknown_and_wrongly_typed_groups_are_told_apart_as_by_4_3(cluster
 
 async def test_no_offsets_are_no_error_and_missing_commits_are_minus_one(cluster: Simulator) -> None:
     async def fetch(name: str, topics: list[dict[str, Any]] | None = None) -> dict[str, object]:
-        node = cluster.world.coordinator(name)
+        node = cluster.state.coordinator(name)
         answer = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": topics}]})
         group: dict[str, object] = answer["Groups"][0]
         return group
@@ -219,7 +219,7 @@ async def test_no_offsets_are_no_error_and_missing_commits_are_minus_one(cluster
 
 async def test_all_versions_of_offset_fetch_tell_the_same(cluster: Simulator) -> None:
     name = "notifications.push"
-    node = cluster.world.coordinator(name)
+    node = cluster.state.coordinator(name)
     batch = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]}, version=8)
     new = batch["Groups"][0]["Topics"]
     for version in range(2, 8):
@@ -233,8 +233,8 @@ async def test_all_versions_of_offset_fetch_tell_the_same(cluster: Simulator) ->
 
 
 async def test_only_the_leader_of_a_partition_tells_its_bounds(cluster: Simulator) -> None:
-    topic = cluster.world.topics["orders.placed"]
-    leader = cluster.world.leadership(topic, 0).leader
+    topic = cluster.state.topics["orders.placed"]
+    leader = cluster.state.leadership(topic, 0).leader
 
     async def bound(node: int, timestamp: int, partition: int = 0) -> tuple[int, int, int]:
         wanted = [{"Name": topic.name, "Partitions": [{"PartitionIndex": partition, "Timestamp": timestamp}]}]
@@ -243,7 +243,7 @@ async def test_only_the_leader_of_a_partition_tells_its_bounds(cluster: Simulato
         return row["ErrorCode"], row["Offset"], row["Timestamp"]
 
     cluster.advance(100)
-    now = cluster.world.timestamp(cluster.world.time())
+    now = cluster.state.timestamp(cluster.state.time())
     assert await bound(leader, -1) == (0, topic.log_ends(100)[0], -1)
     assert await bound(leader, -2) == (0, topic.log_starts(100)[0], -1)
     assert (await bound(leader % 3 + 1, -1))[0] == 6
@@ -257,7 +257,7 @@ async def test_only_the_leader_of_a_partition_tells_its_bounds(cluster: Simulato
 
 async def test_share_offsets_are_told_of_share_groups_alone(cluster: Simulator) -> None:
     async def offsets(name: str, version: int) -> list[dict[str, object]]:
-        node = cluster.world.coordinator(name)
+        node = cluster.state.coordinator(name)
         fields = {"Groups": [{"GroupId": name, "Topics": None}]}
         answer = await ask(cluster, node, DESCRIBE_SHARE_GROUP_OFFSETS, fields, version)
         assert answer["Groups"][0]["ErrorCode"] == 0
@@ -289,7 +289,7 @@ async def test_deletion_follows_the_rules_of_a_broker(cluster: Simulator) -> Non
     codes: dict[str, int] = {}
     orders = []
     for node in (1, 2, 3):
-        mine = [name for name in names if cluster.world.coordinator(name) == node]
+        mine = [name for name in names if cluster.state.coordinator(name) == node]
         answer = await ask(cluster, node, DELETE_GROUPS, {"GroupsNames": mine})
         codes |= {row["GroupId"]: row["ErrorCode"] for row in answer["Results"]}
         orders.append((mine, [row["GroupId"] for row in answer["Results"]]))
@@ -298,8 +298,8 @@ async def test_deletion_follows_the_rules_of_a_broker(cluster: Simulator) -> Non
         "test-group": 0, "nope": 69, "": 69,
     }  # fmt: skip
     assert any(asked != answered for asked, answered in orders), "results come in an order of their own"
-    assert "jobs.retired" not in cluster.world.groups
-    assert "payments.settle" in cluster.world.groups
+    assert "jobs.retired" not in cluster.state.groups
+    assert "payments.settle" in cluster.state.groups
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ async def test_deletion_follows_the_rules_of_a_broker(cluster: Simulator) -> Non
 async def test_answers_about_an_unknown_group_are_those_of_a_4_3_1_broker_to_the_byte(
     cluster: Simulator, api: Api, version: int, fields: dict[str, Any], body: str
 ) -> None:
-    async with Wire(address(cluster, cluster.world.coordinator("nope"))) as wire:
+    async with Wire(address(cluster, cluster.state.coordinator("nope"))) as wire:
         wire.ask(api, version, fields)
         answer = await wire.read()
     assert answer is not None

@@ -81,5 +81,5 @@ async def ask(
 
 def address(cluster: Simulator, node: int) -> str:
     """Where a broker listens."""
-    broker = cluster.world.node(node)
+    broker = cluster.state.node(node)
     return f"{broker.host}:{broker.port}"

@@ -1,0 +1,184 @@
+"""The groups of a generated history: a company over some days, with a daily traffic pattern and incidents.
+
+`HistoryPlan` says when incidents happen; `add_history` adds the topics and groups of `incidents.toml` to a cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from kgtui.errors import UsageError
+from kgtui.simulator.hashing import hash_number
+from kgtui.simulator.membership import ScheduledMembership
+from kgtui.simulator.scenarios.loader import build_groups, check_keys, group_specs, read_toml
+from kgtui.simulator.topics import DAY, HOUR, DailyTopic
+
+if TYPE_CHECKING:
+    from kgtui.simulator.cluster_state import ClusterState
+
+INCIDENTS = Path(__file__).with_name("incidents.toml")
+
+_BASE = 100_000_000
+"""Log end of partition 0 at the start, large enough for the records of all days."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPlan:
+    """The time span of a history, and the times of its incidents.
+
+    Attributes:
+        start: begin of the history in seconds since the epoch; it is time 0 of the cluster.
+        seconds: length of the history.
+        seed: varies the times of incidents by up to ten minutes, and the rates of topics by up to 20%.
+    """
+
+    start: float
+    seconds: float
+    seed: int = 1
+
+    def before_end(self, hours: float, jitter: str = "") -> float:
+        """Return the time `hours` before the end, in seconds after the start, and at least 0.
+
+        A name in `jitter` moves the time by up to ten minutes; the same name always moves it by the same amount.
+        """
+        return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
+
+    def at_fraction(self, fraction: float, jitter: str) -> float:
+        """Return the time after a fraction of the history, moved by up to ten minutes, in seconds after the start."""
+        return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
+
+    def rate_factor(self, name: str) -> float:
+        """Return a factor from 0.8 to 1.2 that depends on a name and the seed."""
+        return 0.8 + hash_number(self.seed, "scale", name) % 400 / 1_000
+
+    def _jitter(self, name: str) -> float:
+        return hash_number(self.seed, "when", name) % 1_200 - 600.0
+
+
+class SurgeSpec(Struct, frozen=True, forbid_unknown_fields=True):
+    """A surge of traffic between two times; `extra` is a multiple of the average traffic that is added."""
+
+    begin: float
+    end: float
+    extra: float
+
+
+class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
+    """One topic of `[topics]`, by name.
+
+    Attributes:
+        partitions: number of partitions.
+        rate: average records per second in the slowest partition.
+        hours_kept: hours for which retention keeps records.
+        surge: a time of additional traffic; None if there is none.
+    """
+
+    partitions: int
+    rate: float
+    hours_kept: float
+    surge: SurgeSpec | None = None
+
+    def build(self, name: str, plan: HistoryPlan) -> DailyTopic:
+        """Build the topic."""
+        return DailyTopic(
+            name,
+            self.partitions,
+            self.rate * plan.rate_factor(name),
+            base=_BASE,
+            seed=plan.seed,
+            hours=self.hours_kept,
+            midnight=plan.start % DAY,
+            surge=(0.0, 0.0) if self.surge is None else (self.surge.begin, self.surge.end),
+            surging=0.0 if self.surge is None else self.surge.extra,
+        )
+
+
+class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
+    """A time in the file: one of the first three keys, moved by `jitter` (see `HistoryPlan`) and `plus_hours`."""
+
+    hours_before_end: float | None = None
+    hours_after_start: float | None = None
+    fraction: float | None = None
+    jitter: str = ""
+    plus_hours: float = 0.0
+
+    def seconds(self, plan: HistoryPlan) -> float:
+        """Return the time in seconds after the start; raises ValueError unless exactly one key says it."""
+        given = [value for value in (self.hours_before_end, self.hours_after_start, self.fraction) if value is not None]
+        if len(given) != 1:
+            raise ValueError("use exactly one of the keys hours_before_end, hours_after_start and fraction")
+        if self.hours_before_end is not None:
+            time = plan.before_end(self.hours_before_end, self.jitter)
+        elif self.fraction is not None:
+            time = plan.at_fraction(self.fraction, self.jitter)
+        else:
+            time = given[0] * HOUR
+        return time + self.plus_hours * HOUR
+
+
+class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
+    """The key `rotation_between` of a group: members rotate through `turns` every `every` seconds between two times."""
+
+    begin: float
+    end: float
+    every: float
+    turns: tuple[tuple[int, ...], ...]
+
+
+_TIME_KEYS = frozenset(TimeSpec.__struct_fields__) - {"jitter", "plus_hours"}
+
+
+def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) -> None:
+    """Add the topics and groups of a history to an empty cluster whose clock stands at the start of the plan.
+
+    Raises:
+        UsageError: the file is invalid.
+    """
+    data = _with_times(read_toml(path), plan, path.name)
+    topics = {
+        name: check_keys(spec, DailyTopicSpec, f"{path.name}, topic {name!r}").build(name, plan)
+        for name, spec in data.get("topics", {}).items()
+    }
+    for group in data.get("groups", []):
+        _add_schedule(group, plan, path.name)
+    state.add_topics(topics.values())
+    state.add_groups(build_groups([*group_specs(data, path.name)], {**topics}, plan.seed, path.name))
+
+
+def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
+    """Return parsed TOML in which each table that is a `TimeSpec` is replaced by its time in seconds."""
+    if isinstance(value, list):
+        return [_with_times(item, plan, where) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() & _TIME_KEYS:
+        time: TimeSpec = check_keys(value, TimeSpec, where)
+        try:
+            return time.seconds(plan)
+        except ValueError as err:
+            raise UsageError(f"{where}: {value}: {err}") from err
+    return {key: _with_times(item, plan, where) for key, item in value.items()}
+
+
+def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
+    """Replace the keys `deployed` and `rotation_between` of a group by the `schedule` that they stand for."""
+    if "deployed" in group:
+        schedule = _deployment(plan, str(group.pop("deployed")))
+    elif "rotation_between" in group:
+        rotation: RotationBetween = check_keys(
+            group.pop("rotation_between"), RotationBetween, f"{where}, group {group.get('id')!r}"
+        )
+        schedule = ScheduledMembership.rotating_between(rotation.begin, rotation.end, rotation.every, rotation.turns)
+    else:
+        return
+    group["schedule"] = {"first": schedule.first, "changes": schedule.changes}
+
+
+def _deployment(plan: HistoryPlan, name: str) -> ScheduledMembership:
+    """Return two members that are replaced one after the other, at a time that depends on the name and the seed."""
+    at = plan.at_fraction(0.2 + hash_number(plan.seed, name) % 50 / 100, name)
+    return ScheduledMembership((0, 1), ((at, (1, 2)), (at + 40.0, (2, 3))))

@@ -1,0 +1,82 @@
+"""The request that a handler answers, with the broker and the cluster that it was sent to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgtui.protocol.api import Api
+    from kgtui.simulator.cluster_state import ClusterState, Node
+    from kgtui.simulator.faults import Faults
+    from kgtui.simulator.groups.base import Group
+
+TOPIC_AUTHORIZATION_FAILED = 29
+GROUP_AUTHORIZATION_FAILED = 30
+UNKNOWN_SERVER_ERROR = -1
+UNKNOWN_TOPIC_OR_PARTITION = 3
+COORDINATOR_LOAD_IN_PROGRESS = 14
+COORDINATOR_NOT_AVAILABLE = 15
+NOT_COORDINATOR = 16
+UNSUPPORTED_VERSION = 35
+INVALID_REQUEST = 42
+GROUP_ID_NOT_FOUND = 69
+INVALID_GROUP_ID = 24
+
+OPERATIONS_NOT_REQUESTED = -(2**31)
+"""The value of authorized operations in a response when the request did not ask for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """A decoded request and everything that is needed to answer it.
+
+    Attributes:
+        version: version of the request and of the response.
+        fields: fields of the request.
+        node: the broker that received the request.
+        error: error code that `Faults.fail` demands for this response; 0 for none.
+        throttle_ms: throttle time to report in the response.
+    """
+
+    api: Api
+    version: int
+    fields: dict[str, Any]
+    node: Node
+    state: ClusterState
+    faults: Faults
+    error: int = 0
+    throttle_ms: int = 0
+
+    @property
+    def operations(self) -> int:
+        """The authorized operations to report for a group."""
+        return (
+            self.node.release.group_operations
+            if self.fields.get("IncludeAuthorizedOperations")
+            else OPERATIONS_NOT_REQUESTED
+        )
+
+    def group_error(self, group: str) -> int:
+        """Return the error code with which this broker rejects requests about a group; 0 if it accepts them.
+
+        Authorization is checked first. A broker that is not the coordinator returns NOT_COORDINATOR for groups that
+        do not exist, too.
+        """
+        if self.error:
+            return self.error
+        if self.faults.group_forbidden(group):
+            return GROUP_AUTHORIZATION_FAILED
+        if self.faults.loading(self.node.id):
+            return COORDINATOR_LOAD_IN_PROGRESS
+        if self.state.coordinator(group) != self.node.id:
+            return NOT_COORDINATOR
+        return 0
+
+    def feature_enabled(self, feature: str) -> bool:
+        """Return whether a feature is finalized with a level above 0."""
+        return self.state.features.get(feature, 0) > 0
+
+    def reads_forbidden_topic(self, group: Group) -> bool:
+        """Return whether a member of the group subscribes to a topic that must not be described."""
+        return any(self.faults.topic_forbidden(name) for name in group.subscribed_topics)

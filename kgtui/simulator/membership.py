@@ -1,0 +1,141 @@
+"""Who is a member of a group at a given time, as pure functions of time, so that no state has to be stored."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from msgspec import Struct
+
+FOREVER = math.inf
+
+
+class Slot(NamedTuple):
+    """A numbered place in a group; whoever joins a free slot is a new member."""
+
+    number: int
+    joined: int
+    """Number of the membership change at which the present member joined; 0 if it was there from the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The members of a group at one time.
+
+    Attributes:
+        change: how many times members have joined or left since the start.
+        since: seconds since the last change; infinite if there was none.
+        slots: the present members.
+        before: the members before the last change.
+    """
+
+    change: int
+    since: float
+    slots: tuple[Slot, ...]
+    before: tuple[Slot, ...]
+
+
+class MembershipSchedule(Protocol):
+    """The members of one group over time."""
+
+    def at(self, t: float) -> Membership:
+        """Return the members `t` seconds after the start of the cluster."""
+
+
+class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
+    """The same members at all times, in a group that is stable or stopped in the middle of a rebalance.
+
+    Attributes:
+        members: number of members; 0 is an Empty group.
+        since: seconds since the last change, which do not grow.
+        change: how many changes there were.
+    """
+
+    members: int
+    since: float = FOREVER
+    change: int = 0
+
+    def at(self, t: float) -> Membership:
+        """Return the members, whatever the time is."""
+        slots = tuple(Slot(number, 0) for number in range(self.members))
+        return Membership(self.change, self.since, slots, slots)
+
+
+class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
+    """Members that change every `period` seconds in an endless rotation.
+
+    Attributes:
+        period: seconds between two changes.
+        turns: the numbers of the taken slots, one tuple per period.
+        ahead: seconds by which the first change is earlier than `period`.
+    """
+
+    period: float
+    turns: tuple[tuple[int, ...], ...]
+    ahead: float = 0.0
+
+    def at(self, t: float) -> Membership:
+        """Return the members of the period that contains `t`, and those of the period before."""
+        change, since = divmod(t + self.ahead, self.period)
+        now = int(change)
+        if now == 0:
+            slots = self._slots(0)
+            return Membership(0, FOREVER, slots, slots)
+        return Membership(now, since, self._slots(now), self._slots(now - 1))
+
+    def _slots(self, change: int) -> tuple[Slot, ...]:
+        return tuple(Slot(number, self._joined(number, change)) for number in self._numbers(change))
+
+    def _numbers(self, change: int) -> tuple[int, ...]:
+        return self.turns[change % len(self.turns)]
+
+    def _joined(self, number: int, change: int) -> int:
+        for back in range(min(change, len(self.turns))):
+            if number not in self._numbers(change - back - 1):
+                return change - back
+        return 0
+
+
+class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
+    """Members that join and leave at given times.
+
+    Attributes:
+        first: numbers of the slots that are taken at the start.
+        changes: `(time, numbers of the taken slots)` of each change, in ascending order of time.
+    """
+
+    first: tuple[int, ...]
+    changes: tuple[tuple[float, tuple[int, ...]], ...] = ()
+
+    @classmethod
+    def rotating_between(
+        cls, begin: float, end: float, every: float, turns: tuple[tuple[int, ...], ...]
+    ) -> ScheduledMembership:
+        """Rotate through `turns` every `every` seconds from `begin` to `end`; its first entry applies otherwise."""
+        changes = []
+        at, turn = begin, 1
+        while at < end:
+            changes.append((at, turns[turn % len(turns)]))
+            at, turn = at + every, turn + 1
+        return cls(turns[0], (*changes, (end, turns[0])))
+
+    def at(self, t: float) -> Membership:
+        """Return the members after the last change before `t`."""
+        change = bisect_right([time for time, _ in self.changes], t)
+        slots = self._slots(change)
+        if change == 0:
+            return Membership(0, FOREVER, slots, slots)
+        return Membership(change, t - self.changes[change - 1][0], slots, self._slots(change - 1))
+
+    def _slots(self, change: int) -> tuple[Slot, ...]:
+        return tuple(Slot(number, self._joined(number, change)) for number in self._numbers(change))
+
+    def _numbers(self, change: int) -> tuple[int, ...]:
+        return self.first if change == 0 else self.changes[change - 1][1]
+
+    def _joined(self, number: int, change: int) -> int:
+        while change > 0 and number in self._numbers(change - 1):
+            change -= 1
+        return change
