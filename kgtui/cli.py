@@ -59,9 +59,9 @@ def _run(words: list[str]) -> int:
 
 
 def _complain(error: KgtuiError) -> None:
-    from kgtui.commands.printing import say
+    from kgtui.commands.printing import notify
 
-    say(_sentence(error))
+    notify(_sentence(error))
 
 
 def _sentence(error: KgtuiError) -> str:
@@ -82,7 +82,7 @@ def _sentence(error: KgtuiError) -> str:
 
 def _report_crash(error: BaseException, words: Sequence[str]) -> int:
     """Write the report and say where it is; the exit code."""
-    from kgtui.commands.printing import say
+    from kgtui.commands.printing import notify
     from kgtui.config import state_dir
     from kgtui.config.crash import report_of, write_report
     from kgtui.model.text import redact
@@ -93,9 +93,9 @@ def _report_crash(error: BaseException, words: Sequence[str]) -> int:
         path = write_report(error, state_dir(), command)
     except OSError as failed:
         sys.stderr.write(report_of(error, command))
-        say(f"a defect: {reason} (no report could be written: {failed.strerror or failed})")
+        notify(f"a defect: {reason} (no report could be written: {failed.strerror or failed})")
         return CRASHED
-    say(f"a defect: {reason}; please report it with {path}, which holds no secrets")
+    notify(f"a defect: {reason}; please report it with {path}, which holds no secrets")
     return CRASHED
 
 

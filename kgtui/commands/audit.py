@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.actions.audit import Entry, read_entries
 from kgtui.actions.state_folder import StateFolder
-from kgtui.commands.printing import put, say
+from kgtui.commands.printing import notify, print_result
 from kgtui.config import state_dir
 from kgtui.errors import UsageError
 from kgtui.output.formats import VERSION, json_bytes
@@ -48,15 +48,15 @@ def run(args: argparse.Namespace) -> int:
         if (args.group is None or entry.group == args.group) and not (args.unfinished and entry.outcome is not None)
     ]
     shown = [{"id": entry.id, "intent": entry.intent, "outcome": entry.outcome} for entry in entries]
-    put(
+    print_result(
         args.format,
         table=lambda: table(_COLUMNS, [_cells(entry) for entry in entries]),
         json=lambda: json_bytes({"version": VERSION, "log": str(log), "entries": shown, "damaged_lines": damaged}),
     )
     if not entries and args.format == "table":
-        say(f"no matching entry in {log}")
+        notify(f"no matching entry in {log}")
     if damaged:
-        say(f"{damaged} lines of {log} cannot be read")
+        notify(f"{damaged} lines of {log} cannot be read")
     return 1 if damaged else 0
 
 

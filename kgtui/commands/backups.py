@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.actions.backup import Backup, list_backups, read_backup
 from kgtui.actions.state_folder import StateFolder
-from kgtui.commands.printing import put, say
+from kgtui.commands.printing import notify, print_result
 from kgtui.config import state_dir
 from kgtui.errors import UsageError
 from kgtui.model.command_line import join
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         return _show(args, read_backup(_path(folder, args.backup)))
     found, faults = list_backups(folder)
     found = [backup for backup in found if args.group is None or backup.group == args.group]
-    put(
+    print_result(
         args.format,
         table=lambda: table(_COLUMNS, [_cells(backup) for backup in found]),
         json=lambda: json_bytes(
@@ -44,9 +44,9 @@ def run(args: argparse.Namespace) -> int:
         ),
     )
     if not found and args.format == "table":
-        say(f"there are no backups in {folder.backups}")
+        notify(f"there are no backups in {folder.backups}")
     for fault in faults:
-        say(fault)
+        notify(fault)
     return 1 if faults or not all(backup.complete for backup in found) else 0
 
 
@@ -97,13 +97,13 @@ def _summary(backup: Backup) -> dict[str, Any]:
 
 
 def _show(args: argparse.Namespace, backup: Backup) -> int:
-    put(
+    print_result(
         args.format,
         table=lambda: _text(backup),
         json=lambda: json_bytes({"version": VERSION, **_summary(backup), "header": backup.header, "rows": backup.rows}),
     )
     if not backup.complete:
-        say(f"{backup.path} is cut short: it does not hold all that was read")
+        notify(f"{backup.path} is cut short: it does not hold all that was read")
     return 0 if backup.complete else 1
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.gather import gather
-from kgtui.commands.printing import put, say
+from kgtui.commands.printing import notify, print_result
 from kgtui.errors import KgtuiError, UsageError
 from kgtui.model.answer import Answer, fault_of
 from kgtui.model.cluster import Retention
@@ -125,7 +125,7 @@ async def check(
     timeout = timeout_of(args)
     found = await gather(admin, _at_first(query), timeout=timeout)
     if found.ids and sys.stderr.isatty():
-        say(f"watching {len(found.ids)} groups for {args.seconds:g} s")
+        notify(f"watching {len(found.ids)} groups for {args.seconds:g} s")
     plan = Plan(args.seconds, args.interval, min(timeout, max(2 * args.interval, LEAST_TIMEOUT)))
     watch = Watch(admin, {group: found.snapshot.groups[group] for group in found.ids}, plan, watching, pace)
     if found.ids:
@@ -143,7 +143,7 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
     if found.ids:
         await watch.run()
     for note in watch.notes(args.seconds):
-        say(note)
+        notify(note)
     return _tell(args, query, found, watch, await _retention(admin, watch, timeout_of(args)))
 
 
@@ -160,7 +160,7 @@ async def _retention(admin: GroupAdmin, watch: Watch | RecordedWatch, timeout: f
         first, *others = answer.faults
         more = f" (and {len(others)} more)" if others else ""
         advice = f"; {first.advice}" if first.advice else ""
-        say(f"how soon data or offsets will be lost may be missing: {first.message}{more}{advice}")
+        notify(f"how soon data or offsets will be lost may be missing: {first.message}{more}{advice}")
     return answer.rows
 
 
@@ -181,7 +181,7 @@ def _tell(
     # A check of what is not there is not passed, were it only for a misspelled name.
     nothing = not found.ids and bool(_at_first(query).terms)
     if nothing:
-        say("no group matches the filter")
+        notify("no group matches the filter")
     unknown = any(one.lack is Lack.LAG for health in chosen for one in health.undecided)
     whole = checked.coverage.complete and not checked.faults and not unknown
     return 0 if whole and not checked.failed and not nothing else 1
@@ -257,7 +257,7 @@ def _counts(chosen: Iterable[GroupHealth]) -> dict[str, int]:
 def _print(form: Format, checked: CheckResults) -> None:
     from kgtui.output import check_results
 
-    put(
+    print_result(
         form,
         table=lambda: check_results.as_table(checked),
         json=lambda: check_results.as_json(checked),
@@ -269,13 +269,13 @@ def _notes(checked: CheckResults, chosen: Sequence[GroupHealth]) -> None:
     """In sum how the groups do, what was not read, and what so short a watch could not decide."""
     answered, brokers = checked.coverage.brokers
     if answered < brokers:
-        say(f"partial: {answered} of {brokers} brokers answered")
+        notify(f"partial: {answered} of {brokers} brokers answered")
     _say_faults(checked.faults)
     for line in undecided_lines(chosen, checked.seconds):
-        say(line)
+        notify(line)
     if sys.stderr.isatty() and chosen:
         counted = [f"{count} {verdict}" for verdict, count in checked.counts.items() if count]
-        say(f"of {len(chosen)} groups {', '.join(counted)}")
+        notify(f"of {len(chosen)} groups {', '.join(counted)}")
 
 
 def undecided_lines(chosen: Iterable[GroupHealth], seconds: float) -> list[str]:
@@ -298,4 +298,4 @@ def _say_faults(faults: Iterable[Fault]) -> None:
     from kgtui.commands.ls import summed_up
 
     for line in summed_up(faults):
-        say(line)
+        notify(line)

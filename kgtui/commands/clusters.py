@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kgtui.commands.printing import put, say
+from kgtui.commands.printing import notify, print_result
 from kgtui.config import load
 from kgtui.output import formats, marks
 from kgtui.output.table import Column, table
@@ -26,9 +26,9 @@ def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code."""
     settings = load()
     if settings.clusters or args.format == "json":
-        put(args.format, table=lambda: as_text(settings), json=lambda: as_json(settings))
+        print_result(args.format, table=lambda: as_text(settings), json=lambda: as_json(settings))
     else:
-        say(f'no cluster is configured; write [clusters.NAME] with bootstrap = "host:port" into {settings.path}')
+        notify(f'no cluster is configured; write [clusters.NAME] with bootstrap = "host:port" into {settings.path}')
     return 0
 
 

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kgtui.commands.printing import say
+from kgtui.commands.printing import notify
 from kgtui.errors import UnreachableError, UsageError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
     target = resolve(load(), args)
     async with connect(target.seeds, target.properties) as admin:
         for warning in admin.warnings:
-            say(warning)
+            notify(warning)
         if args.timeout is None and admin.api_timeout is not None:
             args.timeout = admin.api_timeout
         try:

@@ -16,7 +16,7 @@ from kgtui.actions.state_folder import StateFolder
 from kgtui.actions.verification import unfinished
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.gather import gather
-from kgtui.commands.printing import put, put_text, say
+from kgtui.commands.printing import notify, print_result, print_text
 from kgtui.config import load, resolve, state_dir
 from kgtui.errors import RefusedError, UsageError
 from kgtui.model.query import parse
@@ -74,7 +74,7 @@ async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolde
             _check_expected(args, matching)
             return 4 if made.refused else 0
         if args.format == "table":
-            put_text(_plan_table(made))
+            print_text(_plan_table(made))
         _check_expected(args, matching)
         if made.allowed:
             with _interruptible():
@@ -82,12 +82,12 @@ async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolde
         results = await _carry_out(args, admin, made, folder)
     _show(args, _results_table(results, folder), made, results)
     if not made.lines:
-        say("no group matches")
+        notify("no group matches")
     return results.exit_code
 
 
 def _show(args: argparse.Namespace, text: str, made: Plan, results: Results | None) -> None:
-    put(args.format, table=lambda: text, json=lambda: json_bytes(_document(made, results)))
+    print_result(args.format, table=lambda: text, json=lambda: json_bytes(_document(made, results)))
 
 
 def _check_expected(args: argparse.Namespace, matching: int) -> None:
@@ -167,10 +167,10 @@ async def _matching(admin: GroupAdmin, query: Query, timeout: float) -> list[str
     gathered = await gather(admin, query, timeout=timeout)
     answered, brokers = gathered.coverage.brokers
     if answered < brokers:
-        say(f"partial: {answered} of {brokers} brokers answered; groups of the others are left alone")
+        notify(f"partial: {answered} of {brokers} brokers answered; groups of the others are left alone")
     searched, every = gathered.searched
     if searched < every:
-        say(f"the filter could look at {searched} of {every} groups; the others are left alone")
+        notify(f"the filter could look at {searched} of {every} groups; the others are left alone")
     return gathered.ids
 
 
@@ -180,14 +180,14 @@ async def _look_into_unfinished(admin: GroupAdmin, folder: StateFolder, timeout:
     except OSError as error:
         raise RefusedError(f"the audit log {folder.audit} cannot be used: {error.strerror or error}") from error
     for result in found:
-        say(f"an earlier delete of {result.group} had no outcome; {result.reason}")
+        notify(f"an earlier delete of {result.group} had no outcome; {result.reason}")
 
 
 async def _carry_out(args: argparse.Namespace, admin: GroupAdmin, made: Plan, folder: StateFolder) -> Results:
     try:
         return await execute(admin, made, folder, timeout=timeout_of(args), command="kgtui delete")
     except asyncio.CancelledError:
-        say("interrupted: what was under way may have been carried out, and is looked into by the next kgtui delete")
+        notify("interrupted: what was under way may have been carried out, and is looked into by the next kgtui delete")
         raise
 
 

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from kgtui.commands.printing import put_text, say
+from kgtui.commands.printing import notify, print_text
 
 if TYPE_CHECKING:
     import argparse
@@ -43,7 +43,7 @@ def _serve(options: Options) -> int:
     try:
         asyncio.run(serve(options, write_line=_ready))
     except OSError as error:
-        say(f"the simulated cluster cannot listen on {options.listen}: {error.strerror or error}")
+        notify(f"the simulated cluster cannot listen on {options.listen}: {error.strerror or error}")
         return 2
     return 0
 
@@ -51,6 +51,6 @@ def _serve(options: Options) -> int:
 def _ready(line: str) -> None:
     """The address on stdout, for a script; the rest for a person."""
     told = json.loads(line)
-    put_text(f"{told['bootstrap']}\n")
-    say(f"a simulated cluster of {len(told['brokers'])} brokers with {told['groups']} groups; Ctrl-C ends it")
+    print_text(f"{told['bootstrap']}\n")
+    notify(f"a simulated cluster of {len(told['brokers'])} brokers with {told['groups']} groups; Ctrl-C ends it")
     sys.stderr.flush()

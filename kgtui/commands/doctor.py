@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgtui.commands.connecting import connected, run_async, timeout_of
-from kgtui.commands.printing import put, say
+from kgtui.commands.printing import notify, print_result
 from kgtui.errors import ClientError, KgtuiError, UnsupportedError
 from kgtui.model.answer import Fault, fault_of
 from kgtui.model.group_types import GROUP_TYPES
@@ -77,9 +77,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code: 1 when a broker does not answer or something is forbidden."""
     findings = run_async(_run(args))
-    put(args.format, table=lambda: as_text(findings), json=lambda: as_json(findings))
+    print_result(args.format, table=lambda: as_text(findings), json=lambda: as_json(findings))
     for fault in findings.faults:
-        say(f"{fault.message} [{fault.name}]" + (f" ({fault.advice})" if fault.advice else ""))
+        notify(f"{fault.message} [{fault.name}]" + (f" ({fault.advice})" if fault.advice else ""))
     return 1 if findings.faults else 0
 
 

@@ -8,7 +8,7 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from kgtui.commands.printing import put, say, terminal_width
+from kgtui.commands.printing import notify, print_result, terminal_width
 from kgtui.errors import LakeError, UsageError
 from kgtui.insights.finding import Kind, lasted
 from kgtui.insights.finding_fields import finding_object
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     lake = lake_of(args)
     found = read_insights(lake)
     findings = chosen(found.findings, query, lake)
-    put(
+    print_result(
         args.format,
         table=lambda: as_text(found, findings, time.time(), evidence=args.evidence, width=terminal_width()),
         json=lambda: as_json(found, findings, str(lake)),
@@ -97,10 +97,10 @@ def complain(found: Insights) -> int:
 
     never = [one.table for one in found.missing if one.trouble == NEVER_MADE]
     if never:
-        say(f"without {', '.join(never)}: not made yet by kgtui pipeline, or nothing was recorded that they need")
+        notify(f"without {', '.join(never)}: not made yet by kgtui pipeline, or nothing was recorded that they need")
     troubled = [one for one in found.missing if one.trouble and one.trouble != NEVER_MADE]
     for one in troubled:
-        say(f"{one.table} cannot be read: {one.trouble}")
+        notify(f"{one.table} cannot be read: {one.trouble}")
     return 1 if troubled else 0
 
 

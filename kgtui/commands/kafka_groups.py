@@ -239,19 +239,19 @@ def _properties(options: Options) -> dict[str, str]:
 
 def _list(options: Options, servers: str, properties: dict[str, str]) -> int:
     from kgtui.commands.connecting import run_async
-    from kgtui.commands.printing import put_bytes
+    from kgtui.commands.printing import print_bytes
     from kgtui.config import parse_bootstrap
 
     try:
         cluster, rows, faults = run_async(_read(parse_bootstrap(servers, "--bootstrap-server"), properties))
         rows = [(group, row) for group, row in rows if keeps(row, options)]
     except KgtuiError as error:
-        put_bytes(f"Error while executing groups command : {error}\n".encode(errors="replace"))
+        print_bytes(f"Error while executing groups command : {error}\n".encode(errors="replace"))
         return 1
     if options.value("format") == "json":
-        put_bytes(_json(cluster, rows, faults))
+        print_bytes(_json(cluster, rows, faults))
     else:
-        put_bytes(_text(rows, harmless=sys.stdout.isatty()))
+        print_bytes(_text(rows, harmless=sys.stdout.isatty()))
     for fault in faults:
         sys.stderr.write(f"Error: broker {fault.broker}: {fault.message}\n")
     return 1 if faults else 0

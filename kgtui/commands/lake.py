@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from kgtui.commands.printing import put, put_text, say, terminal_width
+from kgtui.commands.printing import notify, print_result, print_text, terminal_width
 from kgtui.commands.times import seconds_of
 from kgtui.errors import UsageError
 from kgtui.model.amounts import in_bytes
@@ -71,14 +71,14 @@ def _print_status(args: argparse.Namespace) -> int:
     from kgtui.output.formats import VERSION, json_bytes
 
     lake = status(args.lake)
-    put(
+    print_result(
         args.format,
         table=lambda: _as_text(lake, terminal_width()),
         json=lambda: json_bytes({"version": VERSION, **_lake_object(lake)}),
     )
     unreadable = [table for table in lake.tables if table.trouble]
     for table in unreadable:
-        say(f"{table.table.title} cannot be read: {table.trouble}")
+        notify(f"{table.table.title} cannot be read: {table.trouble}")
     return 1 if unreadable else 0
 
 
@@ -88,10 +88,10 @@ def _print_results(results: Iterable[Done]) -> int:
     for result in results:
         if result.trouble:
             code = 1
-            say(f"{result.table}: {result.trouble}")
+            notify(f"{result.table}: {result.trouble}")
         else:
             freed = f"; {in_bytes(result.freed)} freed" if result.freed > 0 else ""
-            put_text(f"{result.table}: {result.what}{freed}\n")
+            print_text(f"{result.table}: {result.what}{freed}\n")
     return code
 
 

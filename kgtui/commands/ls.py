@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.gather import gather
-from kgtui.commands.printing import put, say
+from kgtui.commands.printing import notify, print_result
 from kgtui.errors import UsageError
 from kgtui.output import group_list
 
@@ -89,7 +89,7 @@ async def _once(args: argparse.Namespace, query: Query | None, admin: GroupAdmin
         as_of(found.snapshot, admin), found.ids, found.coverage, found.faults, found.members, found.lag
     )
     wide, clear = args.format == "wide", _CLEAR if args.watch and sys.stdout.isatty() else ""
-    put(
+    print_result(
         args.format,
         table=lambda: clear + group_list.as_table(listed, wide=wide),
         json=lambda: group_list.as_json(listed, one_line=one_line),
@@ -109,16 +109,16 @@ def _notes(query: Query | None, gathered: Gathered) -> None:
     """What the rows do not tell: how much is missing, why, and what a filter could not look at."""
     answered, brokers = gathered.coverage.brokers
     if answered < brokers:
-        say(f"partial: {answered} of {brokers} brokers answered")
+        notify(f"partial: {answered} of {brokers} brokers answered")
     for fault in summed_up(gathered.faults):
-        say(fault)
+        notify(fault)
     searched, every = gathered.searched
     if query is not None and searched < every:
         from kgtui.model.query import Need
 
         why = "; empty: needs a screen that watches, verdict: and timelag: need kgtui check"
         why = why if Need.WATCHING in query.needs else ""
-        say(f"the filter could look at {searched} of {every} groups{why}")
+        notify(f"the filter could look at {searched} of {every} groups{why}")
 
 
 def summed_up(faults: Iterable[Fault]) -> list[str]:

@@ -190,12 +190,12 @@ def run_command(args: argparse.Namespace) -> int:
 def _print_completion(shell: str) -> int:
     import shtab
 
-    from kgtui.commands.printing import put_text
+    from kgtui.commands.printing import print_text
 
     parser = build()
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
                 command.load()
-    put_text(shtab.complete(parser, shell) + "\n")
+    print_text(shtab.complete(parser, shell) + "\n")
     return 0

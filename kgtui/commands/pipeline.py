@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kgtui.commands import pipeline_demo
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.parser import add_cluster_options
-from kgtui.commands.printing import say
+from kgtui.commands.printing import notify
 from kgtui.commands.progress import Progress
 from kgtui.commands.times import instant_of, seconds_of
 from kgtui.config import load, resolve
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     _prepare_lake(args.lake, sources, interval)
     with Progress() as progress:
         progress.tell("starting Spark")
-        spark = start(args.master, args.remote, on_progress=say)
+        spark = start(args.master, args.remote, on_progress=notify)
         # PySpark's own handler for Ctrl-C would call the JVM while another call is still running, and wait for it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
@@ -157,7 +157,7 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
         return
     run_once(lake, sources, update, progress.tell)
     progress.end()
-    say(f"{lake.folder.path} is up to date, after {time.monotonic() - started:.0f} s")
+    notify(f"{lake.folder.path} is up to date, after {time.monotonic() - started:.0f} s")
 
 
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:

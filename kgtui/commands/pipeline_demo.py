@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgtui.commands.printing import put_text, say, terminal_width
+from kgtui.commands.printing import notify, print_text, terminal_width
 from kgtui.commands.progress import Progress
 from kgtui.commands.times import seconds_of
 from kgtui.errors import UsageError
@@ -62,13 +62,13 @@ def run(args: argparse.Namespace) -> int:
             shutil.rmtree(lake, ignore_errors=True)
         raise
     seconds = time.monotonic() - started
-    say(f"recorded {history.days:g} days with {history.polls} polls in {lake}, which took {seconds:.0f} s")
+    notify(f"recorded {history.days:g} days with {history.polls} polls in {lake}, which took {seconds:.0f} s")
     if args.history_only:
-        say(f"replay them with {join(('kgtui', 'replay', lake))}")
+        notify(f"replay them with {join(('kgtui', 'replay', lake))}")
         return 0
     code = _run_pipeline(args, lake) or _print_findings(lake)
-    say(f"for a report with plots: {join(('kgtui', 'report', lake, '-o', 'report.html'))}")
-    say(f"to replay the recording: {join(('kgtui', 'replay', lake))}")
+    notify(f"for a report with plots: {join(('kgtui', 'report', lake, '-o', 'report.html'))}")
+    notify(f"to replay the recording: {join(('kgtui', 'replay', lake))}")
     return code
 
 
@@ -124,7 +124,7 @@ def _print_findings(lake: str) -> int:
     from kgtui.insights.reader import read_insights
 
     found = read_insights(lake)
-    put_text(as_text(found, found.findings, time.time(), width=terminal_width()))
+    print_text(as_text(found, found.findings, time.time(), width=terminal_width()))
     return complain(found)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 
-def put_text(text: str) -> None:
+def print_text(text: str) -> None:
     """Print a table, in the terminal's encoding; marks that it does not have are written in ASCII.
 
     Raises:
@@ -29,15 +29,15 @@ def put_text(text: str) -> None:
         sys.stdout.flush()
 
 
-def put_bytes(data: bytes) -> None:
-    """Print a machine format, in UTF-8 whatever the locale. Raises as `put_text`."""
+def print_bytes(data: bytes) -> None:
+    """Print a machine format, in UTF-8 whatever the locale. Raises as `print_text`."""
     with _to_stdout():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
 
 
-def put(
+def print_result(
     output_format: Format,
     *,
     table: Callable[[], str],
@@ -46,11 +46,11 @@ def put(
 ) -> None:
     """Print a result in the format that `--format` names; only the function for that format is called."""
     if output_format == "json":
-        put_bytes(json())
+        print_bytes(json())
     elif output_format == "csv" and csv is not None:
-        put_bytes(csv())
+        print_bytes(csv())
     else:
-        put_text(table())
+        print_text(table())
 
 
 def terminal_width() -> int | None:
@@ -62,7 +62,7 @@ def terminal_width() -> int | None:
     return get_terminal_size().columns
 
 
-def say(message: str) -> None:
+def notify(message: str) -> None:
     """One line on stderr, with the program's name before it; what is not text in it is made harmless."""
     sys.stderr.write(_fitting(f"kgtui: {visible(message)}\n", sys.stderr))
     sys.stderr.flush()

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from kgtui.commands.printing import say
+from kgtui.commands.printing import notify
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Progress:
             self._stream.flush()
             self._shown = True
         else:
-            say(sentence)
+            notify(sentence)
 
     def end(self) -> None:
         """Take the line away."""

@@ -8,7 +8,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import connected, run_async, timeout_of
-from kgtui.commands.printing import say
+from kgtui.commands.printing import notify
 from kgtui.commands.times import seconds_of
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
     async with connected(args) as admin:
         await admin.cluster(timeout=timeout_of(args))
         monitor = Monitor(admin, MonitorOptions(interval=options.interval, sweep_rate=_NEVER))
-        recorder = Recorder(monitor, admin, args.lake, options, say=say)
+        recorder = Recorder(monitor, admin, args.lake, options, say=notify)
         with _until_told(recorder, seconds):
             watching = asyncio.create_task(monitor.run())
             try:
@@ -78,9 +78,9 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
                 watching.cancel()
                 await asyncio.gather(watching, return_exceptions=True)
     status = recorder.status
-    say(f"{status.polls} polls with {status.rows} rows are in {args.lake}")
+    notify(f"{status.polls} polls with {status.rows} rows are in {args.lake}")
     if status.waiting:
-        say(f"{status.waiting} rows could not be written")
+        notify(f"{status.waiting} rows could not be written")
     return 1 if status.waiting else 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.commands.insights import complain
-from kgtui.commands.printing import put_bytes, say
+from kgtui.commands.printing import notify, print_bytes
 from kgtui.commands.times import instant_of
 from kgtui.errors import UsageError
 
@@ -51,12 +51,12 @@ def run(args: argparse.Namespace) -> int:
     found = report_of(args.lake, time.time(), since=since, until=until)
     made = page(found, kgtui.__version__)
     if args.output == "-":
-        put_bytes(made)
+        print_bytes(made)
     else:
         path = Path(args.output).expanduser()
         _write(path, made)
         count = len(found.insights.findings)
-        say(f"{path} tells of {count} finding{'' if count == 1 else 's'}")
+        notify(f"{path} tells of {count} finding{'' if count == 1 else 's'}")
     return complain(found.insights)
 
 

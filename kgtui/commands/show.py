@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import CONFIGS, Logs, read_groups
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
-from kgtui.commands.printing import put, say
+from kgtui.commands.printing import notify, print_result
 from kgtui.model.answer import Coverage, Fault
 from kgtui.model.group import Listing, listing_of
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
@@ -47,7 +47,7 @@ async def _run(args: argparse.Namespace) -> int:
     whole = sum(1 for group in found if group not in snapshot.group_faults)
     coverage = Coverage((snapshot.answering, len(snapshot.cluster.brokers)), (whole, len(groups)))
     wide = args.format == "wide"
-    put(
+    print_result(
         args.format,
         table=lambda: "\n".join(group_details.as_text(snapshot, group, wide=wide) for group in found),
         json=lambda: group_details.as_json(snapshot, found, coverage, faults),
@@ -55,7 +55,7 @@ async def _run(args: argparse.Namespace) -> int:
     )
     for fault in faults:
         where = f"group {fault.group}: " if fault.group is not None else ""
-        say(f"{where}{fault.message} [{fault.name}]" + (f" ({fault.advice})" if fault.advice else ""))
+        notify(f"{where}{fault.message} [{fault.name}]" + (f" ({fault.advice})" if fault.advice else ""))
     return 0 if whole == len(groups) and not faults else 1
 
 

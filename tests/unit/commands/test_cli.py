@@ -219,7 +219,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 def test_an_ascii_terminal_gets_ascii() -> None:
     env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    code = "from kgtui.commands.printing import put_text, say; put_text('≥ 5 – é\\n'); say('– 東')"
+    code = "from kgtui.commands.printing import print_text, notify; print_text('≥ 5 – é\\n'); notify('– 東')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, check=True)
     assert done.stdout == b">= 5 - \\xe9\n"
     assert done.stderr == b"kgtui: - \\u6771\n"
