@@ -60,7 +60,7 @@ class ManualClock:
             ValueError: `seconds` is negative.
         """
         if seconds < 0:
-            raise ValueError(f"a clock cannot be moved back, but {-seconds} s were asked for")
+            raise ValueError(f"a clock cannot be moved back by {-seconds} s; use a positive number of seconds")
         self._now += seconds
 
 
@@ -152,7 +152,7 @@ class ClusterState:
         self.offsets_topic = Topic(OFFSETS_TOPIC, 50, rate=3.0, internal=True, configs=compact, seed=seed)
         self.add_topics([self.offsets_topic])
 
-    # Time.
+    # Conversion of times.
 
     def time(self) -> float:
         """Return the seconds since the cluster started."""
@@ -166,7 +166,7 @@ class ClusterState:
         """Convert milliseconds since the epoch to seconds since the start of the cluster."""
         return timestamp / 1000 - self._origin
 
-    # Topics.
+    # Topics and the leaders of their partitions.
 
     def add_topics(self, topics: Iterable[Topic]) -> None:
         """Add topics to the cluster."""
@@ -192,7 +192,7 @@ class ClusterState:
             partitions = self._leaderships[topic.id] = leaderships(topic, self.nodes, moved)
         return partitions[partition]
 
-    # Brokers.
+    # Brokers and coordinators.
 
     def node(self, node_id: int) -> Node:
         """Return the broker with a node id.
@@ -231,7 +231,7 @@ class ClusterState:
         """Return whether at least one broker supports groups of this type."""
         return any(node.release.has_type(group_type) for node in self.nodes)
 
-    # Groups.
+    # Groups and their deletion.
 
     def add_groups(self, groups: Iterable[Group]) -> None:
         """Add groups, except those of a type that no broker supports."""

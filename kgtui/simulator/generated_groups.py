@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 OFFSETS_PARTITIONS = 50
 TICK = 2.0
-"""Seconds between two rounds of state changes."""
+"""Seconds between two rounds of state changes of generated groups."""
 
 DOMAINS = (
     "payments", "orders", "inventory", "catalog", "pricing", "shipping", "returns", "fraud", "risk", "ledger",
@@ -169,7 +169,7 @@ class GeneratedGroups:
         self.existing[self.partition[index]] += 1
         return index
 
-    # Changes.
+    # State changes over time.
 
     def _mark_changed(self, index: int) -> None:
         for indexes in self.changed:
@@ -231,7 +231,7 @@ class GeneratedGroups:
             self._free[self.partition[index]].append(index)
             self._mark_changed(index)
 
-    # Complete groups.
+    # Lookups, and groups with all their details.
 
     def find(self, name: str) -> Group | None:
         """Build the group with this name; None if it does not exist."""

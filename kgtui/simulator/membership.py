@@ -49,7 +49,7 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         members: number of members; 0 is an Empty group.
-        since: seconds since the last change, which do not grow.
+        since: seconds since the last change, the same at all times.
         change: how many changes there were.
     """
 
@@ -113,7 +113,10 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
     def rotating_between(
         cls, begin: float, end: float, every: float, turns: tuple[tuple[int, ...], ...]
     ) -> ScheduledMembership:
-        """Rotate through `turns` every `every` seconds from `begin` to `end`; its first entry applies otherwise."""
+        """Return a schedule that goes through `turns` from `begin` to `end`, one turn per `every` seconds.
+
+        Before and after that time, the first turn applies.
+        """
         changes = []
         at, turn = begin, 1
         while at < end:

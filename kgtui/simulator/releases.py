@@ -125,7 +125,10 @@ class Release:
 
     @property
     def group_operations(self) -> int:
-        """Authorized operations on a group without an authorizer; since 4.0 with configs (seen in 3.9.2, 4.3.1)."""
+        """Bit field of authorized operations on a group when the brokers have no authorizer.
+
+        Since 4.0 it includes the operations on configs (observed with 3.9.2 and 4.3.1).
+        """
         return 3400 if self.has_group_configs else 328
 
     @property

@@ -95,11 +95,11 @@ class Group(ABC):
         self.seed = seed
 
     def membership(self, t: float) -> Membership:
-        """Return the members at `t`."""
+        """Return the members at time `t`."""
         return self.schedule.at(t)
 
     def state(self, t: float) -> str:
-        """Return the state at `t`, spelled as brokers spell it."""
+        """Return the state at time `t`, spelled as brokers spell it."""
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
@@ -134,7 +134,7 @@ class Group(ABC):
         """Return whether the members stop reading in this phase of a rebalance."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
-    # Members.
+    # Identities of the members.
 
     def member_id(self, slot: Slot) -> str:
         """Return the id of the member in a slot, as brokers generate it."""

@@ -83,7 +83,7 @@ class ShareGroup(Group):
         return iter(())
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield each topic with its `(partition, start offset, lag)`, which is -1 twice if it is uninitialized."""
+        """Yield each topic with `(partition, start offset, lag)` rows; -1 means an uninitialized share partition."""
         membership = self.membership(t)
         at = t if membership.slots else t - min(membership.since, t)
         for read in self.topics_read:

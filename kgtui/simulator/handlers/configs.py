@@ -110,7 +110,7 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource_error(request: RequestContext, resource_type: int, name: str) -> tuple[int, str]:
-    """Return the error code and message for a resource; 0 and no text if it can be described. The texts are 4.3.1's."""
+    """Return the error code and message for a resource; 0 and no text if it can be described. Texts are from 4.3.1."""
     if request.error:
         return request.error, lookup(request.error).message
     if resource_type == GROUP and request.node.release.has_group_configs:
