@@ -10,8 +10,8 @@ from textual import work
 from kgtui.errors import KgtuiError
 from kgtui.tui import text
 from kgtui.tui.panes.base import single_line
-from kgtui.tui.panes.cells import ERROR, MUTED, Cell
-from kgtui.tui.panes.text_lines import Line, TextLines
+from kgtui.tui.panes.cells import ERROR, MUTED, Cell, PaneLine
+from kgtui.tui.panes.text_lines import TextLines
 from kgtui.tui.plots import curves
 from kgtui.tui.plots.stacked_plots import plot_lines
 
@@ -106,7 +106,7 @@ class FindingPlot(TextLines):
                 try:
                     past = await self._past(wish)
                 except KgtuiError as error:
-                    lines: list[Line] = [(Cell(f"{text.marks().fault} ", ERROR), Cell(single_line(str(error))))]
+                    lines: list[PaneLine] = [(Cell(f"{text.marks().fault} ", ERROR), Cell(single_line(str(error))))]
                 else:
                     lines = await asyncio.to_thread(_lines, past, wish)
                 self._drawn = wish
@@ -132,7 +132,7 @@ def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline |
     return None if history is None else history.timeline(since, until)
 
 
-def _lines(past: GroupTimeline | None, wish: FindingPlotRequest) -> list[Line]:
+def _lines(past: GroupTimeline | None, wish: FindingPlotRequest) -> list[PaneLine]:
     """The plot; takes tens of milliseconds, and loads what draws curves."""
     if past is None:
         return [(Cell("no lag of it is known in this time", MUTED),)]

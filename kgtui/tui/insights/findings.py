@@ -8,7 +8,7 @@ from kgtui.insights.finding import Kind, Severity, lasted
 from kgtui.model.command_line import join
 from kgtui.model.guard import READ_ONLY
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, SafeText, fit_text, plural, wrap_cells
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, PaneLine, SafeText, fit_text, plural, wrap_cells
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from kgtui.insights.finding import Finding, Insights
     from kgtui.tui.lakes import Which
-    from kgtui.tui.panes.text_lines import Line
     from kgtui.tui.screens.main import MainScreen
 
 NARROW = 76
@@ -104,7 +103,7 @@ FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
 # -- one finding -----------------------------------------------------------------------------------------------------
 
 
-def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[Line]:
+def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLine]:
     """What is known of a finding and what to do next, in at most so many lines, four or more, of so many cells."""
     finding = row.finding
     since = _since(row, short=width < NARROW)
@@ -122,7 +121,7 @@ def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[Line]:
     return [head, *what, *advice, *([command] if finding.command else [])]
 
 
-def _cut(lines: list[Line], most: int, width: int) -> list[Line]:
+def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
     """The first of them, with an ellipsis where there are more."""
     if len(lines) <= most:
         return lines
@@ -201,10 +200,10 @@ BEHIND = 2 * 86_400.0
 """Seconds that a table knows less than the others before that is said; some tables rest on whole days."""
 
 
-def findings_summary(found: Insights, now: float) -> list[Line]:
+def findings_summary(found: Insights, now: float) -> list[PaneLine]:
     """How many findings, as of when, and when the tables were made."""
     counts = [(severity, sum(1 for one in found.findings if one.severity is severity)) for severity in Severity]
-    parts: list[Line] = [
+    parts: list[PaneLine] = [
         (Cell(f"{text.exact(count)} {one.value}", SEVERITY_ROLES[one]),) for one, count in counts if count
     ]
     if not parts:
@@ -226,10 +225,10 @@ def findings_summary(found: Insights, now: float) -> list[Line]:
     return parts
 
 
-def table_warnings(found: Insights, path: Path, now: float) -> list[Line]:
+def table_warnings(found: Insights, path: Path, now: float) -> list[PaneLine]:
     """What the findings do not tell: of tables that are not there, cannot be read or are behind; and old ones."""
     never = [table.table for table in found.missing if not _broken(table.trouble)]
-    lines: list[Line] = []
+    lines: list[PaneLine] = []
     if never:
         kinds = ", ".join(kind.value for kind in Kind if kind.table in never)
         lines.append(
@@ -251,7 +250,7 @@ def table_warnings(found: Insights, path: Path, now: float) -> list[Line]:
     return lines
 
 
-def _warning(words: str, role: str = WARN) -> Line:
+def _warning(words: str, role: str = WARN) -> PaneLine:
     return Cell(f"{text.marks().fault} ", role), Cell(words)
 
 
@@ -266,17 +265,19 @@ def pipeline_command(path: Path) -> str:
     return join(("kgtui", "pipeline", "run", f"--lake={path}"))
 
 
-def no_findings_lines(which: Which, trouble: str, *, recorded: bool, seeds: Sequence[str], width: int) -> list[Line]:
+def no_findings_lines(
+    which: Which, trouble: str, *, recorded: bool, seeds: Sequence[str], width: int
+) -> list[PaneLine]:
     """What to do where there are no findings of the cluster with these addresses, in lines of so many cells."""
     path, blank = which.path, Cell("   ")
     servers = ("--bootstrap-server", ",".join(seeds)) if seeds else ()
-    makes: list[Line] = [
+    makes: list[PaneLine] = [
         (Cell("Spark makes the tables of it, on this machine or elsewhere:"),),
         (blank, Cell(pipeline_command(path), ACCENT)),
     ]
     if recorded or which.named:
         said = trouble.split(": make them with")[0]
-        paragraphs: list[Line] = [(Cell("There are no findings. ", WARN), Cell(said)), (), *makes]
+        paragraphs: list[PaneLine] = [(Cell("There are no findings. ", WARN), Cell(said)), (), *makes]
     else:
         paragraphs = [
             (Cell("There are no findings: this cluster is not recorded.", WARN),),

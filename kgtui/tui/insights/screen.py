@@ -29,10 +29,10 @@ from kgtui.tui.insights.findings import (
 )
 from kgtui.tui.lakes import Read, lake_of, read_findings
 from kgtui.tui.panes.base import Notice, SummaryLine, join_with_dots
-from kgtui.tui.panes.cells import WARN, Cell
+from kgtui.tui.panes.cells import WARN, Cell, PaneLine
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
-from kgtui.tui.panes.text_lines import Line, TextLines
+from kgtui.tui.panes.text_lines import TextLines
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -215,7 +215,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         where.set_lines(lines, fresh=True)
         where.focus()
 
-    def _of_another(self) -> list[Line]:
+    def _of_another(self) -> list[PaneLine]:
         words = cluster_mismatch(self._read.cluster, self._main)
         return [(Cell(f"{text.marks().fault} ", WARN), Cell(words))] if words else []
 

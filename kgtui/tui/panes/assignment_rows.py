@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.assignment import Assignment, Placement, Status
 from kgtui.tui import text
-from kgtui.tui.panes.cells import MUTED, OK, WARN, Cell, none_cell
+from kgtui.tui.panes.cells import MUTED, OK, WARN, Cell, PaneLine, none_cell
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
@@ -210,9 +210,9 @@ def _holds(row: LoadRow) -> Cell:
     return Cell(_holds_text(row) or "", WARN)
 
 
-def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[tuple[Cell, ...]]:
+def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
     """What must still move, who holds it up, what nobody has, who has nothing, and how even it is."""
-    parts: list[tuple[Cell, ...]] = []
+    parts: list[PaneLine] = []
     moving = assignment.count(Status.LEAVING, Status.ARRIVING)
     if moving:
         parts.append((Cell(f"{moving} of {len(assignment.placements)} must move", WARN),))

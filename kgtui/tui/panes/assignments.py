@@ -24,7 +24,7 @@ from kgtui.tui.panes.assignment_rows import (
     status_word,
 )
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
-from kgtui.tui.panes.cells import ACCENT, MUTED, OK, WARN, Cell, SafeText
+from kgtui.tui.panes.cells import ACCENT, MUTED, OK, WARN, Cell, PaneLine, SafeText
 from kgtui.tui.panes.columns import GAP, Column, preferred_width
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -133,7 +133,7 @@ class AssignmentsPane(Pane):
         if self._view not in self.views:
             self._view = "partition"
         parts = assignment_summary(assignment, self._names)
-        said: tuple[Cell, ...] = ()
+        said: PaneLine = ()
         if self._view == "grid":
             said = self._draw_grid(assignment, fresh=fresh)
             if self._unsettled:
@@ -151,7 +151,7 @@ class AssignmentsPane(Pane):
         self.query_one(SummaryLine).set_cells(words, hint="v view  l unsettled" if assignment.placements else "")
         self.query_one("#legend", SummaryLine).set_cells(said)
 
-    def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> tuple[Cell, ...]:
+    def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:
         """The members around the chosen one that there is room for; returns the legend."""
         rows = placement_rows(assignment, self._names, unsettled=self._unsettled)
         room = self.table.scrollable_content_region.width - 1
@@ -299,7 +299,7 @@ def _status(row: PlacementRow) -> Cell:
     return Cell(", ".join(said[:2]) + (f" {said[2]}" if len(said) > 2 else ""))
 
 
-def legend(assignment: Assignment, members: Sequence[GridMember], at: int, first: int, count: int) -> tuple[Cell, ...]:
+def legend(assignment: Assignment, members: Sequence[GridMember], at: int, first: int, count: int) -> PaneLine:
     """What the marks mean, as far as they occur, and who the chosen column is."""
     marks = [(text.marks().bar, "has", OK)]
     if assignment.targeted:

@@ -14,7 +14,18 @@ from textual.widgets import Static
 
 from kgtui.model.explanation import faults_of
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ERROR, MUTED, STALE, WARN, Cell, SafeText, safe_text, unknown_cell, wrap_cells
+from kgtui.tui.panes.cells import (
+    ERROR,
+    MUTED,
+    STALE,
+    WARN,
+    Cell,
+    PaneLine,
+    SafeText,
+    safe_text,
+    unknown_cell,
+    wrap_cells,
+)
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.textual_compat.rendering import NoRelayout
 
@@ -49,7 +60,7 @@ class AutoHeightText(Static, NoRelayout):
         super().__init__(id=id)
         self._shape = (0, 0)
 
-    def wrapped_lines(self, width: int) -> list[tuple[Cell, ...]]:
+    def wrapped_lines(self, width: int) -> list[PaneLine]:
         """What to say, each line of at most `width` cells; none hide the widget."""
         raise NotImplementedError
 
@@ -75,15 +86,15 @@ class Notice(AutoHeightText):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown_lines: list[tuple[Cell, ...]] = []
+        self._shown_lines: list[PaneLine] = []
 
-    def set_lines(self, lines: list[tuple[Cell, ...]]) -> None:
+    def set_lines(self, lines: list[PaneLine]) -> None:
         """Show these lines, wrapped; no lines hide the notice."""
         if lines != self._shown_lines:
             self._shown_lines = lines
             self.write()
 
-    def wrapped_lines(self, width: int) -> list[tuple[Cell, ...]]:
+    def wrapped_lines(self, width: int) -> list[PaneLine]:
         return [piece for line in self._shown_lines for piece in wrap_cells(line, width)]
 
 
@@ -212,7 +223,7 @@ class Pane(Vertical):
         for table in self.query(LineTable):
             table.set_placeholder(words)
 
-    def _show_notices(self, lines: list[tuple[Cell, ...]]) -> None:
+    def _show_notices(self, lines: list[PaneLine]) -> None:
         self.query_one(Notice).set_lines(lines)
 
 
@@ -230,7 +241,7 @@ def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
-def join_with_dots(parts: Iterable[Cell | Sequence[Cell]]) -> tuple[Cell, ...]:
+def join_with_dots(parts: Iterable[Cell | Sequence[Cell]]) -> PaneLine:
     """Parts with a dot between them."""
     cells: list[Cell] = []
     for part in parts:
@@ -247,20 +258,20 @@ class SummaryLine(AutoHeightText):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self._cells: tuple[Cell, ...] = ()
+        self._cells: PaneLine = ()
         self._hint = ""
 
-    def set_cells(self, cells: tuple[Cell, ...], *, hint: str = "") -> None:
+    def set_cells(self, cells: PaneLine, *, hint: str = "") -> None:
         """Show these cells, and the keys that help where there is room; nothing hides the line."""
         if (cells, hint) != (self._cells, self._hint):
             self._cells, self._hint = cells, hint
             self.write()
 
-    def wrapped_lines(self, width: int) -> list[tuple[Cell, ...]]:
+    def wrapped_lines(self, width: int) -> list[PaneLine]:
         return with_hint(wrap_cells(self._cells, width), self._hint, width) if self._cells else []
 
 
-def with_hint(lines: list[tuple[Cell, ...]], hint: str, width: int) -> list[tuple[Cell, ...]]:
+def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
     """Lines with a hint flush right on the last, if three cells stay free before it."""
     if not hint or not lines:
         return lines
@@ -270,19 +281,16 @@ def with_hint(lines: list[tuple[Cell, ...]], hint: str, width: int) -> list[tupl
     return [*lines[:-1], (*lines[-1], Cell(SafeText(" " * free + hint), MUTED))]
 
 
-Line = tuple[Cell, ...]
-
-
 def reading_notices(
     snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], *, faults_below: bool = False
-) -> list[Line]:
+) -> list[PaneLine]:
     """Lines to show above a reading of `group`; none when it is there and fresh.
 
     Args:
         readings: the mapping of the snapshot that the pane draws from.
         faults_below: the pane tells the faults itself, so only the reading's age is said here.
     """
-    lines: list[Line] = []
+    lines: list[PaneLine] = []
     reading = readings.get(group)
     if group not in snapshot.groups:
         lines.append((Cell("! no longer listed: deleted, or expired; ", WARN), *_last(reading)))
@@ -310,20 +318,22 @@ def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:
     return broker.fault if broker is not None else None
 
 
-def _aged(reading: Reading[Any] | None) -> list[Line]:
+def _aged(reading: Reading[Any] | None) -> list[PaneLine]:
     if reading is None:
         return []
     return [(Cell(f"{text.marks().fault} as of {text.clock(reading.at)} ({text.ago(reading.at)} ago)", STALE),)]
 
 
-def _explained(fault: Fault, reading: Reading[Any] | None) -> list[Line]:
-    age: Line = ()
+def _explained(fault: Fault, reading: Reading[Any] | None) -> list[PaneLine]:
+    age: PaneLine = ()
     if fault.name == "NOT_SUPPORTED":
         said = single_line(fault.message)
         return [(Cell(f"{said[:1].upper()}{said[1:]}.", MUTED), Cell(f" {single_line(fault.advice)}", MUTED))]
     if reading is not None and not _empty(reading):
         age = (Cell(f"as of {text.clock(reading.at)} ({text.ago(reading.at)} ago)", STALE), Cell(": ", STALE))
-    lines: list[Line] = [(Cell(f"{text.marks().fault} ", ERROR), *age, Cell(single_line(fault.message or fault.name)))]
+    lines: list[PaneLine] = [
+        (Cell(f"{text.marks().fault} ", ERROR), *age, Cell(single_line(fault.message or fault.name)))
+    ]
     if fault.advice:
         lines.append((Cell("  "), Cell(single_line(fault.advice), MUTED)))
     return lines
@@ -334,13 +344,13 @@ def _empty(reading: Reading[Any]) -> bool:
     return isinstance(reading.value, tuple) and not reading.value
 
 
-def _last(reading: Reading[Any] | None) -> Line:
+def _last(reading: Reading[Any] | None) -> PaneLine:
     if reading is None:
         return (Cell("nothing was read of it", WARN),)
     return (Cell(f"this is as of {text.clock(reading.at)} ({text.ago(reading.at)} ago)", WARN),)
 
 
-def missing_cells(snapshot: Snapshot, group: str) -> tuple[Cell, ...]:
+def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
     """Why something is not there: forbidden, failed, or not read yet."""
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):

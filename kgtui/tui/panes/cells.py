@@ -53,11 +53,15 @@ class Cell(NamedTuple):
     role: str = ""
 
 
+PaneLine = tuple[Cell, ...]
+"""One line of text in a pane."""
+
+
 class Field(NamedTuple):
     """A label and what stands beside it, one line or more."""
 
     label: str
-    lines: tuple[tuple[Cell, ...], ...]
+    lines: tuple[PaneLine, ...]
 
 
 class Section(NamedTuple):
@@ -111,7 +115,7 @@ def lag_cell(row: PartitionLag) -> Cell:
     return no_value_cell(row.reason) if row.lag is None else Cell(text.exact(row.lag), MUTED if row.lag == 0 else "")
 
 
-def wrap_cells(cells: Iterable[Cell], width: int) -> list[tuple[Cell, ...]]:
+def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     """Cells as lines of at most `width` cells.
 
     A cell that fits on a line of its own is kept together, and with the label before it: one that ends, but does not

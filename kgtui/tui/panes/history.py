@@ -14,11 +14,11 @@ from kgtui.model.timeline import Change, GroupTimeline, timeline_of
 from kgtui.tui import text
 from kgtui.tui.messages import MomentRequested
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots, single_line
-from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, SafeText, plural
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, PaneLine, SafeText, plural
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
-from kgtui.tui.panes.text_lines import Line, TextLines
+from kgtui.tui.panes.text_lines import TextLines
 from kgtui.tui.plots import curves
 from kgtui.tui.plots.stacked_plots import MIN_LINES, plot_lines
 
@@ -211,20 +211,20 @@ class HistoryPane(Pane):
             self._known = key, await self.replay_position.group_timeline(wish.group, wish.since, wish.until)
         return self._known[1]
 
-    def _put_past(self, past: GroupTimeline, lines: list[Line]) -> None:
+    def _put_past(self, past: GroupTimeline, lines: list[PaneLine]) -> None:
         self.query_one(SummaryLine).set_cells(join_with_dots(history_summary(past)), hint="v other span")
         self._put_lines(lines)
         self._placeholder = "nothing of it changed in this time"
         self.table.set_placeholder(self._placeholder)
         self.table.set_rows(past.changes[::-1])
 
-    def _put_lines(self, lines: list[Line]) -> None:
+    def _put_lines(self, lines: list[PaneLine]) -> None:
         if self.plots.styles.height is None or self.plots.styles.height.value != len(lines):
             self.plots.styles.height = len(lines)
         self.plots.set_lines(lines)
 
 
-def history_plot_lines(past: GroupTimeline, wish: HistoryPlotRequest) -> list[Line]:
+def history_plot_lines(past: GroupTimeline, wish: HistoryPlotRequest) -> list[PaneLine]:
     """The plots as lines; takes tens of milliseconds, and loads what draws curves."""
     drawn = curves.available()
     lines = plot_lines(past, wish.width, wish.height - (not drawn), drawn=drawn, at=wish.at)
@@ -338,13 +338,13 @@ COLUMNS: tuple[Column[Change], ...] = (
 )  # fmt: skip
 
 
-def history_summary(past: GroupTimeline) -> list[tuple[Cell, ...]]:
+def history_summary(past: GroupTimeline) -> list[PaneLine]:
     """How often the group rebalanced in the interval, who came and went, and what was not seen."""
     changes = past.changes
     known = [change for change in changes if change.before is not None]
     rebalances = sum(1 for change in known if change.rebalanced is not None)
     joined, left = (sum(len(getattr(change.now, name)) for change in changes) for name in ("joined", "left"))
-    parts: list[tuple[Cell, ...]] = [
+    parts: list[PaneLine] = [
         (Cell(f"{text.age(past.until - past.since)}", ACCENT),),
         (Cell(plural(rebalances, "rebalance"), WARN if rebalances else ""),),
     ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kgtui.model.group_types import CLASSIC
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
-from kgtui.tui.panes.cells import MUTED, WARN, Cell, plural
+from kgtui.tui.panes.cells import MUTED, WARN, Cell, PaneLine, plural
 from kgtui.tui.panes.member_rows import MemberRow, member_columns, member_rows
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -61,14 +61,14 @@ class MembersPane(Pane):
         self.query_one(SummaryLine).set_cells(())
 
 
-def members_summary(description: GroupDescription) -> list[tuple[Cell, ...]]:
+def members_summary(description: GroupDescription) -> list[PaneLine]:
     """How many, on how many hosts, and what stands out."""
     members = description.members
     if members is None:
         return [(Cell("the broker withheld the members", WARN),)]
     if not members:
         return [(Cell("no members", MUTED),)]
-    parts: list[tuple[Cell, ...]] = [(Cell(plural(len(members), "member")),)]
+    parts: list[PaneLine] = [(Cell(plural(len(members), "member")),)]
     processes = {member.streams.process for member in members if member.streams}
     if processes:
         parts.append((Cell(plural(len(processes), "process", "processes"), MUTED),))

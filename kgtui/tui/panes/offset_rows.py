@@ -14,6 +14,7 @@ from kgtui.tui.panes.cells import (
     MUTED,
     WARN,
     Cell,
+    PaneLine,
     lag_cell,
     no_value_cell,
     none_cell,
@@ -251,10 +252,10 @@ def _note(row: OffsetRow) -> Cell:
     return Cell(said, role)
 
 
-def offsets_summary(rows: Sequence[OffsetRow]) -> list[tuple[Cell, ...]]:
+def offsets_summary(rows: Sequence[OffsetRow]) -> list[PaneLine]:
     """What the rows amount to: lag, partitions, and how many could not be counted for which reason."""
     summed = total(row.lag for row in rows if row.lag is not None)
-    parts: list[tuple[Cell, ...]] = [(Cell("lag ", MUTED), Cell(text.lag(summed.lag, summed.unknown), ACCENT))]
+    parts: list[PaneLine] = [(Cell("lag ", MUTED), Cell(text.lag(summed.lag, summed.unknown), ACCENT))]
     lost = sum(row.lost for row in rows)
     if lost:
         parts.append((Cell(f"{text.marks().fault} {text.exact(lost)} records lost", ERROR),))

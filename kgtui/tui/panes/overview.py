@@ -16,6 +16,7 @@ from kgtui.tui.panes.cells import (
     WARN,
     Cell,
     Field,
+    PaneLine,
     SafeText,
     Section,
     fit_text,
@@ -46,9 +47,9 @@ if TYPE_CHECKING:
 LABEL = 13
 
 
-def layout_sections(parts: list[Section], width: int) -> list[tuple[Cell, ...]]:
+def layout_sections(parts: list[Section], width: int) -> list[PaneLine]:
     """Sections as lines of at most `width` cells: labels on the left, what is long wrapped beside them."""
-    lines: list[tuple[Cell, ...]] = []
+    lines: list[PaneLine] = []
     for part in parts:
         if part.title:
             lines += [(), (Cell(part.title, ACCENT),)]
@@ -73,7 +74,7 @@ class OverviewPane(Pane):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._summed: tuple[GroupOffsets | None, OffsetSummary | None] = (None, None)
-        self._noticed: list[tuple[Cell, ...]] = []
+        self._noticed: list[PaneLine] = []
 
     def compose(self) -> ComposeResult:
         yield TextLines(id="fields")
@@ -104,7 +105,7 @@ class OverviewPane(Pane):
 
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
-    def _show_notices(self, lines: list[tuple[Cell, ...]]) -> None:
+    def _show_notices(self, lines: list[PaneLine]) -> None:
         # Drawn with the rest: a notice of its own would lay the screen out whenever the cursor comes to a fault.
         self._noticed = lines
 
@@ -298,7 +299,7 @@ def _command(snapshot: Snapshot, group: str, command_config: str | None) -> Iter
 
 
 def _fault(fault: Fault) -> Field:
-    lines: list[tuple[Cell, ...]] = [
+    lines: list[PaneLine] = [
         (Cell(f"{text.marks().fault} {fault.name}", ERROR), Cell(f"  {single_line(fault.message)}"))
     ]
     if fault.advice:

@@ -9,7 +9,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
 from kgtui.tui.panes.base import to_content
-from kgtui.tui.panes.cells import MUTED, Cell, wrap_cells
+from kgtui.tui.panes.cells import MUTED, Cell, PaneLine, wrap_cells
 from kgtui.tui.panes.table import LineTable
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class RowDetail(VerticalScroll, can_focus=False):
         self.query_one(Static).update(to_content(lines))
 
 
-def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> list[tuple[Cell, ...]]:
+def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> list[PaneLine]:
     """`title value   title value …` of one row, wrapped; columns that have nothing to say are left out."""
     cells: list[Cell] = []
     for column in columns:

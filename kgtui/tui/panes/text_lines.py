@@ -8,15 +8,13 @@ from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.strip import Strip
 
-from kgtui.tui.panes.cells import ROLES, Cell, safe_text
+from kgtui.tui.panes.cells import ROLES, PaneLine, safe_text
 from kgtui.tui.textual_compat.line_view import LineView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.selection import Selection
-
-Line = tuple[Cell, ...]
 
 
 class TextLines(LineView, can_focus=True, inherit_bindings=False):
@@ -61,7 +59,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, *, id: str | None = None, focus: bool = True) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.can_focus = focus
-        self._lines: Sequence[Line] = ()
+        self._lines: Sequence[PaneLine] = ()
 
     @property
     def columns(self) -> int:
@@ -73,7 +71,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         """What the lines say, without colours."""
         return "\n".join("".join(safe_text(cell.text) for cell in line) for line in self._lines)
 
-    def set_lines(self, lines: Sequence[Line], *, fresh: bool = False) -> None:
+    def set_lines(self, lines: Sequence[PaneLine], *, fresh: bool = False) -> None:
         """Show these lines; `fresh` goes to the first, as they are about something else."""
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y

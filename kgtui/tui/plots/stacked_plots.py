@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from kgtui.model.group_types import REBALANCING, STABLE
 from kgtui.model.timeline import largest
 from kgtui.tui import text
-from kgtui.tui.panes.cells import ACCENT, MUTED, OK, Cell, SafeText
+from kgtui.tui.panes.cells import ACCENT, MUTED, OK, Cell, PaneLine, SafeText
 from kgtui.tui.plots import curves
 from kgtui.tui.plots.curves import spark_rows
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from kgtui.model.series import ChangePoint
     from kgtui.model.timeline import GroupTimeline
-
-Line = tuple[Cell, ...]
 
 LABEL = 12
 """Cells on the left of every lane: its name, and the value at the end of the interval."""
@@ -41,8 +39,8 @@ _CALM = 10.0
 class StackedPlot(NamedTuple):
     """One plot: the words on its left, a line each, and its rows as cells."""
 
-    words: list[Line]
-    rows: list[Line]
+    words: list[PaneLine]
+    rows: list[PaneLine]
 
 
 def plot_lines(
@@ -54,7 +52,7 @@ def plot_lines(
     at: float | None = None,
     since: float | None = None,
     states: bool = True,
-) -> list[Line]:
+) -> list[PaneLine]:
     """Plots of so many cells and lines.
 
     Args:
@@ -75,7 +73,7 @@ def plot_lines(
     return [*lines, _clock(past, room, column)]
 
 
-def _beside(lane: StackedPlot) -> list[Line]:
+def _beside(lane: StackedPlot) -> list[PaneLine]:
     blank = (Cell(SafeText(" " * LABEL)),)
     words = [*lane.words, *[blank] * len(lane.rows)][: len(lane.rows)]
     if len(words) > len(lane.words):
@@ -83,7 +81,7 @@ def _beside(lane: StackedPlot) -> list[Line]:
     return [(*left, Cell(SafeText(" ")), *row) for left, row in zip(words, lane.rows, strict=False)]
 
 
-def _label(name: str, value: str, role: str = ACCENT) -> Line:
+def _label(name: str, value: str, role: str = ACCENT) -> PaneLine:
     room = LABEL - len(name) - 1
     return Cell(SafeText(f"{name} "), MUTED), Cell(SafeText(text.pad(value, room, right=True)), role)
 
@@ -102,7 +100,7 @@ def _count(value: float | None) -> str:
 # -- lag and rates ---------------------------------------------------------------------------------------------------
 
 
-def _words(past: GroupTimeline, at: float | None) -> tuple[list[Line], list[Line], list[Line]]:
+def _words(past: GroupTimeline, at: float | None) -> tuple[list[PaneLine], list[PaneLine], list[PaneLine]]:
     """What stands beside lag, written, read."""
     lag = [_label("lag", _count(past.value_at(past.lag, at))), _label("max", _count(largest(past.lag)), MUTED)]
     written, read = ([_label(name, rate(past.mean_at(values, _CALM, at)), role)] for name, values, role in _flows(past))
@@ -131,7 +129,7 @@ def _curves(past: GroupTimeline, room: int, free: int, at: float | None) -> list
     return [StackedPlot(lag, [_inked(row) for row in rows]), StackedPlot(words, [_inked(row) for row in both])]
 
 
-def _inked(row: str) -> Line:
+def _inked(row: str) -> PaneLine:
     """A row of two curves in their colours."""
     return tuple(
         Cell(SafeText("".join(run)), OK if second else ACCENT) for second, run in groupby(row, key=curves.is_second)
@@ -205,7 +203,7 @@ def _by_cell(past: GroupTimeline, room: int) -> dict[int, list[ChangePoint]]:
     return found
 
 
-def _runs(marks: Sequence[tuple[str, str]]) -> Line:
+def _runs(marks: Sequence[tuple[str, str]]) -> PaneLine:
     return tuple(
         Cell(SafeText("".join(mark for mark, _ in run)), role) for role, run in groupby(marks, key=lambda mark: mark[1])
     )
@@ -221,7 +219,7 @@ def _column(past: GroupTimeline, at: float, room: int) -> int | None:
     return min(int((at - past.since) / max(past.until - past.since, 1e-9) * room), room - 1)
 
 
-def _marked(line: Line, column: int) -> Line:
+def _marked(line: PaneLine, column: int) -> PaneLine:
     """A line with a stroke at a cell, where nothing is drawn there."""
     stroke = "|" if text.display_settings().ascii else "│"
     cells: list[Cell] = []
@@ -237,7 +235,7 @@ def _marked(line: Line, column: int) -> Line:
     return tuple(cells)
 
 
-def _clock(past: GroupTimeline, room: int, column: int | None) -> Line:
+def _clock(past: GroupTimeline, room: int, column: int | None) -> PaneLine:
     """Times below the plots, and where the marked moment is."""
     long = past.until - past.since > _LONG
     size = 11 if long else 8 if past.until - past.since <= _SHORT else 5

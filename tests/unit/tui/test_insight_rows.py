@@ -30,7 +30,7 @@ from kgtui.tui.plots.stacked_plots import plot_lines
 from tests.pilot.shell import HOSTILE
 
 if TYPE_CHECKING:
-    from kgtui.tui.panes.text_lines import Line
+    from kgtui.tui.panes.cells import PaneLine
 
 NOW = 1_795_000_000.0
 HOUR = 3_600.0
@@ -55,7 +55,7 @@ def in_utc() -> None:
     text.use_display_settings(text.DisplaySettings(utc=True, now=lambda: NOW))
 
 
-def words(lines: list[Line]) -> list[str]:
+def words(lines: list[PaneLine]) -> list[str]:
     return ["".join(safe_text(cell.text) for cell in line) for line in lines]
 
 
