@@ -12,12 +12,15 @@ from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.model.answer import Fault, why_missing
 from kgtui.model.group_types import GROUP_TYPES, kind_of
 from kgtui.model.guard import why_not_delete, why_not_described
+from kgtui.model.offsets import lags
+from kgtui.model.offsets import total as lag_total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.group import GroupDescription
+    from kgtui.model.offsets import LagTotal
 
 _OPERATIONS_BEFORE_CONFIGS = frozenset({"READ", "DELETE", "DESCRIBE"})
 _EVERY_OPERATION = _OPERATIONS_BEFORE_CONFIGS | {"DESCRIBE_CONFIGS", "ALTER_CONFIGS"}
@@ -40,6 +43,7 @@ class Loss:
         topics: topics in which it has an offset.
         partitions: partitions in which it has an offset.
         positions: the sum of these offsets.
+        unread: the lag, as far as it is known.
         last_commit: seconds since the epoch; None when not known, which no RPC tells.
         undo: how far it can be undone.
         not_restored: what the backup cannot bring back, in words; empty when it brings back everything.
@@ -48,6 +52,7 @@ class Loss:
     topics: int
     partitions: int
     positions: int
+    unread: LagTotal
     last_commit: float | None
     undo: Undo
     not_restored: tuple[str, ...] = ()
@@ -161,10 +166,11 @@ def loss_of(held: GroupData, last_commit: float | None = None) -> Loss:
     """What is lost with the group, and how much of it the backup brings back."""
     positions = held.positions
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
+    unread = lag_total(lags(held.offsets))
     gone = sorted(held.gone_topics & {row.topic for row in positions})
     gaps = _gaps(held, gone)
     undo = Undo.IRREVERSIBLE if gone else Undo.PARTLY if gaps else Undo.RESTORABLE
-    return Loss(len({row.topic for row in positions}), len(positions), total, last_commit, undo, tuple(gaps))
+    return Loss(len({row.topic for row in positions}), len(positions), total, unread, last_commit, undo, tuple(gaps))
 
 
 def _gaps(held: GroupData, gone: list[str]) -> list[str]:
@@ -198,20 +204,24 @@ def type_text(description: GroupDescription) -> str:
 
 
 def loss_text(loss: Loss) -> str:
-    """`3 topics, 12 partitions, positions 1,284 in sum`, or that there is nothing."""
+    """Say what a delete loses: `offsets of 12 partitions in 3 topics, 1,284 unread records`, or `no offsets`."""
     if not loss.partitions:
         return "no offsets"
-    return (
-        f"{_count(loss.topics, 'topic')}, {_count(loss.partitions, 'partition')}, positions {loss.positions:,} in sum"
-    )
+    offsets = f"offsets of {_count(loss.partitions, 'partition')} in {_count(loss.topics, 'topic')}"
+    if loss.unread.lag is None:
+        return offsets
+    at_least = "at least " if loss.unread.unknown else ""
+    return f"{offsets}, {at_least}{_count(loss.unread.lag, 'unread record')}"
 
 
 def undo_text(loss: Loss) -> str:
-    """`partly restorable, but not: commit time and expiry`."""
+    """Say how far a backup undoes a delete: `Offsets can be restored; commit time and expiry cannot`."""
     gaps = "; ".join(loss.not_restored)
     if loss.undo is Undo.IRREVERSIBLE:
         return f"irreversible: {gaps}"
-    return f"partly restorable, but not: {gaps}" if gaps else "restorable"
+    if len(loss.not_restored) > 1:
+        return f"Offsets can be restored; this cannot: {gaps}"
+    return f"Offsets can be restored; {gaps} cannot" if gaps else "Offsets can be restored"
 
 
 def _count(number: int, word: str) -> str:

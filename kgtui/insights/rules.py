@@ -62,7 +62,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
         parts = partitions.get(group, [])
         parts.sort(key=lambda part: -(part["lag"] or 0))
         columns = ("topic", "partition", "status", "lag", "position", "last_commit", "complete")
-        waiting = "" if row["lag"] is None else f"; {row['lag']:,} records wait"
+        waiting = "" if row["lag"] is None else f"; {row['lag']:,} unread records"
         many = f" on {row['affected']} partitions" if (row["affected"] or 0) > 1 else ""
         nobody = groups.get(group, {}).get("state") == EMPTY
         found.append(
@@ -143,7 +143,7 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
         if row["topic"] is not None or not row["lag"] or (age is not None and age < WORTH_TELLING):
             continue
         if row["drain_seconds"] is not None and row["drain_seconds"] >= WORTH_TELLING:
-            what = f"the backlog of {row['lag']:,} records is gone in about {duration(row['drain_seconds'])}"
+            what = f"the group catches up on {row['lag']:,} unread records in about {duration(row['drain_seconds'])}"
             soon = "nothing, if that is soon enough; else give it more members"
             found.append(_drain(row, Severity.NOTE, what, soon, row["drain_seconds"]))
         elif trend is not None and trend > 2 * (row["trend_error"] or 0.0) and trend > 0 and group not in others:

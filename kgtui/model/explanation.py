@@ -163,7 +163,7 @@ _FAULTS: dict[str, _Words] = {
 }  # fmt: skip
 
 _STATES: dict[str, _Words] = {
-    states.STABLE: _Words("Every member has what it shall have."),
+    states.STABLE: _Words("All members have their assigned partitions."),
     states.EMPTY: _Words(
         "The group has no members; its offsets are kept.",
         "offsets.retention.minutes counts from the moment it became empty",
@@ -205,9 +205,9 @@ _REASONS: dict[str, _Words] = {
     "topic deleted": _FAULTS["UNKNOWN_TOPIC_OR_PARTITION"],
     "no leader": _FAULTS["LEADER_NOT_AVAILABLE"],
     "not told": _Words(
-        "The broker does not say. Of share groups the lag is told from Kafka 4.2 on, and only once it has been read.",
+        "The broker did not report it. Brokers report the lag of share groups since Kafka 4.2, once it has been read.",
         "",
-        "Ask again later, or of a newer broker.",
+        "Wait for a later poll, or upgrade the broker.",
     ),
     "pending": _Words("The end of the log has not been read yet.", "", "It comes with the next poll."),
 }
@@ -217,6 +217,11 @@ _LOST = _Words(
     "retention.ms and retention.bytes of the topic",
     "They cannot be brought back. Raise the retention or the speed before it happens again.",
 )
+
+
+def reason_text(reason: str) -> str:
+    """Word the `reason` of a `PartitionLag` for people. Its values are part of the JSON output, so they stay."""
+    return "not reported" if reason == "not told" else reason
 
 
 def of_fault(fault: Fault) -> Explanation:
@@ -251,7 +256,9 @@ def of_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
         yield Explanation(f"records lost, {_partitions(lost)}", "", *_LOST)
     for reason, count in counted.items():
         words = _REASONS.get(reason, _Words(_OTHERS))
-        yield Explanation(f"{reason}, {_partitions(count)}", "", *words, wrong=reason not in ("no commit", "pending"))
+        yield Explanation(
+            f"{reason_text(reason)}, {_partitions(count)}", "", *words, wrong=reason not in ("no commit", "pending")
+        )
 
 
 def of_group(snapshot: Snapshot, group: str) -> list[Explanation]:

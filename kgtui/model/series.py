@@ -124,7 +124,7 @@ class Series:
             return ""
         usual = self.times[-1] - self.times[-2] if len(self.times) > 1 else 0.0
         away = at - self.times[-1]
-        return "not looked at" if away > max(_PATIENCE, _MISSED * usual) else ""
+        return "not watched" if away > max(_PATIENCE, _MISSED * usual) else ""
 
     def _rates(self, at: float, offsets: GroupOffsets | None, gap: str) -> tuple[float, float, int]:
         """Written and read a second, and by how much the position went back."""

@@ -271,7 +271,9 @@ def _facts_section(found: dict[str, Any]) -> str:
     said = _number(lag) if not unknown or lag is None else f"at least {lag:,}"
     lines.append(f"- lag: {said}{f', {unknown:,} partitions unknown' if unknown else ''}")
     operations = group.get("authorized_operations")
-    lines.append(f"- this user may: {'not told' if operations is None else ', '.join(operations) or 'nothing'}")
+    lines.append(
+        f"- permissions of this user: {'not reported' if operations is None else ', '.join(operations) or 'nothing'}"
+    )
     lines.append(f"- described by: {code(group.get('described_by'))}")
     for what, at in found["read_at"].items():
         lines.append(f"- {what} read: {at or 'never'}")
@@ -318,7 +320,7 @@ def _codes(values: Iterable[str]) -> str:
 
 def _members_section(members: Sequence[dict[str, Any]] | None) -> str:
     if members is None:
-        return "not told"
+        return "not reported"
     rows = [
         [code(one["member_id"]), code(one["instance_id"]), code(one["client_id"]), code(one["host"]),
          code(one["rack"]), _number(one["epoch"], marks.NONE), code(one["protocol"]), _number(one["assigned"])]
@@ -357,7 +359,7 @@ def _neighbors_section(found: dict[str, Any] | None) -> str:
         return ""
     rows = [[code(one["group"]), code(one["state"]), _number(one["lag"])] for one in found["groups"]]
     swept, every = found["swept"]
-    return f"{found['count']:,}, of {swept:,} of {every:,} groups looked at\n\n" + _markdown_table(
+    return f"{found['count']:,}, of {swept:,} of {every:,} groups read\n\n" + _markdown_table(
         ("group", "state", "lag"), rows
     )
 

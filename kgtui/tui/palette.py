@@ -71,7 +71,7 @@ class GroupCommands(Provider):
         found = [group for group in main.snapshot.groups if wanted in group.lower()]
         found.sort(key=lambda group: (len(group), group))
         for rank, group in enumerate(found[:MOST_GROUPS]):
-            state = text.plain(main.snapshot.state_of(group) or "state not told")
+            state = text.plain(main.snapshot.state_of(group) or "unknown state")
             yield Hit(
                 0.9 - rank / 1000, text.cell(group, 80, cut="middle"), partial(main.go_to, group),
                 text=text.plain(group, 80), help=f"group {text.marks().dot} {state}",
@@ -99,11 +99,11 @@ class ChoiceCommands(Provider):
 
         app, main = self.app, self.screen
         for theme in sorted(app.available_themes):
-            yield f"Theme {theme}", partial(setattr, app, "theme", theme), "colours of the whole screen"
+            yield f"Theme {theme}", partial(setattr, app, "theme", theme), "colors of the whole screen"
         if not isinstance(main, MainScreen):
             return
         for grouping, name in GROUPING_TITLES.items():
-            yield f"Group by {name}", partial(main.groups.group_by, grouping), "the tree"
+            yield f"Group tree: {name}", partial(main.groups.group_by, grouping), "the tree"
         yield from self._filters()
 
     def _filters(self) -> Iterator[tuple[str, Callable[[], None], str]]:

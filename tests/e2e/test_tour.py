@@ -36,7 +36,7 @@ def test_every_group_is_in_the_tree(ui: Ui, cluster: SimulatorProcess, tmp_path:
     assert f"{len(ids)} groups" in terminal.screen()
     # Not by state, which some of them change meanwhile.
     terminal.keys("b", "b", "b", "b", "b", "Home")
-    terminal.wait_for(lambda screen: " by nothing" in screen and "audit.sink" in screen)
+    terminal.wait_for(lambda screen: " ungrouped" in screen and "audit.sink" in screen)
     terminal.keys("End")
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
@@ -105,9 +105,9 @@ def test_a_pane_fills_the_screen_and_gives_it_back(ui: Ui) -> None:
 def test_the_tree_is_grouped_and_sorted_in_every_way(ui: Ui) -> None:
     """Each press of `b` and `s` says what it did, and the last ones come back to the start."""
     ui.filter("kind:simple", shown=3)
-    for name in ("state", "coordinator", "topic", "name", "nothing", "type, state"):
+    for name in ("by state", "by coordinator", "by topic", "by name", "ungrouped", "by type, state"):
         ui.terminal.keys("b")
-        ui.terminal.wait_for(re.compile(rf"^ by {name} ", re.MULTILINE).search)
+        ui.terminal.wait_for(re.compile(rf"^ {name} ", re.MULTILINE).search)
         ui.terminal.wait_for("spark-checkpoints")
     ui.terminal.keys("s")
     screen = ui.terminal.wait_for("lag-")

@@ -128,9 +128,9 @@ async def test_it_says_what_will_be_lost(admin: ScriptedAdmin, folder: StateFold
         for words in (
             "Delete group payments",
             "consumer",
-            "1 topic, 1 partition, positions 1,000 in sum",
+            "offsets of 1 partition in 1 topic, 5 unread records",
             "Last commit not known",
-            "partly restorable, but not: commit time and expiry",
+            "Offsets can be restored; this cannot: commit time and expiry",
             "kafka-consumer-groups.sh --bootstrap-server b1:9092,b2:9092",
             "Type its name to delete it:",
         ):

@@ -101,9 +101,9 @@ async def test_the_overview_tells_the_reason_and_what_to_expect(tmp_path: Path) 
         await pilot.press("n", "n")
         await settled(pilot)
         said = overview_of(app)
-    assert "✘ ERR STOP observed for 2 m no commit on payments.settle-topic-0 for 2 m, 3,200 wait" in said
-    assert "grows by 20.0 a second over the last 2 m" in said
-    assert "≥ 2 m age of the oldest unread record" in said
+    assert "✘ STOPPED observed for 2 min no commit on payments.settle-topic-0 for 2 min, 3,200 unread" in said
+    assert "lag +20/s over the last 2 min" in said
+    assert "≥ 2 min age of the oldest unread record" in said
 
 
 async def test_what_a_short_watch_cannot_decide_is_said(tmp_path: Path) -> None:

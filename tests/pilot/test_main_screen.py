@@ -34,7 +34,7 @@ async def test_header_and_fault_line(tmp_path: Path) -> None:
     assert "LIVE" in shown
     assert "brokers 2/3" in shown
     assert "10 groups" in shown
-    assert "polled 09:53:19 +01:00 in 23 ms · swept 50%" in shown
+    assert "polled 09:53:19 +01:00 in 23 ms · lag read: 50%" in shown
     assert "! broker 2: no answer for 12 s (its 4 groups are as of 09:53:08)" in shown
 
 

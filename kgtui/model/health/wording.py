@@ -11,11 +11,11 @@ from kgtui.model.verdict import Status
 if TYPE_CHECKING:
     from kgtui.model.health.values import EmptySpell, GroupHealth, Loss, PartitionHealth, Undecided
 
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def duration(seconds: float) -> str:
-    """A span of time by its two largest units: `45 s`, `2 m`, `3 h 20 m`, `5 d 1 h`."""
+    """A span of time by its two largest units: `45 s`, `2 min`, `3 h 20 min`, `5 d 1 h`."""
     whole = max(round(seconds), 0)
     for index, (size, unit) in enumerate(_UNITS):
         if whole >= size:
@@ -41,7 +41,7 @@ def reason(health: GroupHealth, group_type: str | None = None) -> str:
 
 def _sentence(worst: PartitionHealth, share: bool, state: str | None, others: str) -> str:
     where = f"{worst.topic}-{worst.partition}{others}"
-    waiting = f"{worst.lag or 0:,} wait"
+    waiting = f"{worst.lag or 0:,} unread"
     if worst.status is Status.REWIND:
         return f"the {'start' if share else 'committed'} offset of {where} went back, {waiting}"
     if worst.status is Status.WARN:

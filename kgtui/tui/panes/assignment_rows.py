@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.assignment import Assignment, Placement, Status
 from kgtui.tui import text
-from kgtui.tui.panes.cells import MUTED, OK, WARN, Cell, PaneLine, none_cell
+from kgtui.tui.panes.cells import MUTED, OK, WARN, Cell, PaneLine, none_cell, plural
 from kgtui.tui.panes.columns import Column
 
 if TYPE_CHECKING:
@@ -226,7 +226,8 @@ def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list
         parts.append((Cell(f"{unowned} unowned", WARN),))
     unknown = assignment.count(Status.UNKNOWN)
     if unknown or assignment.untold:
-        parts.append((Cell(f"{len(assignment.untold)} members do not tell", MUTED),))
+        has = "has" if len(assignment.untold) == 1 else "have"
+        parts.append((Cell(f"{plural(len(assignment.untold), 'member')} {has} not reported", MUTED),))
     if assignment.idle:
         parts.append((Cell(f"{len(assignment.idle)} idle", WARN),))
     ratios = [f"{skew.by} {skew.ratio:.1f}×" for skew in assignment.skews if skew.ratio is not None]

@@ -307,7 +307,7 @@ def legend(assignment: Assignment, members: Sequence[GridMember], at: int, first
     if any(member.idle for member in members):
         marks.append((IDLE, "idle member", WARN))
     if assignment.untold:
-        marks.append((text.marks().unknown, "not told", MUTED))
+        marks.append((text.marks().unknown, "not reported", MUTED))
     if assignment.count(Status.UNOWNED, Status.ARRIVING):
         marks.append((NOBODY, "nobody's", WARN))
     cells: list[Cell] = []

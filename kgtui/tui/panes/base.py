@@ -354,7 +354,7 @@ def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
     """Why something is not there: forbidden, failed, or not read yet."""
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
-        return Cell(text.marks().forbidden, ERROR), Cell("  forbidden", ERROR)
+        return (Cell("unknown (access denied)", ERROR),)
     return unknown_cell(), Cell("  could not be read" if found else "  not read yet", MUTED)
 
 

@@ -64,7 +64,7 @@ def value_of(config: GroupConfig) -> str | None:
 def _value(row: ConfigRow) -> Cell:
     value = value_of(row.config)
     if value is None:
-        return Cell("(not told)", MUTED)
+        return Cell("(not reported)", MUTED)
     if value == "":
         return Cell('""', MUTED)
     return Cell(value, ACCENT if row.config.source in _OF_GROUP else "" if row.applies else MUTED)
@@ -90,7 +90,7 @@ def _synonyms(row: ConfigRow) -> str | None:
 
 COLUMNS: list[Column[ConfigRow]] = [
     Column("name", "CONFIG", lambda row: row.config.name, _name, min_width=24, max_width=44, cut="middle"),
-    Column("value", "VALUE", lambda row: value_of(row.config) or "(not told)", _value, min_width=8, max_width=32),
+    Column("value", "VALUE", lambda row: value_of(row.config) or "(not reported)", _value, min_width=8, max_width=32),
     Column("source", "FROM", lambda row: source_text(row.config.source), _source, rank=1, min_width=10, max_width=20),
     Column("type", "TYPE", lambda row: row.config.type, lambda row: Cell((row.config.type or "?").lower(), MUTED),
            rank=3, min_width=6),

@@ -355,5 +355,5 @@ def history_summary(past: GroupTimeline) -> list[PaneLine]:
         parts.append((Cell(f"{plural(moved, 'partition')} moved"),))
     unseen = sum(min(end, past.until) - max(start, past.since) for start, end, _ in past.gaps)
     if unseen > 0:
-        parts.append((Cell(f"nothing known of {text.age(unseen)}", WARN),))
+        parts.append((Cell(f"{text.age(unseen)} not recorded", WARN),))
     return parts

@@ -84,5 +84,5 @@ def members_summary(description: GroupDescription) -> list[PaneLine]:
     if classic and description.type != CLASSIC:
         parts.append((Cell(f"{classic} still on the classic protocol", WARN),))
     if all(member.assignment is None for member in members) and description.kind == "consumer":
-        parts.append((Cell(f"assignments are not told while {description.state}", MUTED),))
+        parts.append((Cell(f"assignments are not reported while the group is {description.state}", MUTED),))
     return parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from kgtui.model.explanation import reason_text
 from kgtui.model.members import partitions_of
 from kgtui.model.offsets import lags, total
 from kgtui.tui import text
@@ -241,7 +242,7 @@ def _full_owner(row: OffsetRow) -> Cell:
 def _note_text(row: OffsetRow) -> str:
     if row.lost:
         return f"{text.exact(row.lost)} lost"
-    return row.lag.reason if row.lag else ""
+    return reason_text(row.lag.reason) if row.lag else ""
 
 
 def _note(row: OffsetRow) -> Cell:
@@ -264,7 +265,7 @@ def offsets_summary(rows: Sequence[OffsetRow]) -> list[PaneLine]:
         if row.lag is not None and row.lag.reason:
             counted[row.lag.reason] = counted.get(row.lag.reason, 0) + 1
     quiet = counted.pop("no commit", 0)
-    parts += [(Cell(f"{text.exact(count)} {reason}", WARN),) for reason, count in counted.items()]
+    parts += [(Cell(f"{text.exact(count)} {reason_text(reason)}", WARN),) for reason, count in counted.items()]
     whole = f"{plural(len(rows), 'partition')} of {plural(len({row.topic for row in rows}), 'topic')}"
     parts.append((Cell(whole, MUTED),))
     if quiet:

@@ -164,7 +164,7 @@ def overview_sections(
         Section("", tuple(_identity(snapshot, group, placeholder))),
         Section("Health", tuple(health_fields(snapshot, group, standing, samples))),
         Section("Lag", tuple(lag_fields(snapshot, group, standing))),
-        Section("You may", (_operations(snapshot, group),)),
+        Section("Permissions", (_operations(snapshot, group),)),
         Section("If deleted", tuple(loss_fields(snapshot, group, standing))),
         Section("With Kafka's tools", tuple(_command(snapshot, group, command_config))),
     ]
@@ -221,9 +221,9 @@ def _state(snapshot: Snapshot, group: str) -> Iterator[Cell]:
     if since is not None:
         yield Cell(f"  for {text.ago(since)}, since {text.clock(since)}", MUTED)
     else:
-        yield Cell("  since before we looked", MUTED)
+        yield Cell("  since before kgtui started", MUTED)
     if described is not None and not described.authoritative:
-        yield Cell("  (this broker cannot tell Dead from gone)", WARN)
+        yield Cell("  (this broker also reports Dead for a group that does not exist)", WARN)
 
 
 def _coordinator(snapshot: Snapshot, node: int | None) -> Field:
@@ -278,7 +278,7 @@ def _operations(snapshot: Snapshot, group: str) -> Field:
     if described is None:
         return one_line_field("", *missing_cells(snapshot, group))
     if described.operations is None:
-        return one_line_field("", unknown_cell(), Cell("  not told by this broker", MUTED))
+        return one_line_field("", unknown_cell(), Cell("  not reported by this broker", MUTED))
     if not described.operations:
         return one_line_field("", Cell("none", WARN))
     cells = [Cell(name.lower(), OK if name == "DELETE" else "") for name in sorted(described.operations)]

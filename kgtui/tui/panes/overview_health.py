@@ -39,7 +39,9 @@ TREND_WINDOW = 60.0
 """Seconds over which the trend of the lag is taken until the watch tells it."""
 STEADY = 0.05
 """Records a second that are no trend."""
+_WITH_DATE = 43_200.0  # seconds from now from which a time is shown with its date
 _STALE = 60.0  # seconds without a read after which a verdict says of when it is
+_VERDICTS = {Status.STOP: "STOPPED", Status.STALL: "STALLED", Status.REWIND: "REWOUND"}
 _NAMED = 3  # members that are named
 
 
@@ -76,9 +78,7 @@ def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Fiel
     mark, role = {Status.ERR: (marks.error, ERROR), Status.WARN: (marks.warn, WARN)}.get(
         health.status, (marks.stable, OK)
     )
-    cells = [Cell(f"{mark} {health.status.name}", role)]
-    if health.kind > Status.ERR:
-        cells.append(Cell(f" {health.kind.name}", role))
+    cells = [Cell(f"{mark} {_VERDICTS.get(health.kind, health.status.name)}", role)]
     cells.append(Cell(f"  observed for {duration(health.seconds)}", MUTED))
     age = snapshot.taken_at - (health.read_at or 0.0)
     if age > _STALE:
@@ -104,10 +104,22 @@ def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]
     if abs(rate) < STEADY:
         yield one_line_field("trend", Cell("steady"), over)
         return
-    cells = [Cell(f"{'grows' if rate > 0 else 'falls'} by {abs(rate):,.1f} a second", WARN if rate > 0 else OK), over]
+    cells = [Cell(_rate_text(rate), WARN if rate > 0 else OK), over]
     if gone:
-        cells.append(Cell(f"  gone in about {duration(gone)}", MUTED))
+        cells.append(Cell(f"  caught up in about {duration(gone)}, {_local_time(gone)}", MUTED))
     yield one_line_field("trend", *cells)
+
+
+def _local_time(seconds: float) -> str:
+    """Write the time that is so many seconds from now: `01:29`, or with its date if it is half a day away or more."""
+    at = text.display_settings().now() + seconds
+    return text.clock(at)[:5] if seconds < _WITH_DATE else text.date(at)[:16]
+
+
+def _rate_text(rate: float) -> str:
+    """Write a rate of change as `lag +20/s` or `lag −264/s`."""
+    minus = "-" if text.display_settings().ascii else "−"
+    return f"lag {'+' if rate > 0 else minus}{abs(rate):,.1f}".removesuffix(".0") + "/s"
 
 
 def _time_lag(health: GroupHealth) -> Iterator[Field]:
@@ -115,7 +127,7 @@ def _time_lag(health: GroupHealth) -> Iterator[Field]:
     if age is None:
         return
     if not age.seconds and not age.at_least:
-        yield one_line_field("time lag", Cell("0 s"), Cell("  nothing is unread", MUTED))
+        yield one_line_field("time lag", Cell("0 s"), Cell("  no unread records", MUTED))
         return
     least = text.marks().at_least if age.at_least else ""
     yield one_line_field(
@@ -189,7 +201,7 @@ class OffsetSummary:
         topics: their topics.
         worst: the partition with the largest lag above 0, or None.
         lost: records that expired unread, in `lost_in` partitions.
-        positions: sum of the `committed` positions, in `committed_topics` topics.
+        committed: partitions with a committed offset, in `committed_topics` topics.
         share: whether the positions are share-partition start offsets.
     """
 
@@ -201,7 +213,6 @@ class OffsetSummary:
     lost_in: int
     committed: int
     committed_topics: int
-    positions: int
     share: bool
 
 
@@ -219,7 +230,6 @@ def summarize_offsets(offsets: GroupOffsets) -> OffsetSummary:
         lost_in=len(lost),
         committed=len(committed),
         committed_topics=len({row.topic for row in committed}),
-        positions=sum(row.position or 0 for row in committed),
         share=bool(offsets.share),
     )
 
@@ -257,7 +267,8 @@ def loss_fields(snapshot: Snapshot, group: str, standing: OffsetSummary | None) 
         what = "start offsets" if standing.share else "committed offsets"
         where = Cell(f"  {what} in {plural(standing.committed_topics, 'topic')}", MUTED)
         yield one_line_field("offsets", number_cell(standing.committed), where)
-        yield one_line_field("positions", number_cell(standing.positions), Cell("  summed", MUTED))
+        if standing.total.lag is not None:
+            yield one_line_field("unread", Cell(f"{text.lag(standing.total.lag, standing.total.unknown)} records"))
     else:
         yield one_line_field("offsets", none_cell(), Cell("  nothing is committed", MUTED))
     reading = snapshot.details.get(group)

@@ -21,18 +21,18 @@ SLICE = 1_000
 Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
 GROUPING_TITLES: dict[Grouping, str] = {
-    "type": "type, state",
-    "state": "state",
-    "coordinator": "coordinator",
-    "topic": "topic",
-    "family": "name",
-    "flat": "nothing",
+    "type": "by type, state",
+    "state": "by state",
+    "coordinator": "by coordinator",
+    "topic": "by topic",
+    "family": "by name",
+    "flat": "ungrouped",
 }
 
 Path = tuple[str, ...]
 """Keys of the nodes from the top to a node. Keys are text of the cluster, or end in one of ours."""
 
-STATE_UNKNOWN = "not told"
+STATE_UNKNOWN = "unknown state"
 NO_TOPIC = "no topic"
 NOT_READ = "not read yet"
 OTHER_NAMES = "other names"
@@ -79,7 +79,7 @@ class TreeNodes:
 
 def type_label(group_type: str | None, protocol: str) -> str:
     """`consumer`, `classic · connect`, `classic · simple`: type and protocol, once if they are the same word."""
-    name = group_type or "type not told"
+    name = group_type or "unknown type"
     shown = protocol or (SIMPLE if kind_of(group_type, protocol) == SIMPLE else "")
     return name if shown in ("", name) else f"{name} · {shown}"
 

@@ -85,7 +85,7 @@ def heading_line(width: int, grouping: str, sort: str, descending: bool) -> Tree
     sign = {True: "-", False: "+"}[descending]
     names = {"name": "name", "members": "count", "lag": "lag"}
     shown = {key: f"{name}{sign}" if key == sort else name for key, name in names.items()}
-    left = f" by {grouping}" + (f", {shown['name']}" if sort == "name" and descending else "")
+    left = f" {grouping}" + (f", {shown['name']}" if sort == "name" and descending else "")
     roles = {key: "sorted" if key == sort else "heading" for key in names}
     right = _right(wide, shown["members"], roles["members"], shown["lag"], roles["lag"], "")
     return _joined([(text.pad(left, wide.name + wide.verdict + 1), "heading"), *right], cursor=False)

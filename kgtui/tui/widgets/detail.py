@@ -85,7 +85,7 @@ class GroupTitle(LineWidget):
         state = snapshot.state_of(group)
         kind = text.fit(text.dotted(type_label(facts.type_of(snapshot, group), listing.protocol)), 24)
         found: list[Piece] = [
-            (f"{text.state_mark(state)} {text.plain(state or 'state not told', 24)}",
+            (f"{text.state_mark(state)} {text.plain(state or 'unknown state', 24)}",
              f"title--{text.state_role(state)}"),
             dot,
             (kind, "title--quiet"),

@@ -115,7 +115,7 @@ class FilterBar(Vertical):
     def note_searched(self, searched: tuple[int, int] | None, *, only_faults: bool) -> None:
         """Say beside the filter how much of it could be searched, and whether only faults are shown."""
         words = [text.plain(name, 24) for name, saved in self._presets.items() if saved == self.in_force.strip()][:1]
-        words += ["only faults (z)"] if only_faults else []
+        words += ["only problems (z)"] if only_faults else []
         if searched is not None and searched[0] < searched[1]:
             watching = Need.WATCHING in parse(self.in_force).needs
             known, every = text.exact(searched[0]), text.exact(searched[1])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import GroupMonitor, ReplayPosition, Target
 
 
-_MOST = ("", "in 999 ms", "· swept 100%")
+_MOST = ("", "in 999 ms", "· lag read: 100%")
 """How long the pieces of the right end become as a rule."""
 
 
@@ -199,7 +199,7 @@ class ClusterHeader(LineWidget):
             right.append((f"in {text.milliseconds(self._took)}", "header--quiet"))
         if snapshot.groups:
             share = text.percent_of(snapshot.swept, len(snapshot.groups))
-            right.append((f"{text.marks().dot} swept {share}", "header--quiet"))
+            right.append((f"{text.marks().dot} lag read: {share}", "header--quiet"))
         return right
 
 

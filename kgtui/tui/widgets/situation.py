@@ -61,7 +61,7 @@ def situation(snapshot: Snapshot, target: Target, *, filtered_out: bool, interva
 def _filtered_out(snapshot: Snapshot) -> Said:
     count = len(snapshot.groups)
     return [
-        (f"None of {text.exact(count)} groups passes the filter.", ""),
+        (f"No group matches. The cluster has {text.exact(count)}.", ""),
         ("esc takes the filter away, / changes it, ? lists its terms.", "kg-muted"),
     ]
 

@@ -38,7 +38,7 @@ class TreeHeading(LineWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown = ("type, state", "name", False)
+        self._shown = ("by type, state", "name", False)
 
     def show(self, grouping: str, sort: str, *, descending: bool) -> None:
         """Name the grouping and the sorted column."""

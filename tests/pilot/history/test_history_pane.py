@@ -148,7 +148,7 @@ async def test_a_recording_is_plotted_around_its_moment_and_enter_goes_there(
             await until(pilot, lambda: made.GROUP in screen_text(app))
             pane = await shown(pilot, app)
             assert [change.now.gap for change in pane.table.rows if change.now.gap] == ["recorder stopped"]
-            assert "nothing known of 10 m" in screen_text(app)
+            assert "10 min not recorded" in screen_text(app)
             await pilot.press("tab", "down", "enter")
             await until(pilot, lambda: admin.poll.at == made.seconds(made.REBALANCES[1]))
             await until(pilot, lambda: "^" in pane.plots.plain)

@@ -80,7 +80,7 @@ async def test_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: 
         screen = await asked(pilot, app)
         assert subjects(screen) == ["pay", "fraud", "restless", "calm", "fill", "perf.*", "tmp"]
         await until(pilot, lambda: "lag" in screen.plot.plain and not screen.plot.busy)
-        await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 records wait." in said(app))
+        await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 unread records." in said(app))
         assert "(4 h)" in said(app)
         assert "kgtui show pay" in said(app)
         assert "evidence: 2 rows of gold/health" in said(app)
@@ -88,8 +88,8 @@ async def test_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: 
         assert [word for word in screen.plot.plain.split() if word in ("lag", "members", "state")] == ["lag", "members"]
         assert "2.0/s" in screen.plot.plain
         await pilot.press(*["down"] * 4)
-        await until(pilot, lambda: "The backlog of 1,000 records is gone in about 1 h 30 m." in said(app))
-        await until(pilot, lambda: "DRAIN 1 h 30 m" in screen_text(app).replace("drain", "DRAIN"))
+        await until(pilot, lambda: "The group catches up on 1,000 unread records in about 1 h 30 min." in said(app))
+        await until(pilot, lambda: "DRAIN 1 h 30 min" in screen_text(app).replace("drain", "DRAIN"))
 
 
 async def test_the_words_take_the_room_they_get(tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ async def test_the_words_take_the_room_they_get(tmp_path: Path, lake: Path, monk
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await asked(pilot, app)
-        await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 records wait." in said(app))
+        await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 unread records." in said(app))
 
 
 async def test_enter_goes_to_the_group_even_if_a_filter_hides_it(tmp_path: Path, lake: Path) -> None:

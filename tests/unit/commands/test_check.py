@@ -88,9 +88,9 @@ def test_groups_that_are_not_ok_are_printed_and_one_in_error_makes_it_fail(run: 
     assert verdicts(ran) == {"slow": "WARN", "stuck": "STOP"}
     header, slow, stuck = ran.out.splitlines()
     assert header.split() == ["GROUP", "TYPE", "STATE", "VERDICT", "LAG", "TREND", "TIME", "LAG", "WHY"]
-    assert slow.endswith("the lag of t-slow-0 does not fall over 10 commits, 996 wait")
+    assert slow.endswith("the lag of t-slow-0 does not fall over 10 commits, 996 unread")
     assert "+2.0/s" in stuck
-    assert stuck.endswith("no commit on t-stuck-0 for 2 m, 1,740 wait")
+    assert stuck.endswith("no commit on t-stuck-0 for 2 min, 1,740 unread")
 
 
 def test_all_prints_the_others_too(run: Callable[..., Ran]) -> None:
@@ -101,7 +101,7 @@ def test_all_prints_the_others_too(run: Callable[..., Ran]) -> None:
 def test_what_the_retention_will_take_is_foretold(admin: ScriptedAdmin, run: Callable[..., Ran]) -> None:
     admin.kept = Retention({"t-stuck": 7_200.0}, 86_400.0)
     ran = run("check", "stuck")
-    assert "; records of t-stuck will be lost in at most 1 h 58 m" in ran.out
+    assert "; records of t-stuck will be lost in at most 1 h 58 min" in ran.out
     assert ran.err == ""
     loss = objects(run("check", "stuck", "--format", "json"))["stuck"]["loss"]
     assert (loss["basis"], loss["at_most"]) == ("retention", True)
@@ -110,7 +110,7 @@ def test_what_the_retention_will_take_is_foretold(admin: ScriptedAdmin, run: Cal
 def test_offsets_that_expire_soon_are_told(admin: ScriptedAdmin, run: Callable[..., Ran]) -> None:
     admin.add("left", "consumer", state="Empty", lag=0)
     admin.kept = Retention({}, 7_200.0)
-    assert "offsets may expire in at most 1 h 58 m" in run("check", "left", "--all").out
+    assert "offsets may expire in at most 1 h 58 min" in run("check", "left", "--all").out
     ran = run("check", "left", "--all", "--format", "json")
     assert objects(ran)["left"]["empty"] == {"seconds": 120.0, "at_least": True, "expires_in": 7_080.0}
     (row,) = csv.DictReader(io.StringIO(run("check", "left", "--all", "--format", "csv").out))
@@ -355,7 +355,7 @@ def test_flapping_and_holding_up_are_said(run: Callable[..., Ran], admin: Script
 
     script.happens.insert(0, rebalance)
     ran = run("check", "fine", "--all")
-    assert "6 rebalances in 2 m" in ran.out
+    assert "6 rebalances in 2 min" in ran.out
     assert "1 member behind the group's epoch" in ran.out
 
 

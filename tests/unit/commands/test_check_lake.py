@@ -91,7 +91,7 @@ def test_the_end_of_the_recording_is_judged(check: Callable[..., Ran]) -> None:
     ran = check()
     assert (ran.code, ran.err) == (1, "")
     assert ran.verdicts == {"slow": "WARN", "stuck": "STOP"}
-    assert "no commit on t-stuck-0 for 2 m, 1,810 wait" in ran.out
+    assert "no commit on t-stuck-0 for 2 min, 1,810 unread" in ran.out
     assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
@@ -144,7 +144,7 @@ def test_the_json_tells_the_moment_and_what_was_looked_at(check: Callable[..., R
 
 def test_what_was_not_recorded_is_said(check: Callable[..., Ran]) -> None:
     ran = check("fine", "--for", "1h")
-    assert (ran.code, ran.err) == (0, "kgtui: the recording has 5 m of the 1 h before this moment\n")
+    assert (ran.code, ran.err) == (0, "kgtui: the recording has 5 min of the 1 h before this moment\n")
 
 
 def test_losses_are_told_by_the_retention_that_was_recorded(check: Callable[..., Ran], tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_yes_and_the_right_number(
     """Away from a terminal: plan and results on stdout, backups and log written."""
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
     out = capsys.readouterr().out
-    assert "1 topic, 1 partition, positions 1,000 in sum" in out
+    assert "offsets of 1 partition in 1 topic" in out
     assert out.count("deleted") == 2
     assert str(folder.backups) in out
     assert set(admin.groups) == {"live"}

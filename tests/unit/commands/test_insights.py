@@ -34,7 +34,7 @@ def test_findings_for_a_person(lake: Path, capfd: pytest.CaptureFixture[str]) ->
     assert first[0] == "unhealthy (1)"
     assert first[1].startswith("  ERROR  pay  since 2026-11-21 ")
     assert first[1].endswith("(4 h)")
-    assert first[2] == "    stopped committing on 2 partitions; 1,000 records wait"
+    assert first[2] == "    stopped committing on 2 partitions; 1,000 unread records"
     assert first[3].endswith("cannot be processed: kgtui show pay")
     assert "  NOTE   perf.*  since at the latest 2026-11-18 " in out
     assert "next: ask whose it is" in out

@@ -43,7 +43,7 @@ def test_one_of_each_kind_by_urgency(tmp_path: Path) -> None:
 
 def test_unhealthy_since_with_its_partitions(tmp_path: Path) -> None:
     finding = read_insights(write(tmp_path, incidents())).findings[0]
-    assert finding.what == "stopped committing on 2 partitions; 1,000 records wait"
+    assert finding.what == "stopped committing on 2 partitions; 1,000 unread records"
     assert finding.since == (NOW - 4 * HOUR).timestamp()
     assert finding.severity is Severity.ERROR
     assert "look in their logs" in finding.advice
@@ -93,11 +93,11 @@ def test_a_family_too_large_to_name_is_deleted_by_its_name() -> None:
         ({"lost": 7, "at_risk": None}, "7 records expired before they were read"),
         (
             {"lost": 7, "at_risk": True, "loss_seconds": 60.0},
-            "7 records expired before they were read; more unread records expire in about 1 m",
+            "7 records expired before they were read; more unread records expire in about 1 min",
         ),
         (
             {"lost": 0, "at_risk": True, "loss_seconds": 7_500.0, "loss_at_most": True},
-            "unread records expire in at most 2 h 5 m, before they are read",
+            "unread records expire in at most 2 h 5 min, before they are read",
         ),
         ({"lost": 0, "at_risk": True}, "unread records expire, before they are read"),
     ],
@@ -131,7 +131,7 @@ def test_an_hour_that_has_just_begun_is_told_by_the_one_before(tmp_path: Path) -
     found = read_insights(write(tmp_path, {FORECAST: rows})).findings
     told = {finding.subject: finding.what for finding in found if finding.kind is Kind.AT_RISK}
     assert told == {
-        "risk": "unread records expire in about 15 m, before they are read",
+        "risk": "unread records expire in about 15 min, before they are read",
         "known": "3 records expired before they were read",
         "new": "4 records expired before they were read",
     }
@@ -169,7 +169,7 @@ def test_flapping_now_and_earlier() -> None:
 
     (now,) = flapping(hours(0, 1, 2, 9), NOW.timestamp())
     assert (now.severity, now.since) == (Severity.WARN, (NOW - 2 * HOUR).timestamp())
-    assert now.what == "rebalanced up to 9 times an hour; 3 m of that time went into it"
+    assert now.what == "rebalanced up to 9 times an hour; 3 min of that time went into it"
     (earlier,) = flapping(hours(8, 9), NOW.timestamp())
     assert (earlier.severity, earlier.since) == (Severity.NOTE, (NOW - 9 * HOUR).timestamp())
     assert "for 2 h, and has stopped" in earlier.what

@@ -118,7 +118,7 @@ def test_the_page_tells_every_finding_with_its_evidence_and_plots(report: Report
     assert "since 2026-11-21 12:00 UTC (4 h)" in words
     assert "kgtui show pay" in words
     assert "gold/health" in words
-    assert "findings as of 2026-11-21 16:00 UTC, 10 m before this page was made" in words
+    assert "findings as of 2026-11-21 16:00 UTC, 10 min before this page was made" in words
     assert "kgtui 9.9" in words
     assert html.count("<polyline") == 4 * 3  # pay, fraud, fill and calm: lag, in, out
 

@@ -71,7 +71,7 @@ def test_looks_that_find_the_group_otherwise_are_kept() -> None:
         (0.0, "Stable", 4, (), (), 0, ""),
         (4.0, "Reconciling", 5, ("b",), (), 0, ""),
         (6.0, "Stable", 5, (), (), 1, ""),
-        (99.0, "Stable", 6, (), ("a",), 1, "not looked at"),
+        (99.0, "Stable", 6, (), ("a",), 1, "not watched"),
     ]
     past = timeline_of(series, 5.0, 100.0)
     assert [change.rebalanced for change in past.changes] == [2.0, None]

@@ -42,7 +42,8 @@ EVIDENCE = Evidence(
     3,
 )
 FINDING = Finding(
-    Kind.DRAIN, Severity.NOTE, "dwh.backfill", ("dwh.backfill",), "the backlog of 1,000 records is gone in about 2 h",
+    Kind.DRAIN, Severity.NOTE, "dwh.backfill", ("dwh.backfill",),
+    "the group catches up on 1,000 unread records in about 2 h",
     NOW - 2 * HOUR, "nothing, if that is soon enough", EVIDENCE, ("kgtui", "show", "dwh.backfill"),
 )  # fmt: skip
 FAMILY = replace(FINDING, kind=Kind.UNUSED, subject="perf.*", groups=("perf.a", "perf.b"), family=True)
@@ -68,7 +69,7 @@ def test_a_row_in_its_columns() -> None:
     assert cells["severity"] == "NOTE"
     assert cells["kind"] == "drain time"
     assert cells["since"] == "2 h"
-    assert cells["what"].startswith("the backlog")
+    assert cells["what"].startswith("the group catches up")
     least = {
         column.id: safe_text(column.cell(FindingRow(0, replace(FINDING, since_at_least=True), NOW)).text)
         for column in FINDING_COLUMNS
@@ -91,7 +92,7 @@ def test_evidence_in_columns_of_its_own() -> None:
     (fact,) = evidence_rows(EVIDENCE)
     told_of = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
     assert told_of == {
-        "HOUR": text.date(NOW)[:16], "LAG": "1,000", "TREND": "-0.25", "DRAIN": "1 h 30 m", "TOPIC": "[/t]",
+        "HOUR": text.date(NOW)[:16], "LAG": "1,000", "TREND": "-0.25", "DRAIN": "1 h 30 min", "TOPIC": "[/t]",
         "PARTITION": "–", "FLAPPING": "yes",
     }  # fmt: skip
     assert evidence_title(EVIDENCE) == "evidence: 1 row of gold/forecast, 3 more"

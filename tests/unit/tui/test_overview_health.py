@@ -9,16 +9,26 @@ import pytest
 
 from kgtui.model.health import EmptySpell, Loss, RebalanceRate, TimeLag
 from kgtui.model.series import Series
+from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, WARN
 from kgtui.tui.panes.overview_health import health_fields
 from tests.pilot.judging import judged
 from tests.pilot.shell import company
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes.cells import Field
 
 GROUP = "payments.settle"
+
+
+@pytest.fixture(autouse=True)
+def _clock_at_midnight() -> Iterator[None]:
+    text.use_display_settings(text.DisplaySettings(utc=True, now=lambda: 0.0))
+    yield
+    text.use_display_settings(text.DisplaySettings())
 
 
 def with_health(**fields: Any) -> Snapshot:
@@ -38,25 +48,25 @@ def text_of(field: Field) -> str:
     ("fields", "label", "expected"),
     [
         ({"trend": -12.0, "trend_seconds": 90.0, "drain": 190.0}, "trend",
-         "falls by 12.0 a second over the last 1 m 30 s gone in about 3 m 10 s"),
-        ({"trend": 0.01, "trend_seconds": 90.0}, "trend", "steady over the last 1 m 30 s"),
-        ({"time_lag": TimeLag(75.0)}, "time lag", "1 m 15 s age of the oldest unread record"),
-        ({"time_lag": TimeLag(75.0, at_least=True)}, "time lag", "≥ 1 m 15 s age of the oldest unread record"),
-        ({"time_lag": TimeLag(0.0)}, "time lag", "0 s nothing is unread"),
+         "lag −12/s over the last 1 min 30 s caught up in about 3 min 10 s, 00:03"),
+        ({"trend": 0.01, "trend_seconds": 90.0}, "trend", "steady over the last 1 min 30 s"),
+        ({"time_lag": TimeLag(75.0)}, "time lag", "1 min 15 s age of the oldest unread record"),
+        ({"time_lag": TimeLag(75.0, at_least=True)}, "time lag", "≥ 1 min 15 s age of the oldest unread record"),
+        ({"time_lag": TimeLag(0.0)}, "time lag", "0 s no unread records"),
         ({"lost": 1_200}, "lost", "1,200 records expired unread"),
         ({"loss": Loss("t", 3, 10_800.0, "log start", 12_000)}, "data loss",
          "in about 3 h unread in t-3 12,000 records ahead of the log start"),
         ({"loss": Loss("t", 3, 10_800.0, "retention", None, at_most=True)}, "data loss",
          "in at most 3 h unread in t-3"),
-        ({"rebalances": RebalanceRate(2, 2, 2, 600.0)}, "rebalances", "2 in 10 m"),
-        ({"rebalances": RebalanceRate(8, 8, 8, 600.0)}, "rebalances", "8 in 10 m flapping: 48 an hour"),
+        ({"rebalances": RebalanceRate(2, 2, 2, 600.0)}, "rebalances", "2 in 10 min"),
+        ({"rebalances": RebalanceRate(8, 8, 8, 600.0)}, "rebalances", "8 in 10 min flapping: 48 an hour"),
         ({"holding_up": {"m1": 2, "m2": None}}, "held up by", "m1 2 epochs behind m2 has left"),
         ({"holding_up": dict.fromkeys("abcde", 1)}, "held up by",
          "a 1 epoch behind b 1 epoch behind c 1 epoch behind and 2 more"),
-        ({"empty": EmptySpell(300.0, at_least=True)}, "Empty for", "≥ 5 m"),
-        ({"empty": EmptySpell(300.0, expires_in=86_400.0)}, "Empty for", "5 m offsets may expire in 1 d"),
+        ({"empty": EmptySpell(300.0, at_least=True)}, "Empty for", "≥ 5 min"),
+        ({"empty": EmptySpell(300.0, expires_in=86_400.0)}, "Empty for", "5 min offsets may expire in 1 d"),
         ({"empty": EmptySpell(300.0, at_least=True, expires_in=7_200.0)}, "Empty for",
-         "≥ 5 m offsets may expire in at most 2 h"),
+         "≥ 5 min offsets may expire in at most 2 h"),
     ],
 )  # fmt: skip
 def test_what_is_known_is_said(fields: dict[str, Any], label: str, expected: str) -> None:
@@ -92,13 +102,13 @@ def test_urgent_facts_are_coloured() -> None:
 
 def test_a_verdict_that_is_old_says_of_when_it_is() -> None:
     found = said(judged(company(), GROUP, "stuck", ago=180.0))
-    assert text_of(found["verdict"]).startswith("✘ ERR STOP observed for 2 m as of 3 m ago")
+    assert text_of(found["verdict"]).startswith("✘ STOPPED observed for 2 min as of 3 min ago")
 
 
 def test_until_the_watch_knows_a_trend_the_samples_tell_it() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)
-    assert text_of(said(company(), series)["trend"]) == "falls by 5.0 a second over the last 10 s gone in about 10 s"
+    assert text_of(said(company(), series)["trend"]) == "lag −5/s over the last 10 s caught up in about 10 s, 00:00"
     found = said(with_health(trend=3.0, trend_seconds=60.0), series)
-    assert text_of(found["trend"]) == "grows by 3.0 a second over the last 1 m"
+    assert text_of(found["trend"]) == "lag +3/s over the last 1 min"

@@ -94,7 +94,7 @@ def test_states_that_the_list_does_not_tell_come_from_the_sweep() -> None:
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
     nodes = run_at_once(build_nodes(snapshot_of(rows, summaries={"known": known}), "type"))
     assert {node.path: node.count for node in nodes.by_path.values() if node.parts} == {
-        ("classic · consumer", "Empty"): 1, ("type not told · consumer", "not told"): 1,
+        ("classic · consumer", "Empty"): 1, ("unknown type · consumer", "unknown state"): 1,
     }  # fmt: skip
 
 
@@ -192,7 +192,7 @@ def test_lines_are_as_wide_as_the_tree(width: int) -> None:
     if width >= 24:
         assert line_width(node_line(node, nodes, None, width, opened=True, cursor=False)) == width
         assert line_width(group_line(row, 2, width, cursor=False)) == width
-        assert line_width(heading_line(width, "type, state", "lag", True)) == width
+        assert line_width(heading_line(width, "by type, state", "lag", True)) == width
 
 
 def test_columns_give_way_from_the_right() -> None:

@@ -219,7 +219,15 @@ def test_patience_is_what_the_watch_says() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0 s"), (0.4, "0 s"), (59.6, "1 m"), (61, "1 m 1 s"), (7200, "2 h"), (7260, "2 h 1 m"), (90_061, "1 d 1 h")],
+    [
+        (0, "0 s"),
+        (0.4, "0 s"),
+        (59.6, "1 min"),
+        (61, "1 min 1 s"),
+        (7200, "2 h"),
+        (7260, "2 h 1 min"),
+        (90_061, "1 d 1 h"),
+    ],
 )
 def test_spans_are_told_in_two_units(seconds: float, text: str) -> None:
     assert duration(seconds) == text

@@ -25,7 +25,7 @@ def test_a_stuck_group_is_stopped_once_a_full_window_has_passed() -> None:
     assert missing(before.undecided[0]) == "STOP needs more than 45 s at a standstill, seen 45 s"
     assert (after.status, after.kind, kinds(after)) == (Status.ERR, Status.STOP, [])
     assert after.basis == OBSERVED
-    assert reason(after) == "no commit on t-0 for 50 s, 200 wait"
+    assert reason(after) == "no commit on t-0 for 50 s, 200 unread"
 
 
 def test_the_pace_of_a_group_that_commits_seldom_is_told_or_learned() -> None:
@@ -71,7 +71,7 @@ def test_a_slow_group_is_warned_of_once_enough_commits_were_seen() -> None:
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
     assert missing(early.undecided[0]) == "WARN needs 5 commits, seen 4"
     assert (late.status, late.undecided) == (Status.WARN, ())
-    assert reason(late) == "the lag of t-0 does not fall over 7 commits, 2,024 wait"
+    assert reason(late) == "the lag of t-0 does not fall over 7 commits, 2,024 unread"
 
 
 def test_a_group_that_works_off_its_backlog_is_ok() -> None:
@@ -82,7 +82,7 @@ def test_a_group_that_works_off_its_backlog_is_ok() -> None:
 def test_a_rewind_is_told_at_once_and_forgiven_when_made_good() -> None:
     back = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     assert health_of(watch(back)).kind is Status.REWIND
-    assert reason(health_of(watch(back))) == "the committed offset of t-0 went back, 700 wait"
+    assert reason(health_of(watch(back))) == "the committed offset of t-0 went back, 700 unread"
     again = [*back, offsets((610, 900))]
     assert health_of(watch(again)).kind is not Status.REWIND
 
@@ -136,7 +136,7 @@ def test_only_what_is_worse_than_the_verdict_is_left_open() -> None:
 
 def test_a_topic_that_nobody_subscribes_to_any_more_is_named_as_such() -> None:
     left = [offsets((10, 200), topic="left")] * 20
-    assert reason(health_of(watch(left))).endswith("190 wait; no member subscribes to the topic")
+    assert reason(health_of(watch(left))).endswith("190 unread; no member subscribes to the topic")
     assert reason(health_of(watch(left, description=described("Empty", members=())))).endswith("; the group is Empty")
 
 

@@ -39,7 +39,7 @@ def test_a_standstill_is_stop_without_members_and_stall_with_them(empty: bool, s
 
 def test_the_reason_speaks_of_acknowledging() -> None:
     health = health_of(seen(stuck(20)))
-    assert reason(health, "share") == "nothing acknowledged on t-0 for 1 m 35 s, 590 wait"
+    assert reason(health, "share") == "nothing acknowledged on t-0 for 1 min 35 s, 590 unread"
 
 
 def test_a_start_offset_that_stands_while_the_lag_falls_is_progress() -> None:
@@ -51,7 +51,7 @@ def test_a_start_offset_that_stands_while_the_lag_falls_is_progress() -> None:
 def test_a_group_that_does_not_get_through_what_was_waiting_is_slow() -> None:
     rows: list[Row] = [(100 + 10 * n, 5000 + 4 * n, 5100 + 14 * n) for n in range(20)]
     assert health_of(seen(rows)).kind is Status.WARN
-    assert reason(health_of(seen(rows)), "share") == "the lag of t-0 does not fall, 5,076 wait"
+    assert reason(health_of(seen(rows)), "share") == "the lag of t-0 does not fall, 5,076 unread"
     early = health_of(seen(rows[:6]))
     assert kinds(early) == [("WARN", "time")]
     assert missing(early.undecided[0]) == "WARN needs more than 45 s of watching, seen 25 s"
