@@ -6,11 +6,9 @@ RE2 only when a regular expression is used.
 
 from __future__ import annotations
 
-from kgtui.model.query.help import HELP, NOTES, HelpRow, help_text
-from kgtui.model.query.order import SORT_KEYS, SortKey, ordered
 from kgtui.model.query.parser import parse
-from kgtui.model.query.query import FilterCache, Query
-from kgtui.model.query.terms import Need
+from kgtui.model.query.query import FilterCache, Query, SortKey, ordered
+from kgtui.model.query.term_catalog import HELP, NOTES, SORT_KEYS, HelpRow, Need, help_text
 
 __all__ = [
     "HELP",

@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from kgtui.errors import QueryError
-from kgtui.model.group_types import KINDS, STATES, TYPES
-from kgtui.model.query.group_terms import FlagTerm, NameTerm, NumberTerm
 from kgtui.model.query.lexer import Cutter
-from kgtui.model.query.order import SORT_KEYS, SortKey
 from kgtui.model.query.patterns import Glob, PatternError, regex_matcher
-from kgtui.model.query.query import Query
-from kgtui.model.query.ranges import (
-    COUNT_EXPECTED,
-    COUNT_UNITS,
-    TIME_EXPECTED,
-    TIME_UNITS,
-    RangeSyntaxError,
-    read_range,
-)
-from kgtui.model.query.terms import IdMatch, IdTerm, ListingTerm
+from kgtui.model.query.query import Query, SortKey
+from kgtui.model.query.ranges import COUNT_EXPECTED, COUNT_UNITS, TIME_EXPECTED, RangeSyntaxError, read_range
+from kgtui.model.query.term_catalog import SORT, SORT_KEYS, TERM_KEYS, FlagKey, FuzzyKey, ListingKey, NameKey, NumberKey
+from kgtui.model.query.terms import FlagTerm, IdMatch, IdTerm, ListingTerm, NameTerm, NumberTerm
 
 if TYPE_CHECKING:
-    from kgtui.model.query.group_terms import Term
     from kgtui.model.query.lexer import RawTerm, Value
+    from kgtui.model.query.query import Term
+    from kgtui.model.query.ranges import Range
+    from kgtui.model.query.term_catalog import TermKey
     from kgtui.model.query.verdict_terms import VerdictTerm
 
-KEYS = (
-    "fuzzy", "type", "protocol", "state", "kind", "topic", "client", "host", "member", "coordinator",
-    "members", "lag", "timelag", "empty", "age", "verdict", "fault", "marked", "sort",
-)  # fmt: skip
-
-_LISTED = {"type": (*TYPES, "unknown"), "state": (*STATES, "unknown"), "kind": KINDS}
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -44,7 +32,7 @@ def parse(text: str) -> Query:
     terms: list[Term] = []
     order: list[SortKey] = []
     for raw in Cutter(text).terms():
-        if raw.key == "sort":
+        if raw.key == SORT:
             order += _sort_keys(raw)
         else:
             terms.append(_term(raw))
@@ -55,35 +43,38 @@ def _term(raw: RawTerm) -> Term:
     key = raw.key
     if key is None:
         return IdTerm(tuple(_id_match(value) for value in raw.values), raw.negated)
-    if key not in KEYS:
+    entry = TERM_KEYS.get(key)
+    if entry is None:
         _unknown_key(raw, key)
     for value in raw.values:
         if len(value.text) > 1 and value.text[0] == value.text[-1] == "/" and not value.quoted:
             _fail("a regular expression is for group ids only", value.start, value.end - value.start, "a plain value")
-    return _keyed(key, raw)
+    return _keyed(entry, raw)
 
 
-def _keyed(key: str, raw: RawTerm) -> Term:
-    if key == "fuzzy":
-        return IdTerm(tuple(IdMatch("fuzzy", _not_empty(value)) for value in raw.values), raw.negated)
-    if key in ("type", "state", "kind"):
-        return ListingTerm(key, tuple(_known_name(key, value) for value in raw.values), raw.negated)
-    if key in ("protocol", "coordinator"):
-        return ListingTerm(key, tuple(_glob(value) for value in raw.values), raw.negated)
-    if key in ("topic", "client", "host", "member"):
-        return NameTerm(key, tuple(_glob(value) for value in raw.values), raw.negated)
-    if key in ("fault", "marked"):
-        return _flag(key, raw)
-    if key == "verdict":
-        return _verdict(raw)
-    units, expected = (COUNT_UNITS, COUNT_EXPECTED) if key in ("members", "lag") else (TIME_UNITS, TIME_EXPECTED)
-    ranges = []
-    for value in raw.values:
-        try:
-            ranges.append(read_range(value.text, units))
-        except RangeSyntaxError as error:
-            _fail(str(error), value.start, value.end - value.start, expected, cause=error)
-    return NumberTerm(key, tuple(ranges), raw.negated)
+def _keyed(entry: TermKey, raw: RawTerm) -> Term:
+    match entry:
+        case FuzzyKey():
+            return IdTerm(tuple(IdMatch("fuzzy", _not_empty(value)) for value in raw.values), raw.negated)
+        case ListingKey():
+            read = partial(_known_name, entry) if entry.values else _glob
+            return ListingTerm(entry.key, tuple(read(value) for value in raw.values), raw.negated)
+        case NameKey():
+            return NameTerm(entry.key, tuple(_glob(value) for value in raw.values), raw.negated)
+        case FlagKey():
+            return _flag(entry.key, raw)
+        case NumberKey():
+            return NumberTerm(entry.key, tuple(_range(entry, value) for value in raw.values), raw.negated)
+        case _:
+            return _verdict(raw)
+
+
+def _range(entry: NumberKey, value: Value) -> Range:
+    try:
+        return read_range(value.text, entry.units)
+    except RangeSyntaxError as error:
+        expected = COUNT_EXPECTED if entry.units is COUNT_UNITS else TIME_EXPECTED
+        return _fail(str(error), value.start, value.end - value.start, expected, cause=error)
 
 
 def _id_match(value: Value) -> IdMatch:
@@ -109,14 +100,14 @@ def _glob(value: Value) -> Glob:
     return Glob(text, value.wild)
 
 
-def _known_name(key: str, value: Value) -> Glob:
-    names = _LISTED[key]
+def _known_name(entry: ListingKey, value: Value) -> Glob:
+    key, names = entry.key, entry.values
     for name in names:
         if name.lower() == value.text.lower():
             return Glob(name)
-    if value.wild or (value.quoted and key != "kind"):
+    if value.wild or (value.quoted and entry.quoted):
         return _glob(value)
-    hint = "" if key == "kind" else f'; in quotes, any text is taken as written: {key}:"…"'
+    hint = "" if not entry.quoted else f'; in quotes, any text is taken as written: {key}:"…"'
     return _fail(
         f"there is no {key} {value.text!r}{_meant(value.text, names)}", value.start, value.end - value.start,
         ", ".join(names) + hint,
@@ -155,7 +146,7 @@ def _sort_keys(raw: RawTerm) -> list[SortKey]:
         name = text[:-1] if text.endswith(("-", "+")) else text
         if name not in SORT_KEYS:
             _fail(
-                f"nothing is sorted by {name!r}{_meant(name, SORT_KEYS)}", value.start, value.end - value.start,
+                f"nothing is sorted by {name!r}{_meant(name, tuple(SORT_KEYS))}", value.start, value.end - value.start,
                 ", ".join(SORT_KEYS) + ", each with - behind it for the other way round",
             )  # fmt: skip
         keys.append(SortKey(name, text.endswith("-")))
@@ -163,9 +154,9 @@ def _sort_keys(raw: RawTerm) -> list[SortKey]:
 
 
 def _unknown_key(raw: RawTerm, key: str) -> NoReturn:
-    names = ", ".join(f"{name}:" for name in ("not", *KEYS))
+    names = ", ".join(f"{name}:" for name in ("not", *TERM_KEYS, SORT))
     _fail(
-        f"there is no term {key}:{_meant(key, KEYS)}", raw.key_start, raw.values[0].start - raw.key_start,
+        f"there is no term {key}:{_meant(key, (*TERM_KEYS, SORT))}", raw.key_start, raw.values[0].start - raw.key_start,
         f'{names}; a group id with a colon is quoted: "{key}:…"',
     )  # fmt: skip
 

@@ -6,19 +6,25 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kgtui.model.query.group_terms import FlagTerm
-from kgtui.model.query.order import SortKey, ordered
-from kgtui.model.query.terms import IdTerm, ListingTerm, Need
+from kgtui.model.query.term_catalog import SORT_KEYS, Need
+from kgtui.model.query.terms import FlagTerm, IdTerm, ListingTerm
 from kgtui.model.slices import SLICE, run_at_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 
     from kgtui.model.group import Listing
-    from kgtui.model.query.group_terms import GroupTerm, Term, Tester
+    from kgtui.model.query.terms import NameTerm, NumberTerm, Tester
+    from kgtui.model.query.verdict_terms import VerdictTerm
     from kgtui.model.snapshot import Snapshot
 
 _Terms = tuple["IdTerm", ...]
+
+
+if TYPE_CHECKING:
+    # The module of the verdict term is imported only by filters that use it.
+    GroupTerm = NameTerm | NumberTerm | FlagTerm | VerdictTerm
+    Term = IdTerm | ListingTerm | GroupTerm
 
 
 class FilterCache:
@@ -41,6 +47,38 @@ class FilterCache:
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
         """These ids of a list passed all of the terms."""
         self._kept[listing] = (ids, terms, passed)
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One of `SORT_KEYS`, upwards unless `descending`."""
+
+    key: str
+    descending: bool = False
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What must have been read of a group for it to have a place."""
+        return SORT_KEYS[self.key].needs
+
+    def spelled(self) -> str:
+        """The key as the filter language writes it."""
+        return f"sort:{self.key}{'-' if self.descending else ''}"
+
+
+def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -> list[str]:
+    """The ids sorted by the keys, the first one counting most, and then by id."""
+    found = sorted(ids)
+    for key in reversed(keys):
+        if key.key == "name":
+            found.sort(reverse=key.descending)
+            continue
+        value_of = SORT_KEYS[key.key].value
+        values = [(value_of(snapshot, group), group) for group in found]
+        known = [(value, group) for value, group in values if value is not None]
+        known.sort(key=lambda pair: pair[0], reverse=key.descending)
+        found = [group for _, group in known] + [group for value, group in values if value is None]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

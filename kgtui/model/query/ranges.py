@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 COUNT_UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
 TIME_UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -37,7 +41,7 @@ class Range:
             return False if value > self.high else None
         return True if low else None
 
-    def spelled(self, units: dict[str, int]) -> str:
+    def spelled(self, units: Mapping[str, int]) -> str:
         """The range in the spelling that needs no quotes in a shell."""
         if self.unknown:
             return "unknown"
@@ -52,7 +56,7 @@ class RangeSyntaxError(ValueError):
     """A range that cannot be understood; the message says why."""
 
 
-def read_range(text: str, units: dict[str, int]) -> Range:
+def read_range(text: str, units: Mapping[str, int]) -> Range:
     """Read one range. Raises `RangeError`."""
     if text.lower() == "unknown":
         return Range(unknown=True)
@@ -73,7 +77,7 @@ def read_range(text: str, units: dict[str, int]) -> Range:
     return found
 
 
-def _ordered(sign: str, value: float, units: dict[str, int]) -> Range:
+def _ordered(sign: str, value: float, units: Mapping[str, int]) -> Range:
     # Counts are whole, so that `>5` is 6 and more; a time is never exactly anything.
     step = 1 if units is COUNT_UNITS and len(sign) == 1 else 0
     if sign[0] == ">":
@@ -83,7 +87,7 @@ def _ordered(sign: str, value: float, units: dict[str, int]) -> Range:
     return Range(high=value - step)
 
 
-def _read(text: str, units: dict[str, int]) -> float:
+def _read(text: str, units: Mapping[str, int]) -> float:
     match = _NUMBER.fullmatch(text)
     if match is None:
         raise RangeSyntaxError(f"{text!r} is not a number" if text else "a number is missing")
@@ -104,7 +108,7 @@ def _read(text: str, units: dict[str, int]) -> float:
     return int(value)
 
 
-def _spell(value: float, units: dict[str, int]) -> str:
+def _spell(value: float, units: Mapping[str, int]) -> str:
     for unit, size in sorted(units.items(), key=lambda item: -item[1]):
         if unit and value and value % size == 0:
             return f"{int(value // size)}{unit}"

@@ -1,49 +1,46 @@
-"""The terms of a filter, and what each says of a group: yes, no, or None when the data to tell is not there.
+"""The terms of a filter, each of which answers yes, no, or None (not known) for a group.
 
-None never counts as yes, negated or not: a filter must not choose a group for what nobody knows of it.
+None never counts as yes, whether the term is negated or not, because a filter must not choose a group by a value that
+was not read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, cast
 
-from kgtui.model import facts
-from kgtui.model.group_types import STATES, TYPES
 from kgtui.model.query.lexer import spelled
 from kgtui.model.query.patterns import fuzzy_matcher, regex_matcher
+from kgtui.model.query.term_catalog import TERM_KEYS, UNKNOWN, FlagKey, ListingKey, NameKey, Need, NumberKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from kgtui.model.group import Listing
     from kgtui.model.query.patterns import Glob
+    from kgtui.model.query.ranges import Range
     from kgtui.model.snapshot import Snapshot
 
-
-class Need(Enum):
-    """What must have been read of a group before a term or a sort key can answer."""
-
-    DESCRIPTION = "members"
-    OFFSETS = "offsets"
-    WATCHING = "watching for a while"
+Tester = Callable[[str], bool | None]
+"""A term bound to one snapshot: takes a group id, and returns what the term answers for that group."""
 
 
 def negation(negated: bool) -> str:
-    """What stands before a negated term."""
+    """Return the prefix of a term: `not:` or nothing."""
     return "not:" if negated else ""
 
 
 @dataclass(frozen=True, slots=True)
 class IdMatch:
-    """One alternative about the group id: `word`, `regex` or `fuzzy`."""
+    """One alternative of a term about the group id. `kind` is `word`, `regex` or `fuzzy`."""
 
     kind: str
     text: str
 
     def matcher(self) -> Callable[[str], object]:
-        """A function that is true of ids that match."""
+        """Return a function whose result is true for ids that match."""
         if self.kind == "regex":
             return regex_matcher(self.text)
         if self.kind == "fuzzy":
@@ -53,14 +50,14 @@ class IdMatch:
         return lambda group: word in group.lower()
 
     def spelled(self, *, first: bool) -> str:
-        """The alternative as the filter language writes it."""
+        """Return the alternative in the filter language. `first` says whether it begins the term."""
         if self.kind == "regex":
             return "/" + _escape_slashes(self.text) + "/"
         return spelled(self.text, first=first and self.kind == "word")
 
 
 def _escape_slashes(source: str) -> str:
-    # Only a slash that is not already behind a backslash ends the expression.
+    # Only a slash that does not follow a backslash ends the expression.
     out: list[str] = []
     escaped = False
     for char in source:
@@ -71,13 +68,13 @@ def _escape_slashes(source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class IdTerm:
-    """A term about the group id: any of the alternatives."""
+    """A term about the group id; it holds if one of the alternatives matches."""
 
     any_of: tuple[IdMatch, ...]
     negated: bool = False
 
     def filter(self, ids: Sequence[str]) -> Sequence[str]:
-        """The ids that match, in their order."""
+        """Return the ids for which the term holds, in the order given."""
         if len(self.any_of) == 1 and self.any_of[0].kind == "word":
             word = self.any_of[0].text.lower()
             if self.negated:
@@ -90,7 +87,7 @@ class IdTerm:
             return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
 
     def within(self, other: IdTerm) -> bool:
-        """Whether it is plain that no id passes this term that does not pass the other: more letters of one word."""
+        """Return whether ids that pass this term must pass the other, because its word contains the other's word."""
         if self == other:
             return True
         if self.negated or other.negated or len(self.any_of) != 1 or len(other.any_of) != 1:
@@ -102,11 +99,11 @@ class IdTerm:
         if len(matchers) == 1:
             match = matchers[0]
             return [group for group in ids if not match(group)] if self.negated else [g for g in ids if match(g)]
-        wanted = not self.negated
-        return [group for group in ids if any(match(group) for match in matchers) is wanted]
+        passing = not self.negated
+        return [group for group in ids if any(match(group) for match in matchers) is passing]
 
     def spelled(self) -> str:
-        """The term as the filter language writes it."""
+        """Return the term in the filter language."""
         key = "fuzzy:" if self.any_of[0].kind == "fuzzy" else ""
         values = [one.spelled(first=index == 0) for index, one in enumerate(self.any_of)]
         return negation(self.negated) + key + ",".join(values)
@@ -118,50 +115,192 @@ def _tolerant(match: Callable[[str], object]) -> Callable[[str], object]:
 
 @dataclass(frozen=True, slots=True)
 class ListingTerm:
-    """A term that the list of groups answers: decided once for all groups that are listed alike.
+    """A term that the list of groups decides, once for all groups with the same listing.
 
     Attributes:
-        key: `type`, `protocol`, `state`, `kind` or `coordinator`.
+        key: the key of a `ListingKey`.
     """
 
     key: str
     any_of: tuple[Glob, ...]
     negated: bool = False
 
+    @property
+    def _entry(self) -> ListingKey:
+        return cast("ListingKey", TERM_KEYS[self.key])
+
     def of_listing(self, listing: Listing, snapshot: Snapshot) -> bool | None:
-        """Whether it holds for every group listed so; None when the list does not tell."""
-        value = getattr(listing, self.key)
-        if value is None:
-            return None
-        if self.key == "coordinator":
-            return self._holds(_names_of_broker(snapshot, value))
-        return self._holds((value,))
+        """Return whether the term holds for every group with this listing; None if the listing does not decide it."""
+        texts = self._entry.of_listing(snapshot, listing)
+        return None if texts is None else self._holds(texts)
 
     def of_group(self, group: str, snapshot: Snapshot) -> bool | None:
-        """Whether it holds for one group, whose describe may tell what the list does not."""
-        listing = snapshot.groups[group]
-        if self.key not in ("type", "state"):
-            return self.of_listing(listing, snapshot)
-        value = facts.type_of(snapshot, group) if self.key == "type" else snapshot.state_of(group)
+        """Return whether the term holds for one group, whose description may have what the listing lacks."""
+        read = self._entry.of_group
+        if read is None:
+            return self.of_listing(snapshot.groups[group], snapshot)
+        value = read(snapshot, group)
         if value is not None:
             return self._holds((value,))
-        return True if not self.negated and any(glob.text.lower() == "unknown" for glob in self.any_of) else None
+        return True if not self.negated and any(glob.text.lower() == UNKNOWN for glob in self.any_of) else None
 
-    def _holds(self, values: Iterable[str]) -> bool:
+    def _holds(self, texts: Iterable[str]) -> bool:
         matchers = [glob.matcher() for glob in self.any_of]
-        return any(match(value) for value in values for match in matchers) is not self.negated
+        return any(match(text) for text in texts for match in matchers) is not self.negated
 
     def spelled(self) -> str:
-        """The term as the filter language writes it."""
-        values = [f'"{glob.spelled()}"' if self._unheard_of(glob) else glob.spelled() for glob in self.any_of]
+        """Return the term in the filter language."""
+        values = [f'"{glob.spelled()}"' if self._needs_quotes(glob) else glob.spelled() for glob in self.any_of]
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
-    def _unheard_of(self, glob: Glob) -> bool:
-        # A plain unknown name is taken for a mistake; quotes say that it is meant.
-        names = {"type": TYPES, "state": STATES}.get(self.key)
-        return bool(names and glob.text and not glob.wild and glob.text not in (*names, "unknown"))
+    def _needs_quotes(self, glob: Glob) -> bool:
+        # Without quotes, a value that is not in the catalog is rejected as a typing mistake.
+        accepted = self._entry.values if self._entry.quoted else ()
+        return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 
 
-def _names_of_broker(snapshot: Snapshot, node: int) -> tuple[str, ...]:
-    broker = snapshot.cluster.brokers.get(node)
-    return (str(node),) if broker is None else (str(node), broker.host, broker.address)
+@dataclass(frozen=True, slots=True)
+class NameTerm:
+    """A term about names from the description or the offsets of a group. `key` is the key of a `NameKey`."""
+
+    key: str
+    any_of: tuple[Glob, ...]
+    negated: bool = False
+
+    @property
+    def _entry(self) -> NameKey:
+        return cast("NameKey", TERM_KEYS[self.key])
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The data that must be read of a group before the term can answer."""
+        return self._entry.needs
+
+    def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
+        """Return whether the term holds for a group; None if the names were not read."""
+        return self.tester(snapshot, marked)(group)
+
+    def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
+        """Bind the term to a snapshot, for use on many groups."""
+        matchers = [glob.matcher() for glob in self.any_of]
+        read, negated = self._entry.names, self.negated
+        # Thousands of groups share the same few topics and hosts, so each set of names is matched once.
+        decided: dict[tuple[str, ...], bool] = {}
+
+        def holds(group: str) -> bool | None:
+            names = read(snapshot, group)
+            if names is None:
+                return None
+            answer = decided.get(names)
+            if answer is None:
+                answer = any(match(name) for name in names for match in matchers) is not negated
+                decided[names] = answer
+            return answer
+
+        return holds
+
+    def known(self, group: str, snapshot: Snapshot) -> bool:
+        """Return whether the names of the group were read."""
+        return self._entry.names(snapshot, group) is not None
+
+    def spelled(self) -> str:
+        """Return the term in the filter language."""
+        return f"{negation(self.negated)}{self.key}:{','.join(glob.spelled() for glob in self.any_of)}"
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTerm:
+    """A term that compares a number of a group with ranges. `key` is the key of a `NumberKey`."""
+
+    key: str
+    any_of: tuple[Range, ...]
+    negated: bool = False
+
+    @property
+    def _entry(self) -> NumberKey:
+        return cast("NumberKey", TERM_KEYS[self.key])
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The data that must be read of a group before the term can answer."""
+        return self._entry.needs
+
+    def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
+        """Return whether the term holds for a group; None if the number is not known well enough to decide."""
+        applies, value, at_least = self._entry.number(snapshot, group)
+        answer = applies if applies is not True else self._holds(value, at_least)
+        return None if answer is None else answer is not self.negated
+
+    def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
+        """Bind the term to a snapshot, for use on many groups."""
+        entry = self._entry
+        if not entry.in_summary:
+            return lambda group: self.of_group(group, snapshot, marked)
+        # For nearly all groups the summary from the sweep has the number and nothing newer was read.
+        summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
+        number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
+
+        def holds(group: str) -> bool | None:
+            summary = summaries.get(group)
+            if summary is None or group in newer:
+                return self.of_group(group, snapshot, marked)
+            answer = self._holds(number(summary), is_lag and summary.lag_unknown > 0)
+            return None if answer is None else answer is not negated
+
+        return holds
+
+    def known(self, group: str, snapshot: Snapshot) -> bool:
+        """Return whether the data for the number was read."""
+        entry = self._entry
+        applies, value, _ = entry.number(snapshot, group)
+        return applies is False or (applies is True and (entry.searched_without_value or value is not None))
+
+    def _holds(self, value: float | None, at_least: bool) -> bool | None:
+        if value is None:
+            return True if any(one.unknown for one in self.any_of) else None
+        if len(self.any_of) == 1:
+            return self.any_of[0].holds(value, at_least)
+        answers = [one.holds(value, at_least) for one in self.any_of]
+        if True in answers:
+            return True
+        return None if None in answers else False
+
+    def spelled(self) -> str:
+        """Return the term in the filter language."""
+        units = self._entry.units
+        return f"{negation(self.negated)}{self.key}:{','.join(one.spelled(units) for one in self.any_of)}"
+
+
+@dataclass(frozen=True, slots=True)
+class FlagTerm:
+    """A term with the value yes or no. `key` is the key of a `FlagKey`."""
+
+    key: str
+    value: bool
+    negated: bool = False
+
+    @property
+    def _entry(self) -> FlagKey:
+        return cast("FlagKey", TERM_KEYS[self.key])
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The data that must be read of a group before the term can answer; empty, because it can always answer."""
+        return self._entry.needs
+
+    def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool:
+        """Return whether the term holds for a group."""
+        return (self._entry.holds(snapshot, group, marked) is self.value) is not self.negated
+
+    def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
+        """Bind the term to a snapshot, for use on many groups."""
+        holds, value, negated = self._entry.holds, self.value, self.negated
+        return lambda group: (holds(snapshot, group, marked) is value) is not negated
+
+    def known(self, group: str, snapshot: Snapshot) -> bool:
+        """Return True, because a flag is always known."""
+        return True
+
+    def spelled(self) -> str:
+        """Return the term in the filter language."""
+        return f"{negation(self.negated)}{self.key}:{'yes' if self.value else 'no'}"

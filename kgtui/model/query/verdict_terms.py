@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.model.query.terms import Need, negation
+from kgtui.model.query.term_catalog import UNKNOWN, Need
+from kgtui.model.query.terms import negation
 from kgtui.model.verdict import Status
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from kgtui.model.snapshot import Snapshot
 
-UNKNOWN = "unknown"
 NAMES: dict[str, Status] = {
     "ok": Status.OK,
     "warn": Status.WARN,

@@ -11,6 +11,7 @@ import pytest
 from kgtui.errors import QueryError
 from kgtui.model.group import Listing
 from kgtui.model.query import HELP, Need, help_text, parse
+from kgtui.model.query.term_catalog import TERM_KEYS
 from kgtui.model.snapshot import Reading, Snapshot
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.model.query_cases import CONSUMER, NOW, company, snapshot, summary
@@ -331,10 +332,9 @@ def test_help_examples_parse_and_need_no_quotes_in_a_shell() -> None:
 
 
 def test_help_names_every_term() -> None:
-    from kgtui.model.query.parser import KEYS
-
     shown = " ".join(f"{row.term} {row.example}" for row in HELP)
-    assert [key for key in KEYS if f"{key}:" not in shown] == []
+    assert [key for key in (*TERM_KEYS, "sort") if f"{key}:" not in shown] == []
+    assert [value for entry in TERM_KEYS.values() for value in entry.values if value not in f"{entry}"] == []
 
 
 def test_re2_is_loaded_only_for_an_expression() -> None:

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from kgtui.errors import QueryError
 from kgtui.model.query import FilterCache, Query, parse
-from kgtui.model.query.group_terms import FlagTerm, NameTerm, NumberTerm
 from kgtui.model.query.patterns import Glob
 from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS, Range, read_range
-from kgtui.model.query.terms import IdMatch, IdTerm, ListingTerm
+from kgtui.model.query.terms import FlagTerm, IdMatch, IdTerm, ListingTerm, NameTerm, NumberTerm
 from kgtui.model.slices import run_at_once
 from tests.unit.model.query_cases import CLASSIC, CONSUMER, company, snapshot
 

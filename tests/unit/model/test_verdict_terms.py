@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from kgtui.model.health import GroupHealth, Watching, health_of
 from kgtui.model.query import Need, parse
-from kgtui.model.query.verdict_terms import LEVELS, NAMES, UNKNOWN, VerdictMatch, VerdictTerm
+from kgtui.model.query.term_catalog import TERM_KEYS, UNKNOWN
+from kgtui.model.query.verdict_terms import LEVELS, NAMES, VerdictMatch, VerdictTerm
 from tests.unit.model.health.reads import offsets, watch
 from tests.unit.model.query_cases import company
 
@@ -33,6 +34,10 @@ def watched() -> dict[str, GroupHealth]:
         "rewound": health_of(watch(rewind)),
         "gone": health_of(gone),
     }
+
+
+def test_catalog_lists_every_verdict() -> None:
+    assert TERM_KEYS["verdict"].values == (*NAMES, UNKNOWN)
 
 
 @pytest.fixture

@@ -1,0 +1,390 @@
+"""The catalog of filter terms and sort keys: the parser, the help, the README and error messages are generated from it.
+
+Adding a term means adding an entry to `TERMS`. `python -m kgtui.model.query` prints the catalog as a Markdown table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.model import facts
+from kgtui.model.group_types import EMPTY, KINDS, STATES, TYPES
+from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from kgtui.model.group import Listing
+    from kgtui.model.snapshot import Snapshot
+
+UNKNOWN = "unknown"
+
+
+class Need(Enum):
+    """Data that must be read of a group, beyond the list of groups, before a term or a sort key can be evaluated."""
+
+    DESCRIPTION = "members"
+    OFFSETS = "offsets"
+    WATCHING = "watching for a while"
+
+
+class Number(NamedTuple):
+    """A number of one group, as a term compares it.
+
+    Attributes:
+        applies: whether the group has such a number; None if that is not known yet.
+        value: the number; None if it is not known.
+        at_least: whether the true number may be larger than `value`.
+    """
+
+    applies: bool | None
+    value: float | None = None
+    at_least: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TermKey:
+    """One kind of filter term: `key:value`.
+
+    Attributes:
+        meaning: what the term says about a group, for the help and the README.
+        example: a filter with the term, in a spelling that needs no quotes in a shell.
+        values: the accepted values, for error messages and suggestions; empty if any text or number is accepted.
+        needs: the data that the term compares, beyond the list of groups.
+        heading: how the help names the term; `key:` by default.
+    """
+
+    key: str
+    meaning: str
+    example: str
+    values: tuple[str, ...] = ()
+    needs: frozenset[Need] = frozenset()
+    heading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzyKey(TermKey):
+    """The term about letters of the group id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListingKey(TermKey):
+    """A term that the list of groups decides, once for all groups with the same listing.
+
+    Attributes:
+        of_listing: returns the texts to compare for a listing; None if the broker does not list them.
+        of_group: returns the text of one group where its list does not have it; None if no describe reports it either.
+        quoted: whether quotes allow a value that is not among `values`.
+    """
+
+    of_listing: Callable[[Snapshot, Listing], tuple[str, ...] | None] = field(kw_only=True)
+    of_group: Callable[[Snapshot, str], str | None] | None = None
+    quoted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NameKey(TermKey):
+    """A term about names from the description or the offsets of a group, compared by wildcard.
+
+    Attributes:
+        names: returns the names of one group; None if they were not read.
+    """
+
+    names: Callable[[Snapshot, str], tuple[str, ...] | None] = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberKey(TermKey):
+    """A term that compares a number with ranges.
+
+    Attributes:
+        units: the units of the number, which also say whether it is a count or a time.
+        number: returns the number of one group.
+        in_summary: attribute of `Summary` with the same number, for a fast answer about groups that only the sweep
+            reads; `` if there is none.
+        newer_in: attribute of `Snapshot` with the readings that may be newer than the summary.
+        searched_without_value: whether a group counts as searched although its number is not known.
+    """
+
+    units: Mapping[str, int] = field(kw_only=True)
+    number: Callable[[Snapshot, str], Number] = field(kw_only=True)
+    in_summary: str = ""
+    newer_in: str = ""
+    searched_without_value: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FlagKey(TermKey):
+    """A term with the value `yes` or `no`.
+
+    Attributes:
+        holds: returns whether `yes` is true of one group. The last argument is the set of marked groups.
+    """
+
+    holds: Callable[[Snapshot, str, Collection[str]], bool] = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictKey(TermKey):
+    """The term about the verdict on a group."""
+
+
+def _names_of_coordinator(snapshot: Snapshot, listing: Listing) -> tuple[str, ...]:
+    node = listing.coordinator
+    broker = snapshot.cluster.brokers.get(node)
+    return (str(node),) if broker is None else (str(node), broker.host, broker.address)
+
+
+def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
+    """Return hosts with and without the slash that brokers write and nobody types: `/10.0.0.7`."""
+    hosts = facts.hosts(snapshot, group)
+    return None if hosts is None else hosts + tuple(host[1:] for host in hosts if host.startswith("/"))
+
+
+def _members(snapshot: Snapshot, group: str) -> Number:
+    read = group in snapshot.summaries or group in snapshot.details
+    return Number(True if read else None, facts.member_count(snapshot, group))
+
+
+def _lag(snapshot: Snapshot, group: str) -> Number:
+    lag = facts.lag_total(snapshot, group)
+    return Number(None) if lag is None else Number(True, lag.lag, lag.unknown > 0)
+
+
+def _time_lag(snapshot: Snapshot, group: str) -> Number:
+    health = snapshot.health.get(group)
+    if health is None:
+        return Number(None)
+    age = health.time_lag
+    return Number(True, age.seconds if age else None, bool(age and age.at_least))
+
+
+def _seconds_empty(snapshot: Snapshot, group: str) -> Number:
+    state = snapshot.state_of(group)
+    since = snapshot.state_since.get(group)
+    return Number(
+        None if state is None else state == EMPTY, None if since is None else max(snapshot.taken_at - since, 0.0)
+    )
+
+
+def _age(snapshot: Snapshot, group: str) -> Number:
+    at = facts.read_at(snapshot, group)
+    return Number(True, None if at is None else max(snapshot.taken_at - at, 0.0))
+
+
+_DESCRIPTION = frozenset({Need.DESCRIPTION})
+_OFFSETS = frozenset({Need.OFFSETS})
+_WATCHING = frozenset({Need.WATCHING})
+
+
+class SortKeyEntry(NamedTuple):
+    """One way to sort groups.
+
+    Attributes:
+        value: returns the value of one group; None, if it is not known, sorts last.
+        needs: the data that the value comes from, beyond the list of groups.
+    """
+
+    value: Callable[[Snapshot, str], float | str | None]
+    needs: frozenset[Need] = frozenset()
+
+
+SORT_KEYS: Mapping[str, SortKeyEntry] = {
+    "name": SortKeyEntry(lambda _snapshot, group: group),
+    "state": SortKeyEntry(lambda snapshot, group: snapshot.state_of(group)),
+    "members": SortKeyEntry(facts.member_count, _DESCRIPTION),
+    "lag": SortKeyEntry(lambda snapshot, group: _lag(snapshot, group).value, _OFFSETS),
+    "age": SortKeyEntry(lambda snapshot, group: _age(snapshot, group).value),
+    "type": SortKeyEntry(facts.type_of),
+    "coordinator": SortKeyEntry(lambda snapshot, group: snapshot.groups[group].coordinator),
+}
+
+TERMS: tuple[TermKey, ...] = (
+    FuzzyKey("fuzzy", "The group id contains these letters in this order.", "fuzzy:pmtset", heading="fuzzy:word"),
+    ListingKey(
+        "type",
+        f"Group type: {', '.join(TYPES)}, or unknown.",
+        "type:consumer",
+        (*TYPES, UNKNOWN),
+        of_listing=lambda _snapshot, listing: None if listing.type is None else (listing.type,),
+        of_group=facts.type_of,
+    ),
+    ListingKey(
+        "protocol",
+        "Protocol type: consumer, connect, sr, share, streams, or any other.",
+        "protocol:connect",
+        of_listing=lambda _snapshot, listing: (listing.protocol,),
+    ),
+    ListingKey(
+        "state",
+        f"State: {', '.join(STATES)}, or unknown.",
+        "state:Empty",
+        (*STATES, UNKNOWN),
+        of_listing=lambda _snapshot, listing: None if listing.state is None else (listing.state,),
+        of_group=lambda snapshot, group: snapshot.state_of(group),
+    ),
+    ListingKey(
+        "kind",
+        f"Kind of group: {', '.join(KINDS)}.",
+        "kind:simple",
+        KINDS,
+        of_listing=lambda _snapshot, listing: (listing.kind,),
+        quoted=False,
+    ),
+    NameKey(
+        "topic",
+        "The group subscribes to this topic or has offsets in it. % and * stand for any text, ? for one character.",
+        "topic:payments%",
+        needs=_DESCRIPTION | _OFFSETS,
+        names=facts.topics,
+    ),
+    NameKey(
+        "client",
+        "A member has this client id (wildcards allowed).",
+        "client:billing-%",
+        needs=_DESCRIPTION,
+        names=facts.clients,
+    ),
+    NameKey(
+        "host", "A member runs on this host (wildcards allowed).", "host:10.0.3.%", needs=_DESCRIPTION, names=_hosts
+    ),
+    NameKey(
+        "member",
+        "A member has this member id or instance id (wildcards allowed).",
+        "member:worker-7%",
+        needs=_DESCRIPTION,
+        names=facts.member_ids,
+    ),
+    ListingKey(
+        "coordinator",
+        "The coordinator is this broker: node id, host or host:port (wildcards allowed).",
+        "coordinator:3",
+        of_listing=_names_of_coordinator,
+    ),
+    NumberKey(
+        "members",
+        "Number of members: 2+ at least, ..5 at most, 2..5 between, 0, or unknown (on the screen also >5 and <5).",
+        "members:2+",
+        needs=_DESCRIPTION,
+        units=COUNT_UNITS,
+        number=_members,
+        in_summary="members",
+        newer_in="details",
+    ),
+    NumberKey(
+        "lag",
+        "Total lag in records, with the units k and M. unknown also finds groups whose lag is only partly known.",
+        "lag:1k+",
+        needs=_OFFSETS,
+        units=COUNT_UNITS,
+        number=_lag,
+        in_summary="lag",
+        newer_in="offsets",
+    ),
+    NumberKey(
+        "timelag",
+        "Age of the oldest unread record. Known only for watched groups: those selected or in view, or all in "
+        "kgtui check.",
+        "timelag:5m+",
+        needs=_WATCHING,
+        units=TIME_UNITS,
+        number=_time_lag,
+    ),
+    VerdictKey(
+        "verdict",
+        "Verdict on a watched group: ok, warn, error (each with + for this or worse), stop, stall, rewind, or unknown.",
+        "verdict:warn+",
+        ("ok", "warn", "error", "stop", "stall", "rewind", UNKNOWN),
+        needs=_WATCHING,
+    ),
+    NumberKey(
+        "empty",
+        "The group has been Empty for this long, as far as it was watched. Units s, m, h, d.",
+        "empty:1h+",
+        needs=_WATCHING,
+        units=TIME_UNITS,
+        number=_seconds_empty,
+        searched_without_value=False,
+    ),
+    NumberKey(
+        "age",
+        "Time since members or offsets of the group were last read; unknown if they were never read.",
+        "age:..30s",
+        units=TIME_UNITS,
+        number=_age,
+    ),
+    FlagKey(
+        "fault",
+        "Something about the group could not be read.",
+        "fault:yes",
+        ("yes", "no"),
+        heading="fault:yes",
+        holds=lambda snapshot, group, _marked: facts.has_fault(snapshot, group),
+    ),
+    FlagKey(
+        "marked",
+        "The group is marked on the screen.",
+        "marked:no",
+        ("yes", "no"),
+        heading="marked:yes",
+        holds=lambda _snapshot, group, marked: group in marked,
+    ),
+)
+"""Every term with a key, in the order of the help."""
+
+TERM_KEYS: Mapping[str, TermKey] = {entry.key: entry for entry in TERMS}
+
+SORT = "sort"
+
+
+class HelpRow(NamedTuple):
+    """One row of the help table."""
+
+    term: str
+    meaning: str
+    example: str
+
+
+HELP: tuple[HelpRow, ...] = (
+    HelpRow("word", "The group id contains the word, in upper or lower case.", "payments"),
+    HelpRow("/re/", "The group id matches the regular expression (RE2, in upper or lower case).", "/^team-.+v2/"),
+    HelpRow("not:TERM", "The term is false. !TERM means the same but may need quotes in a shell.", "not:type:share"),
+    HelpRow("a,b", "One of several values, in any term.", "state:Empty,Dead"),
+    *(HelpRow(entry.heading or f"{entry.key}:", entry.meaning, entry.example) for entry in TERMS),
+    HelpRow(
+        f"{SORT}:",
+        f"Sort by {', '.join(SORT_KEYS)}. A - after the key reverses the order.",
+        "sort:lag-",
+    ),
+    HelpRow(
+        '"a b"',
+        r"On the screen, quotes or \ protect blanks, commas and colons, and \x1b or \u202e stand for a character. In a "
+        "shell, use a regular expression with dots instead.",
+        "/my.group/",
+    ),
+)
+
+NOTES: tuple[str, ...] = (
+    "Several terms are joined by AND. A word that contains a colon must be quoted or escaped.",
+    "A group is not found by a value that is not known, whether the term is negated or not; use unknown to find it.",
+)
+
+
+def help_text(width: int = 16) -> str:
+    """Return the help table as plain text, one term per line, with examples padded to `width` characters."""
+    rows = [f"  {row.example:<{width}}  {row.term:<12}  {row.meaning}" for row in HELP]
+    return "\n".join([*rows, *(f"  {note}" for note in NOTES)])
+
+
+def markdown() -> str:
+    """Return the help table in Markdown, for the README."""
+    lines = ["| term | meaning | example |", "|---|---|---|"]
+    lines += [f"| `{row.term}` | {_cell(row.meaning)} | `{row.example}` |" for row in HELP]
+    return "\n".join([*lines, "", *map(_cell, NOTES)])
+
+
+def _cell(text: str) -> str:
+    """Escape every character that Markdown would read as markup."""
+    return "".join(f"\\{char}" if char in "\\|*_<>[]`" else char for char in text)
