@@ -27,7 +27,7 @@ class Status(IntEnum):
     """How a partition or a group does; the numbers are Burrow's. A group is never more than `ERR`."""
 
     NOT_FOUND = 0
-    """There is no such group, or it has not committed for `Options.expire_group`."""
+    """The group does not exist."""
     OK = 1
     WARN = 2
     """It commits, and its lag does not fall."""
@@ -51,7 +51,6 @@ class Options:
         allowed_lag: records; a partition with no more lag than this is OK.
         min_distance: seconds; a commit that follows the one before it sooner takes its place.
         offset_refresh: seconds between two log ends.
-        expire_group: seconds without a commit after which a group is forgotten.
         expire_cache: seconds for which a verdict may be kept.
     """
 
@@ -60,13 +59,12 @@ class Options:
     allowed_lag: int = 0
     min_distance: float = 0.0
     offset_refresh: float = 10.0
-    expire_group: float = 604_800.0
     expire_cache: float = 10.0
 
     def __post_init__(self) -> None:
         if self.intervals < 1 or self.allowed_lag < 0 or not 0 <= self.minimum_complete <= 1:
             raise ValueError("intervals is at least 1, allowed_lag at least 0, minimum_complete from 0 to 1")
-        if min(self.min_distance, self.offset_refresh, self.expire_group, self.expire_cache) < 0:
+        if min(self.min_distance, self.offset_refresh, self.expire_cache) < 0:
             raise ValueError("no time is negative")
 
 
@@ -288,20 +286,4 @@ def roll_up(partitions: Mapping[TopicPartition, PartitionVerdict]) -> GroupVerdi
         largest[1] if largest is not None else None,
         unknown,
         partitions,
-    )
-
-
-def judge_group(windows: Mapping[TopicPartition, Window], now: int, options: Options = DEFAULTS) -> GroupVerdict:
-    """Burrow's verdict on a group: `NOT_FOUND` without any commit within `Options.expire_group`, else the worst one.
-
-    Args:
-        windows: of every partition that it has committed in.
-        now: milliseconds since the epoch.
-    """
-    verdict = roll_up({key: judge_partition(window, now, options) for key, window in windows.items()})
-    newest = max((window.commits[-1].at for window in windows.values() if window.commits), default=None)
-    if newest is not None and newest >= now - options.expire_group * 1000:
-        return verdict
-    return GroupVerdict(
-        Status.NOT_FOUND, verdict.complete, verdict.total_lag, verdict.max_lag, verdict.unknown, verdict.partitions
     )

@@ -337,6 +337,7 @@ TERMS: tuple[TermKey, ...] = (
 TERM_KEYS: Mapping[str, TermKey] = {entry.key: entry for entry in TERMS}
 
 SORT = "sort"
+_SORT_NAMES = tuple(SORT_KEYS)
 
 
 class HelpRow(NamedTuple):
@@ -348,14 +349,14 @@ class HelpRow(NamedTuple):
 
 
 HELP: tuple[HelpRow, ...] = (
-    HelpRow("word", "The group id contains the word, in upper or lower case.", "payments"),
-    HelpRow("/re/", "The group id matches the regular expression (RE2, in upper or lower case).", "/^team-.+v2/"),
+    HelpRow("word", "The group id contains the word; case is ignored.", "payments"),
+    HelpRow("/re/", "The group id matches the regular expression (RE2); case is ignored.", "/^team-.+v2/"),
     HelpRow("not:TERM", "The term is false. !TERM means the same but may need quotes in a shell.", "not:type:share"),
     HelpRow("a,b", "One of several values, in any term.", "state:Empty,Dead"),
     *(HelpRow(entry.heading or f"{entry.key}:", entry.meaning, entry.example) for entry in TERMS),
     HelpRow(
         f"{SORT}:",
-        f"Sort by {', '.join(SORT_KEYS)}. A - after the key reverses the order.",
+        f"Sort by {', '.join(_SORT_NAMES[:-1])} or {_SORT_NAMES[-1]}. A - after the name reverses the order.",
         "sort:lag-",
     ),
     HelpRow(

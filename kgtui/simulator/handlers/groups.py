@@ -19,7 +19,6 @@ from kgtui.simulator.handlers.request_context import (
     UNKNOWN_SERVER_ERROR,
     UNSUPPORTED_VERSION,
 )
-from kgtui.simulator.releases import DESCRIBED_BY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +30,6 @@ FIRST_FLEXIBLE = 3
 FIRST_WITH_STATE = 4
 FIRST_WITH_TYPE = 5
 FIRST_WITH_TYPE_CHECK = 6
-TOPIC_CHECKED_TYPES = tuple(DESCRIBED_BY)
 
 
 def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, int], ListGroupsRowCache]) -> bytes:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
-
 from kgtui.tui import text
 from kgtui.tui.tree.grouping import NodeTotal, shared_state
 
@@ -195,8 +193,3 @@ def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
         elif words:
             joined.append((words, role))
     return TreeLine(tuple(joined), cursor)
-
-
-def line_width(line: TreeLine) -> int:
-    """Cells that a line takes."""
-    return sum(cell_len(piece) for piece, _ in line.pieces)

@@ -16,7 +16,6 @@ from kgtui.model.verdict import (
     PartitionVerdict,
     Status,
     Window,
-    judge_group,
     judge_partition,
     roll_up,
 )
@@ -256,15 +255,6 @@ def test_a_group_is_as_bad_as_its_worst_partition(rows: dict[TopicPartition, Par
     assert (None if group.max_lag is None else rows[group.max_lag].current_lag) == max(lags, default=None)
 
 
-def test_a_group_that_has_not_committed_for_a_week_is_not_found() -> None:
-    week = 604_800_000
-    windows = {("t", 0): Window((Commit(1, 0),), (9,)), ("t", 1): Window((Commit(1, 5000),), (9,))}
-    assert judge_group(windows, week + 5000).status is Status.ERR
-    assert judge_group(windows, week + 5001).status is Status.NOT_FOUND
-    assert judge_group({}, 0).status is Status.NOT_FOUND
-    assert judge_group({("t", 0): Window((), (9,))}, 0).status is Status.NOT_FOUND
-
-
 @pytest.mark.parametrize(
     "bad", [{"intervals": 0}, {"allowed_lag": -1}, {"minimum_complete": 2.0}, {"min_distance": -1.0}]
 )
@@ -276,4 +266,4 @@ def test_options_that_make_no_sense_are_refused(bad: dict[str, float]) -> None:
 def test_the_defaults_are_burrows() -> None:
     options = Options()
     assert (options.intervals, options.minimum_complete, options.allowed_lag, options.min_distance) == (10, 0.0, 0, 0.0)
-    assert (options.offset_refresh, options.expire_group, options.expire_cache) == (10.0, 604_800.0, 10.0)
+    assert (options.offset_refresh, options.expire_cache) == (10.0, 10.0)

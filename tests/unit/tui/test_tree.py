@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from kgtui.model.slices import run_at_once
 from kgtui.model.snapshot import Summary
 from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, NodeTotal, build_nodes, family_of, path_of, sum_nodes
 from kgtui.tui.tree.layout import RowKey, RowLayout
 from kgtui.tui.tree.model import TreeModel
-from kgtui.tui.tree.rows import TreeRow, coarse_age, column_widths, group_line, heading_line, line_width, node_line
+from kgtui.tui.tree.rows import TreeLine, TreeRow, coarse_age, column_widths, group_line, heading_line, node_line
 from kgtui.tui.tree.sorting import SORTS, Sort, merge_sorted, sort_groups
 from tests.pilot.watching import Row, many, snapshot_of, summary
 
@@ -34,6 +35,11 @@ LISTED = st.lists(
     unique_by=lambda row: row[0],
     max_size=60,
 )
+
+
+def line_width(line: TreeLine) -> int:
+    """Return the width of a drawn line in terminal cells."""
+    return sum(cell_len(piece) for piece, _ in line.pieces)
 
 
 @given(st.lists(IDS, min_size=1, max_size=5))
