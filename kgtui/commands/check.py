@@ -15,6 +15,7 @@ from kgtui.model.answer import Answer, fault_of
 from kgtui.model.cluster import Retention
 from kgtui.model.query import Need, parse
 from kgtui.model.verdict import Status
+from kgtui.monitor import policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 FAIL_ON = {"warn": Status.WARN, "error": Status.ERR}
-_SHORTEST = 0.05  # seconds between two reads
 _ABOUT = """\
 Reads the groups for a while and judges each by Burrow's rules, from what the reads see of its commits:
   STOP    records wait, and nothing was committed for longer than a window of ten commits takes
@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_lake_options(parser)
     parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND")
-    parser.add_argument("--for", dest="seconds", default="2m", metavar="TIME", help="how long to watch (2m)")
+    parser.add_argument("--for", dest="seconds", metavar="TIME", help="how long to watch (2m)")
     parser.add_argument("--interval", metavar="TIME", help="from one read to the next (5s)")
     parser.add_argument("--fail-on", choices=tuple(FAIL_ON), default="error", help="exit with 1 from here on (error)")
     parser.add_argument("--all", action="store_true", help="print groups that are OK too")
@@ -81,15 +81,16 @@ def run(args: argparse.Namespace) -> int:
     query = parse(" ".join([args.filter, *args.expr]).strip())
     if args.lake is not None and args.interval is not None:
         raise UsageError("--interval is for a cluster: a recording has the moments that it has")
-    args.seconds, args.interval = _seconds("--for", args.seconds), _seconds("--interval", args.interval or "5s")
-    if args.interval < _SHORTEST:
-        raise UsageError(f"--interval is at least {_SHORTEST} s")
+    args.seconds = policy.CHECK_DURATION if args.seconds is None else _seconds("--for", args.seconds)
+    args.interval = policy.CHECK_INTERVAL if args.interval is None else _seconds("--interval", args.interval)
+    if args.interval < policy.CHECK_SHORTEST_INTERVAL:
+        raise UsageError(f"--interval is at least {policy.CHECK_SHORTEST_INTERVAL} s")
     if args.allowed_lag < 0:
         raise UsageError("--allowed-lag takes a number of records, 0 or more")
     watching = Watching(
         Options(allowed_lag=args.allowed_lag),
         commit_interval=_seconds("--commit-interval", args.commit_interval),
-        patience=max(4 * args.interval, 60.0),
+        gap_after=policy.CHECK_GAPS.limit(args.interval),
     )
     return run_async(_run(args, query, watching))
 
@@ -120,13 +121,13 @@ async def check(
     args: argparse.Namespace, admin: GroupAdmin, query: Query, watching: Watching, pace: Pace | None = None
 ) -> int:
     """Choose the groups by all that one look tells, watch them, choose again by what that told, and print."""
-    from kgtui.commands.watching import LEAST_TIMEOUT, Plan, Watch
+    from kgtui.commands.watching import Plan, Watch
 
     timeout = timeout_of(args)
     found = await gather(admin, _at_first(query), timeout=timeout)
     if found.ids and sys.stderr.isatty():
         notify(f"watching {len(found.ids)} groups for {args.seconds:g} s")
-    plan = Plan(args.seconds, args.interval, min(timeout, max(2 * args.interval, LEAST_TIMEOUT)))
+    plan = Plan(args.seconds, args.interval, policy.check_timeout(args.interval, timeout))
     watch = Watch(admin, {group: found.snapshot.groups[group] for group in found.ids}, plan, watching, pace)
     if found.ids:
         await watch.run()

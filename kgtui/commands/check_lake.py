@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model.group_types import DEAD
 from kgtui.model.health import ReadHistory
+from kgtui.monitor.policy import CHECK_GAPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.group import Listing
     from kgtui.model.health import Watching
-
-LEAST_PATIENCE, MISSED = 60.0, 4
-"""Seconds, and intervals, between two reads beyond which something is missing in between."""
 
 _GROUP_ID_NOT_FOUND = 69
 
@@ -42,8 +40,8 @@ class RecordedWatch:
         self.moments = window(admin, seconds)
         self.seconds = round(self.moments[-1].at - self.moments[0].at, 3)
         self.interval = admin.point_in_time.interval
-        patient = replace(watching, patience=max(MISSED * self.interval, LEAST_PATIENCE))
-        self.observations = {group: ReadHistory(patient) for group in groups}
+        watching = replace(watching, gap_after=CHECK_GAPS.limit(self.interval))
+        self.observations = {group: ReadHistory(watching) for group in groups}
         self.group_faults: dict[str, Fault] = {}
         self.faults: tuple[Fault, ...] = ()
 

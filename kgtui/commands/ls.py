@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.query import Query
 
-WATCH_SECONDS = 2.0
 _CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -37,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lag", action="store_true", help="add the lag, summed over each group's partitions")
     parser.add_argument("--members", action="store_true", help="add the number of members")
     parser.add_argument(
-        "--watch", nargs="?", type=float, const=WATCH_SECONDS, metavar="SECONDS", help="again and again, every 2 s"
+        "--watch", nargs="?", type=float, const=True, metavar="SECONDS", help="again and again, every 2 s"
     )
     parser.add_argument("--filter", metavar="EXPR", default=argparse.SUPPRESS, help="the same as EXPR")
 
@@ -52,6 +51,10 @@ def epilog() -> str:
 def run(args: argparse.Namespace) -> int:
     """Run the command; the exit code: 1 when a part could not be learned."""
     query = _query(" ".join([args.filter, *args.expr]).strip())
+    if args.watch is True:
+        from kgtui.monitor.policy import WATCH_INTERVAL
+
+        args.watch = WATCH_INTERVAL
     if args.watch is not None and not args.watch > 0:
         raise UsageError("--watch takes a number of seconds above 0")
     collecting = gc.isenabled()

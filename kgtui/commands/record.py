@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from kgtui.history.recorder import Recorder
 
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_NEVER = 0.001
-"""Groups a second that the monitor's own sweep reads: the recorder reads every group itself."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,10 +63,11 @@ def _options(args: argparse.Namespace) -> RecorderOptions:
 async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: float | None) -> int:
     from kgtui.history.recorder import Recorder
     from kgtui.monitor import Monitor, MonitorOptions
+    from kgtui.monitor.policy import NO_SWEEP
 
     async with connected(args) as admin:
         await admin.cluster(timeout=timeout_of(args))
-        monitor = Monitor(admin, MonitorOptions(interval=options.interval, sweep_rate=_NEVER))
+        monitor = Monitor(admin, MonitorOptions(interval=options.interval, sweep_rate=NO_SWEEP))
         recorder = Recorder(monitor, admin, args.lake, options, say=notify)
         with _until_told(recorder, seconds):
             watching = asyncio.create_task(monitor.run())

@@ -206,9 +206,9 @@ def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
         target=Target(path.name or str(path), str(path)),
         monitor=Monitor(
             admin,
-            MonitorOptions(interval=_INTERVAL, cluster_every=_INTERVAL),
+            MonitorOptions(interval=_INTERVAL, metadata_interval=_INTERVAL),
             now=admin.now,
-            moment=lambda: admin.poll.at,
+            recorded_at=lambda: admin.poll.at,
         ),
         admin=admin,
         replay_position=LakeReplayPosition(admin),

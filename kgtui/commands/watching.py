@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
     from kgtui.model.health import Watching
 
-LEAST_TIMEOUT = 10.0
-"""Seconds that a read may take, if the whole command may: a broker that does not answer costs so many."""
-
 _MARGIN = 1.0  # seconds after its deadline in which a read ends by itself
 _GROUP_ID_NOT_FOUND = 69
 

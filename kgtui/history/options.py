@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kgtui.monitor.policy import RECORD_DESCRIBE_INTERVAL, RECORD_INTERVAL
+
 
 @dataclass(frozen=True, slots=True)
 class RecorderOptions:
@@ -17,10 +19,10 @@ class RecorderOptions:
         keep_days: how many whole days stay in the lake; None for all.
     """
 
-    interval: float = 10.0
+    interval: float = RECORD_INTERVAL
     flush: float = 10.0
     keyframe: float = 600.0
-    describe: float = 120.0
+    describe: float = RECORD_DESCRIBE_INTERVAL
     keep_days: int | None = 30
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import read_by_coordinator
 from kgtui.history.changes import PollResult
-from kgtui.model.group_types import EMPTY, STABLE
+from kgtui.monitor.policy import RECORD_GROUP_BATCH, RECORD_LOG_BATCH, groups_to_describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,14 +24,6 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
     from kgtui.model.offsets import TopicPartition
     from kgtui.model.snapshot import Snapshot
-
-BATCH = 400
-"""Groups that are read from one coordinator at once."""
-
-LOGS = 4_000
-"""Partitions whose logs are asked for at once."""
-
-_SETTLED = frozenset({STABLE, EMPTY, None})  # None: brokers before 2.6 do not list states
 
 
 class Poller:
@@ -66,8 +58,8 @@ class Poller:
             snapshot.groups,
             describe=due,
             owned=owned,
-            group_batch=BATCH,
-            log_batch=LOGS,
+            group_batch=RECORD_GROUP_BATCH,
+            log_batch=RECORD_LOG_BATCH,
         )
         await asyncio.to_thread(self._remember, snapshot.groups, read.descriptions, now)
         faults = [("cluster", fault) for fault in snapshot.faults]
@@ -90,11 +82,4 @@ class Poller:
         """Groups whose description may be another than the last, and the ones that were described longest ago."""
         for group in [group for group in self._described if group not in listings]:
             del self._described[group]
-        due: set[str] = set()
-        for group, listing in listings.items():
-            last = self._described.get(group)
-            if last is None or last[0] != listing or listing.state not in _SETTLED:
-                due.add(group)
-            elif now - last[1] >= self._describe_every * (0.5 + 0.5 * (hash(group) % 64) / 64):
-                due.add(group)  # spread, so that not all are due in the same poll
-        return due
+        return groups_to_describe(listings, self._described, now, self._describe_every)

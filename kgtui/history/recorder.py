@@ -19,7 +19,8 @@ from kgtui.history.rows import cluster_text
 from kgtui.lake.folder import LakeFolder, update_retention
 from kgtui.lake.schemas.recorded import day_of
 from kgtui.model.text import visible
-from kgtui.monitor.collector import Collector
+from kgtui.monitor.gc_tuning import GcTuning
+from kgtui.monitor.policy import RECORD_FIRST_LISTS, RECORD_GAPS, RECORD_MIN_TIMEOUT, RETENTION_MAX_AGE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -31,11 +32,6 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowsByTable, RowValues
     from kgtui.model.snapshot import Snapshot
 
-
-_FIRST_LISTS = 15.0  # seconds that brokers may take for their first list
-_LEAST_TIMEOUT = 5.0  # seconds that a poll may take where the interval is shorter
-_LATE = 3.0  # intervals without a poll that are a gap
-_LEAST_LATE = 5.0  # seconds that no gap is shorter than
 
 _log = logging.getLogger(__name__)
 
@@ -86,7 +82,7 @@ class Recorder:
         self._retention = RetentionRefresher(admin, LakeFolder.of(path))
         self._lake = Flusher(LakeFolder.of(path), self._options, self._say, now=now, elapsed=elapsed)
         self._changes = ChangeTracker()
-        self._collector = Collector() if alone else None
+        self._gc = GcTuning() if alone else None
         self._run = uuid.uuid4().hex
         self._stopping = asyncio.Event()
         self._previous: int | None = None
@@ -128,7 +124,7 @@ class Recorder:
 
     async def _first_lists(self, before: int | None) -> None:
         """Wait until every broker has told its list, or does not answer; then check whose lake it is."""
-        end = time.monotonic() + _FIRST_LISTS
+        end = time.monotonic() + RECORD_FIRST_LISTS
         while not self._stopping.is_set() and time.monotonic() < end and not _listed(self._watch.snapshot):
             await self._pause(0.05)
         self._gap = self._before(before)
@@ -161,7 +157,7 @@ class Recorder:
         at = max(int(self._now() * 1000), self._last + 1)
         try:
             # Until what was read is gone, so that nothing is left to visit.
-            with self._collector.held() if self._collector is not None else nullcontext():
+            with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: reported, and a full picture follows
             _log.exception("a poll failed")
@@ -178,7 +174,7 @@ class Recorder:
     async def _record(self, snapshot: Snapshot, at: int) -> None:
         """Read, compare, and add the poll to what waits."""
         began = time.monotonic()
-        timeout = max(self._options.interval, _LEAST_TIMEOUT)
+        timeout = max(self._options.interval, RECORD_MIN_TIMEOUT)
         seen = await self._poller.look(snapshot, self._changes.owned(), now=self._elapsed(), timeout=timeout)
         rows, keyframe = await self._compare(seen, at)
         if not self._lake.lost:  # while it was made, what it builds upon may have been given up
@@ -206,7 +202,7 @@ class Recorder:
     def _told(self, snapshot: Snapshot, seen: PollResult, rows: RowsByTable, at: int, took: int) -> RowValues:
         """The row of `polls`, from `taken_at` on."""
         options = self._options
-        late = self._previous is not None and at - self._previous > max(_LATE * options.interval, _LEAST_LATE) * 1000
+        late = self._previous is not None and at - self._previous > RECORD_GAPS.limit(options.interval) * 1000
         if late and self._previous is not None:
             self._gap = self._gap or f"no poll for {(at - self._previous) // 1000} s"
         gap, self._gap = self._gap, ""
@@ -251,8 +247,6 @@ def _listed(snapshot: Snapshot) -> bool:
     )
 
 
-_AGE = 600.0  # seconds after which the cluster is asked again
-
 _log = logging.getLogger(__name__)
 
 
@@ -269,7 +263,7 @@ class RetentionRefresher:
 
     def due(self, now: float) -> bool:
         """Whether it is time to ask; `now` is in seconds of any clock."""
-        return self._asked is None or now - self._asked >= _AGE
+        return self._asked is None or now - self._asked >= RETENTION_MAX_AGE
 
     async def look(self, topics: Collection[str], *, now: float, timeout: float) -> None:
         """Ask about all topics that groups read."""

@@ -19,8 +19,28 @@ LENGTH = 900  # samples kept per group: half an hour at 2 s
 GROUPS = 500  # groups kept; the one not looked at for longest goes first
 SIGHTS = 500  # looks that found a group otherwise, kept of each
 
-_PATIENCE = 30.0  # seconds without a look that are a gap, where looks come often
-_MISSED = 3.0  # looks left out that are a gap, where they come rarely
+
+class GapRule(NamedTuple):
+    """Decides which time between two reads of a series is a gap, across which no rate is computed.
+
+    Attributes:
+        at_least: shortest time that is a gap, in seconds.
+        intervals: the same in intervals between reads; the longer of both counts.
+    """
+
+    at_least: float
+    intervals: float
+
+    def limit(self, interval: float) -> float:
+        """Return the longest time between two reads that is no gap, in seconds.
+
+        Args:
+            interval: usual seconds between two reads.
+        """
+        return max(self.at_least, self.intervals * interval)
+
+
+NO_GAPS = GapRule(math.inf, 0.0)
 
 
 class ChangePoint(NamedTuple):
@@ -77,6 +97,7 @@ class Series:
         members: count.
         written, read: records a second since the sample before: how the log ends grew, and the group's positions.
         sights: each look that found the group otherwise, oldest first.
+        gap_rule: which time between two reads is a gap.
     """
 
     times: array[float] = field(default_factory=lambda: array("d"))
@@ -85,6 +106,7 @@ class Series:
     written: array[float] = field(default_factory=lambda: array("d"))
     read: array[float] = field(default_factory=lambda: array("d"))
     change_points: list[ChangePoint] = field(default_factory=list)
+    gap_rule: GapRule = NO_GAPS
     _sums: tuple[float, _Sums] | None = None
     _people: tuple[Member, ...] | None = None
     _owned: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -124,7 +146,7 @@ class Series:
             return ""
         usual = self.times[-1] - self.times[-2] if len(self.times) > 1 else 0.0
         away = at - self.times[-1]
-        return "not watched" if away > max(_PATIENCE, _MISSED * usual) else ""
+        return "not watched" if away > self.gap_rule.limit(usual) else ""
 
     def _rates(self, at: float, offsets: GroupOffsets | None, gap: str) -> tuple[float, float, int]:
         """Written and read a second, and by how much the position went back."""
@@ -191,7 +213,8 @@ def _owners(members: tuple[Member, ...] | None) -> Iterator[tuple[tuple[str, int
 class SeriesStore:
     """Series of the groups that were looked at."""
 
-    def __init__(self) -> None:
+    def __init__(self, gap_rule: GapRule = NO_GAPS) -> None:
+        self._gap_rule = gap_rule
         self._series: OrderedDict[str, Series] = OrderedDict()
 
     def add(
@@ -207,7 +230,7 @@ class SeriesStore:
         """Append a sample of a group."""
         series = self._series.get(group)
         if series is None:
-            series = self._series[group] = Series()
+            series = self._series[group] = Series(gap_rule=self._gap_rule)
             if len(self._series) > GROUPS:
                 self._series.popitem(last=False)
         self._series.move_to_end(group)

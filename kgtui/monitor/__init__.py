@@ -1,13 +1,36 @@
-"""Polls a GroupAdmin in tiers, keeps the newest Snapshot and the series, and tells what changed.
+"""The monitor: polls a `GroupAdmin` and publishes what it knows about all groups as snapshots.
 
-Imports the admin's interface and the model. `Monitor` is the face; `store` holds what is known, `listing` is tier 0
-(every broker's list), `focus` tier 1 (what is looked at), `sweep` tier 2 (every group in turn), `health` judges what
-tier 1 reads, `closer` is all but the lists, loaded once the first list has been drawn.
+May import the admin's interface and the model. The names below are imported on first use, so that a command which only
+needs the polling policy does not load the monitor.
+
+| module | contents |
+|---|---|
+| `monitor` | `Monitor`, which runs the tiers and publishes snapshots |
+| `policy` | the polling policy: which groups are read, how often, how many at once, and what counts as a gap |
+| `poll_timer` | the interval, pauses and refreshes |
+| `list_tier` | tier 0: the list of every broker |
+| `detail_tiers` | tier 1: the selected and visible groups in full; tier 2: the background sweep over all groups |
+| `health` | verdicts on the groups that tier 1 reads |
+| `store` | what is known about the groups, between two snapshots |
+| `gc_tuning` | settings of Python's garbage collector for many groups |
 """
 
 from __future__ import annotations
 
-from kgtui.monitor.monitor import Monitor
-from kgtui.monitor.options import MonitorOptions
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kgtui.monitor.monitor import Monitor
+    from kgtui.monitor.policy import MonitorOptions
 
 __all__ = ["Monitor", "MonitorOptions"]
+
+_MODULES = {"Monitor": "kgtui.monitor.monitor", "MonitorOptions": "kgtui.monitor.policy"}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name on first use."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)

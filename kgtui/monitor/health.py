@@ -1,4 +1,4 @@
-"""How the groups that tier 1 reads do: an observation of each, judged a little at a time."""
+"""Judges the groups that tier 1 reads, and reads how long their topics keep records."""
 
 from __future__ import annotations
 
@@ -7,38 +7,109 @@ from collections import OrderedDict, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from kgtui.errors import KgtuiError
+from kgtui.model.cluster import Retention
 from kgtui.model.group_types import DEAD
 from kgtui.model.health import ReadHistory, Watching, health_steps
 from kgtui.model.slices import Slices
+from kgtui.monitor.policy import RETENTION_MAX_AGE, RETENTION_PAUSE, SCREEN_GAPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from kgtui.admin.base import GroupAdmin
     from kgtui.model.group import GroupDescription
     from kgtui.model.offsets import GroupOffsets
-    from kgtui.monitor.clockwork import Clockwork
-    from kgtui.monitor.options import MonitorOptions
-    from kgtui.monitor.retention import RetentionTier
+    from kgtui.monitor.policy import MonitorOptions
+    from kgtui.monitor.poll_timer import PollTimer
     from kgtui.monitor.store import Store
 
-LENGTH, LEAST = 60, 30
-"""Reads kept of a partition: of few partitions, and of very many. A full window of commits is in both at 2 s."""
-_OF_GROUP, _OF_ALL = 60_000, 600_000  # reads kept of the partitions of one group, and of all; 40 bytes each
-_MANY = 500  # partitions from which even taking in a read is work for a thread
-_FIRST = 2  # reads before the first verdict: one look decides none
-_AT_ONCE = 0.003  # seconds of judging before other work may run
-_SHARE, _OF_SELECTED = 0.0015, 0.05  # parts of the time for judging: all together, and the selected group
-_SAVED = 0.05  # seconds of judging that may be saved up, or owed
-_PATIENCE = 30.0  # seconds without a read that are a gap, where polls come often
-_MISSED = 3.0  # intervals without a read that are a gap, where polls come rarely
+READS_PER_PARTITION, MIN_READS_PER_PARTITION = 60, 30
+"""Reads kept per partition, in a group with few partitions and in one with very many.
+
+At an interval of 2 s, even the smaller number covers a full window of commits.
+"""
+
+_READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
+"""Limits on the kept reads of all partitions of one group, and of all groups; a read takes 40 bytes."""
+
+_MANY_PARTITIONS = 500
+"""Number of partitions from which a read is stored by a thread."""
+
+_READS_BEFORE_VERDICT = 2
+"""Reads before the first verdict, because one read cannot show progress."""
+
+_SLICE_SECONDS = 0.003
+"""Longest time for which a verdict is computed without a pause, in seconds."""
+
+_CPU_OF_ALL, _CPU_OF_SELECTED = 0.0015, 0.05
+"""Largest fraction of the time that is spent on verdicts: of all groups together, and of the selected group."""
+
+_CPU_CREDIT = 0.05
+"""Computing time for verdicts that may be saved up or borrowed, in seconds."""
+
+_RETENTION_TOPICS = 20_000
+"""Number of topics whose retention is remembered."""
 
 
-class Read(NamedTuple):
-    """What one read of a group brought.
+class RetentionTier:
+    """Reads how long the topics of observed groups keep their records. Configs change rarely, so it reads them rarely.
+
+    Topics whose configs may not be read are tried again as rarely as the others.
+
+    Attributes:
+        known: the retention known now, for verdicts.
+    """
+
+    def __init__(self, admin: GroupAdmin, options: MonitorOptions, timer: PollTimer) -> None:
+        self._admin = admin
+        self._timeout = options.timeout
+        self._timer = timer
+        self._asked: dict[str, float] = {}
+        self._wanted: dict[str, None] = {}
+        self._wake = asyncio.Event()
+        self.known = Retention()
+
+    def want(self, topics: Iterable[str]) -> None:
+        """Request the retention of these topics. Topics that were read lately are skipped."""
+        now, age = self._timer.now(), RETENTION_MAX_AGE
+        old = [topic for topic in topics if now - self._asked.get(topic, -age) >= age]
+        if old:
+            self._wanted.update(dict.fromkeys(old))
+            self._wake.set()
+
+    async def run(self) -> None:
+        """Read requested topics until cancelled."""
+        while True:
+            await self._wake.wait()
+            await self._timer.pause_for(RETENTION_PAUSE)
+            self._wake.clear()
+            topics, self._wanted = list(self._wanted), {}
+            await self._read(topics)
+
+    async def _read(self, topics: list[str]) -> None:
+        now = self._timer.now()
+        for topic in topics:
+            self._asked.pop(topic, None)
+            self._asked[topic] = now
+        try:
+            answer = await self._admin.retention(topics, timeout=self._timeout)
+        except KgtuiError:
+            return
+        known = self.known.learned(answer.rows, () if answer.faults else set(topics))
+        forgotten = list(self._asked)[: max(len(self._asked) - _RETENTION_TOPICS, 0)]
+        for topic in forgotten:
+            del self._asked[topic]
+        kept = {topic: seconds for topic, seconds in known.topics.items() if topic in self._asked}
+        self.known = replace(known, topics=kept) if forgotten else known
+
+
+class ReadResult(NamedTuple):
+    """The result of reading one group once.
 
     Attributes:
         at: seconds since the epoch.
-        fault: something was asked for and not learned.
+        fault: whether something could not be read.
     """
 
     group: str
@@ -49,96 +120,101 @@ class Read(NamedTuple):
 
 
 class HealthTier:
-    """Observes the groups that were looked at last and publishes how each does.
+    """Keeps the reads of the groups that were last selected or visible, and publishes a verdict on each.
 
-    A verdict is renewed every `Options.expire_cache` at most, and less often where judging would take more than its
-    share of the time. The group that was read longest ago is forgotten first; one that comes into view again after a
-    while has a gap in between, across which no rate is taken.
+    A verdict is computed again after `Options.expire_cache` seconds at the earliest, and later if verdicts would take
+    more than their fraction of the CPU time. The group that was read longest ago is forgotten first. A group that comes
+    back into view after a while has a gap in its reads, across which no rate is computed.
+
+    Args:
+        changed: called after a verdict was stored.
+        retention: receives the topics of the groups that are judged.
+        watching: how reads are judged; `gap_after` is replaced according to the interval.
     """
 
     def __init__(
         self,
         store: Store,
         options: MonitorOptions,
-        clockwork: Clockwork,
+        timer: PollTimer,
         changed: Callable[[], None],
         retention: RetentionTier,
         watching: Watching | None = None,
     ) -> None:
         self._store = store
-        self._keep = options.keep
-        self._clock = clockwork
+        self._kept_groups = options.kept_groups
+        self._timer = timer
         self._changed = changed
         self._retention = retention
         self._watching = watching or Watching()
         self._observations: OrderedDict[str, ReadHistory] = OrderedDict()
-        self._reads: deque[Read] = deque()
+        self._reads: deque[ReadResult] = deque()
         self._due: dict[str, float] = {}
         self._unjudged: set[str] = set()
-        self._saved, self._counted = _SAVED, clockwork.now()
+        self._cpu_credit, self._credited_at = _CPU_CREDIT, timer.now()
         self._selected: str | None = None
         self._wake = asyncio.Event()
 
-    def look_at(self, selected: str | None) -> None:
-        """Say which group is selected: it is judged before others."""
+    def set_view(self, selected: str | None) -> None:
+        """Set the selected group, which is judged before the others."""
         self._selected = selected
 
-    def take(self, read: Read) -> None:
-        """Remember what was read; it is looked into when there is time."""
+    def take(self, read: ReadResult) -> None:
+        """Queue a read. `run` processes it when there is time."""
         self._reads.append(read)
         self._wake.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Process reads and judge groups until cancelled."""
         while True:
             await self._wake.wait()
             self._wake.clear()
             await self.work_off()
 
     async def work_off(self) -> None:
-        """Take in every read that waits, and judge every group that is due."""
+        """Store every queued read, and judge every group whose verdict is due."""
         while True:
-            await self._take_in()
+            await self._store_reads()
             group = self._next()
             if group is None:
                 return
             await self._judge(group)
 
-    async def _take_in(self) -> None:
-        slices = Slices(asyncio.sleep, _AT_ONCE)
+    async def _store_reads(self) -> None:
+        slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         while self._reads:
             await self._add(self._reads.popleft())
             await slices.pause_if_due()
 
-    async def _add(self, read: Read) -> None:
+    async def _add(self, read: ReadResult) -> None:
         group = read.group
         gone = read.description is not None and read.description.state == DEAD
         if gone or group not in self._store.groups:
             self._forget(group)
             return
         seen = self._observations.get(group) or ReadHistory()
-        if seen.read_at is not None and read.at < seen.read_at:  # a recording was gone back in
+        if seen.read_at is not None and read.at < seen.read_at:  # a replay went back in time
             self._forget(group)
             seen = ReadHistory()
         self._observations[group] = seen
         self._observations.move_to_end(group)
-        patience = max(_PATIENCE, _MISSED * self._clock.interval)
-        if seen.watching.patience != patience:
-            seen.watching = replace(self._watching, patience=patience)
+        gap_after = SCREEN_GAPS.limit(self._timer.interval)
+        if seen.watching.gap_after != gap_after:
+            seen.watching = replace(self._watching, gap_after=gap_after)
         partitions = len(seen.samples) if read.offsets is None else len(read.offsets.partitions)
-        seen.length = max(LEAST, min(LENGTH, _OF_GROUP // max(partitions, 1)))
+        seen.length = max(MIN_READS_PER_PARTITION, min(READS_PER_PARTITION, _READS_PER_GROUP // max(partitions, 1)))
         before = seen.reads
-        if partitions < _MANY:
+        if partitions < _MANY_PARTITIONS:
             seen.add(read.at, read.description, read.offsets, fault=read.fault)
         else:
             await asyncio.to_thread(seen.add, read.at, read.description, read.offsets, fault=read.fault)
-        if seen.reads > max(before, _FIRST - 1):
+        if seen.reads > max(before, _READS_BEFORE_VERDICT - 1):
             self._unjudged.add(group)
-        self._bound()
+        self._forget_oldest()
 
-    def _bound(self) -> None:
+    def _forget_oldest(self) -> None:
         kept = self._observations
-        while len(kept) > 1 and (len(kept) > self._keep or sum(map(_size, kept.values())) > _OF_ALL):
+        while len(kept) > 1 and (len(kept) > self._kept_groups or sum(map(_capacity, kept.values())) > _READS_IN_ALL):
             self._forget(next(iter(kept)))
 
     def _forget(self, group: str) -> None:
@@ -148,31 +224,31 @@ class HealthTier:
         self._store.drop_health(group)
 
     def _next(self) -> str | None:
-        """The selected group if it is due, else the one that waits longest, if there is time for it."""
-        now = self._clock.now()
-        self._saved = min(self._saved + max(now - self._counted, 0.0) * _SHARE, _SAVED)
-        self._counted = now
+        """Return the group to judge now: the selected one if it is due, else the longest overdue one, or None."""
+        now = self._timer.now()
+        self._cpu_credit = min(self._cpu_credit + max(now - self._credited_at, 0.0) * _CPU_OF_ALL, _CPU_CREDIT)
+        self._credited_at = now
         due = [group for group in self._unjudged if self._due.get(group, 0.0) <= now]
         if self._selected in due:
             return self._selected
-        return min(due, key=lambda group: self._due.get(group, 0.0), default=None) if self._saved > 0 else None
+        return min(due, key=lambda group: self._due.get(group, 0.0), default=None) if self._cpu_credit > 0 else None
 
     async def _judge(self, group: str) -> None:
-        """Judge in slices. No read is taken in meanwhile, so that the observation does not change."""
+        """Judge a group in slices. No read is stored meanwhile, so that the reads do not change."""
         self._unjudged.discard(group)
-        began = self._clock.now()
+        began = self._timer.now()
         seen = self._observations[group]
         self._retention.want(seen.topics)
-        slices = Slices(asyncio.sleep, _AT_ONCE)
+        slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         health = await slices.run(health_steps(seen, self._retention.known))
         spent = slices.spent
-        share = _OF_SELECTED if group == self._selected else _SHARE * len(self._observations)
-        self._due[group] = began + max(self._watching.rules.expire_cache, spent / share)
-        self._saved = max(self._saved - spent, -_SAVED)
+        cpu = _CPU_OF_SELECTED if group == self._selected else _CPU_OF_ALL * len(self._observations)
+        self._due[group] = began + max(self._watching.rules.expire_cache, spent / cpu)
+        self._cpu_credit = max(self._cpu_credit - spent, -_CPU_CREDIT)
         self._store.put_health(group, health)
         self._changed()
 
 
-def _size(seen: ReadHistory) -> int:
-    """Reads of partitions that it may come to hold."""
+def _capacity(seen: ReadHistory) -> int:
+    """Return how many reads of partitions the observation may hold in the end."""
     return len(seen.samples) * seen.length

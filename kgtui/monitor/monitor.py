@@ -1,4 +1,4 @@
-"""The monitor: tiers over one GroupAdmin, verdicts on what is looked at, one newest snapshot."""
+"""`Monitor`: polls a cluster in tiers, and publishes the newest snapshot to its subscribers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from kgtui.model.series import SeriesStore
 from kgtui.model.slices import PAUSE
-from kgtui.monitor.clockwork import Clockwork
-from kgtui.monitor.collector import Collector
-from kgtui.monitor.listing import ListingTier
-from kgtui.monitor.options import MonitorOptions
+from kgtui.monitor.gc_tuning import GcTuning
+from kgtui.monitor.list_tier import ListTier
+from kgtui.monitor.policy import SCREEN_GAPS, MonitorOptions
+from kgtui.monitor.poll_timer import PollTimer
 from kgtui.monitor.store import Store
 
 if TYPE_CHECKING:
@@ -22,31 +22,39 @@ if TYPE_CHECKING:
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.snapshot import Snapshot
-    from kgtui.monitor.closer import CloserTiers
+    from kgtui.monitor.detail_tiers import DetailTiers
 
-_TOGETHER = 0.15
-"""Seconds that a broker's list waits for those of other brokers."""
-_PATIENCE = 10.0
-"""What the sweep finds is rarely in view, verdicts change slowly, and every snapshot costs a pass over the screen."""
+_LIST_DELAY = 0.15
+"""Time that the list of one broker waits for the lists of the others before it is published, in seconds."""
 
-_DRAWN, _LOOKED = 1.0, 0.4
-"""Seconds in which a first list may be drawn before anything else is loaded or asked: at most, and once looked at."""
+_BACKGROUND_FACTOR = 10.0
+"""Results of the sweep and verdicts are published after this many times the usual time between two snapshots.
+
+They are rarely in view or change slowly, and every snapshot costs a pass over the screen.
+"""
+
+_FIRST_DRAW = 1.0
+"""Longest time in which the first list may be drawn before the other tiers begin, in seconds."""
+
+_FIRST_DRAW_WITH_VIEW = 0.4
+"""The same after the screen has reported its first view, in seconds."""
 
 
 class Monitor:
-    """Keeps an eye on every group of a cluster.
+    """Polls all groups of a cluster, and publishes snapshots.
 
-    Make it inside a running event loop, `subscribe`, and let `run` run as a task.
+    Create it inside a running event loop, call `subscribe`, and run `run` as a task.
 
     Args:
-        admin: what to ask. The monitor does not close it.
-        options: intervals and budgets.
-        now: seconds since the epoch.
-        moment: of a recording, the time of what is read: what is read again at the same moment tells nothing new.
+        admin: the cluster to poll. The monitor does not close it.
+        options: intervals and limits.
+        now: returns seconds since the epoch.
+        recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch. Data that is read
+            again for the same time does not count as a new read.
 
     Attributes:
-        snapshot: the newest snapshot; an empty one at first.
-        series: samples of the groups that were looked at.
+        snapshot: the newest snapshot; empty before the first poll.
+        series: samples over time of the groups that were selected or visible.
     """
 
     def __init__(
@@ -55,134 +63,136 @@ class Monitor:
         options: MonitorOptions | None = None,
         *,
         now: Callable[[], float] = time.time,
-        moment: Callable[[], float] | None = None,
+        recorded_at: Callable[[], float] | None = None,
     ) -> None:
         self._options = options = options or MonitorOptions()
-        self._clock = Clockwork(options.interval, now, moment)
-        self._collector = Collector()
-        self._store = Store(options.keep, now)
-        self.series = SeriesStore()
+        self._timer = PollTimer(options.interval, now, recorded_at)
+        self._gc = GcTuning()
+        self._store = Store(options.kept_groups, now)
+        self.series = SeriesStore(SCREEN_GAPS)
         self.snapshot: Snapshot = self._store.snapshot()
         self._listeners: list[Callable[[Snapshot], None]] = []
         self._publishing: asyncio.TimerHandle | None = None
         self._tidying: asyncio.TimerHandle | None = None
-        self._published = 0.0
-        self._whole_at: float | None = None
-        self._looked = now()
-        self._listing = ListingTier(admin, self._store, options, self._clock, self._collector, self._lists_changed)
+        self._published_at = 0.0
+        self._complete_at: float | None = None
+        self._view_set_at = now()
+        self._lists = ListTier(admin, self._store, options, self._timer, self._gc, self._lists_changed)
         self._admin = admin
-        self._some_listed = asyncio.Event()
-        self._looked_at = asyncio.Event()
-        self._closer: CloserTiers | None = None
+        self._first_listed = asyncio.Event()
+        self._view_set = asyncio.Event()
+        self._details: DetailTiers | None = None
         self._selected: str | None = None
         self._visible: Sequence[str] = ()
         self._configs_of: str | None = None
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]:
-        """Call `listener` on the loop with every new snapshot; returns how to stop that."""
+        """Call `listener` on the event loop with every new snapshot. Returns a function that ends the subscription."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     async def run(self) -> None:
-        """Until cancelled; failures are in the snapshot's faults and never raised."""
-        self._published = asyncio.get_running_loop().time()  # the brokers' names alone may wait for their lists
+        """Poll until cancelled. Failures are never raised; they are faults in the snapshots."""
+        self._published_at = asyncio.get_running_loop().time()  # so that broker names wait for the first lists
         try:
             async with asyncio.TaskGroup() as tiers:
-                tiers.create_task(self._listing.run())
-                tiers.create_task(self._look_closer())
+                tiers.create_task(self._lists.run())
+                tiers.create_task(self._run_details())
         finally:
             for timer in (self._publishing, self._tidying):
                 if timer is not None:
                     timer.cancel()
-            self._collector.release()
+            self._gc.release()
 
-    async def _look_closer(self) -> None:
-        """Until cancelled, once there is a list: without one there is nothing to look at."""
-        await self._some_listed.wait()
+    async def _run_details(self) -> None:
+        """Run the other tiers once there is a list and it has been drawn, until cancelled."""
+        await self._first_listed.wait()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_DRAWN):
-                await self._looked_at.wait()
-                await asyncio.sleep(_LOOKED)
-        module = await asyncio.to_thread(import_module, "kgtui.monitor.closer")
-        unhurried = partial(self._publish_soon, _PATIENCE)
-        self._closer = closer = module.CloserTiers(
-            self._admin, self._store, self.series, self._options, self._clock, self._publish_soon, unhurried
+            async with asyncio.timeout(_FIRST_DRAW):
+                await self._view_set.wait()
+                await asyncio.sleep(_FIRST_DRAW_WITH_VIEW)
+        module = await asyncio.to_thread(import_module, "kgtui.monitor.detail_tiers")
+        publish_later = partial(self._publish_soon, _BACKGROUND_FACTOR)
+        self._details = details = module.DetailTiers(
+            self._admin, self._store, self.series, self._options, self._timer, self._publish_soon, publish_later
         )
-        closer.look_at(self._selected, self._visible)
-        closer.want_configs(self._configs_of)
-        await closer.run()
+        details.set_view(self._selected, self._visible)
+        details.want_configs(self._configs_of)
+        await details.run()
 
-    # -- what the views say ------------------------------------------------------------------------------------
+    # -- the view ----------------------------------------------------------------------------------------------
 
-    def look_at(self, selected: str | None, visible: Sequence[str] = ()) -> None:
-        """Say which group is selected and which rows are in view: they are read in full at every interval."""
-        self._looked = self._clock.now()
+    def set_view(self, selected: str | None, visible: Sequence[str] = ()) -> None:
+        """Set the selected group and the visible groups, which are read in full at every interval."""
+        self._view_set_at = self._timer.now()
         self._selected, self._visible = selected, visible
-        self._looked_at.set()
-        if self._closer is not None:
-            self._closer.look_at(selected, visible)
+        self._view_set.set()
+        if self._details is not None:
+            self._details.set_view(selected, visible)
 
     def want_configs(self, group: str | None) -> None:
-        """Say that this group's configs are on the screen."""
+        """Read the configs of this group too, while it is selected; None for no group."""
         self._configs_of = group
-        if self._closer is not None:
-            self._closer.want_configs(group)
+        if self._details is not None:
+            self._details.want_configs(group)
+
+    # -- pausing -----------------------------------------------------------------------------------------------
 
     @property
     def paused(self) -> bool:
         """Whether polling is paused."""
-        return self._clock.paused
+        return self._timer.paused
 
     @property
     def interval(self) -> float:
-        """Seconds between polls."""
-        return self._clock.interval
+        """Seconds between two polls."""
+        return self._timer.interval
 
     def pause(self) -> None:
-        """Stop asking; the last snapshot stays."""
-        self._clock.pause()
+        """Stop polling. The last snapshot stays."""
+        self._timer.pause()
 
     def resume(self) -> None:
-        """Ask again, at once."""
-        self._clock.resume()
+        """End a pause, and poll at once."""
+        self._timer.resume()
 
     def refresh(self) -> None:
-        """Ask now, also while paused."""
-        self._clock.refresh()
-
-    def forget(self, groups: Iterable[str]) -> None:
-        """Groups are known to be deleted: they go at once, not once every broker has told that it has them no more."""
-        self._store.forget(groups)
-        self._publish_soon(0.0)
+        """Poll once now, even while paused."""
+        self._timer.refresh()
 
     def set_interval(self, seconds: float) -> None:
-        """Change the interval; kept between half a second and five minutes."""
-        self._clock.set_interval(seconds)
+        """Change the interval, within the limits of the polling policy."""
+        self._timer.set_interval(seconds)
+
+    def forget(self, groups: Iterable[str]) -> None:
+        """Remove groups that were just deleted, without waiting until every broker has been asked about them."""
+        self._store.forget(groups)
+        self._publish_soon(0.0)
 
     # -- publishing --------------------------------------------------------------------------------------------
 
     def _lists_changed(self) -> None:
-        """Nobody waits longer for the first list of the whole cluster than it takes."""
         if self._store.groups:
-            self._some_listed.set()
-        if self._listing.complete and self._whole_at is None:
-            self._whole_at = asyncio.get_running_loop().time()
+            self._first_listed.set()
+        if self._lists.complete and self._complete_at is None:
+            # The first complete list is published at once.
+            self._complete_at = asyncio.get_running_loop().time()
             self._publish_soon(0.0)
         else:
-            # The brokers are asked at the same moment, and each snapshot of many groups takes its time.
-            self._publish_soon(at_least=_TOGETHER if self._listing.under_way else 0.0)
+            # All brokers are asked at about the same time, and a snapshot of many groups is expensive.
+            self._publish_soon(at_least=_LIST_DELAY if self._lists.polling else 0.0)
 
-    def _publish_soon(self, patience: float = 1.0, *, at_least: float = 0.0) -> None:
-        """Publish once for all that changes within a moment.
+    def _publish_soon(self, factor: float = 1.0, *, at_least: float = 0.0) -> None:
+        """Schedule a snapshot for everything that changes until then.
 
         Args:
-            patience: how much longer than usual after the last snapshot this news may come; 0 for not at all.
-            at_least: seconds that it waits in any case for other news.
+            factor: the time since the last snapshot, as a multiple of the usual one; 0 to publish at once.
+            at_least: seconds to wait for other changes in any case.
         """
         if not self._store.dirty:
             return
         loop = asyncio.get_running_loop()
-        due = max(self._published + self._options.publish * patience, loop.time() + at_least)
+        due = max(self._published_at + self._options.publish_interval * factor, loop.time() + at_least)
         if self._publishing is not None:
             if self._publishing.when() <= due:
                 return
@@ -191,15 +201,16 @@ class Monitor:
 
     def _publish(self) -> None:
         self._publishing = None
-        self._published = asyncio.get_running_loop().time()
+        self._published_at = asyncio.get_running_loop().time()
         self.snapshot = self._store.snapshot()
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # Not while the first frame is made, which waits for nothing else; and what was pressed meanwhile goes first.
-        if self._whole_at is not None and self._published - self._whole_at >= _DRAWN and self._tidying is None:
+        # Not while the first frame is drawn. After a pause, so that keys pressed meanwhile are handled first.
+        drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
+        if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)
 
     def _tidy(self) -> None:
         self._tidying = None
-        self._collector.freeze_once(len(self.snapshot.groups))
-        self._collector.tidy(self._clock.now(), self._looked)
+        self._gc.freeze_once(len(self.snapshot.groups))
+        self._gc.tidy(self._timer.now(), self._view_set_at)

@@ -15,7 +15,7 @@ from kgtui.model.offsets import lag_of_group
 from kgtui.model.slices import PAUSE, SLICE
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 from kgtui.model.summary import Topics, summary_of
-from kgtui.monitor.collector import set_apart
+from kgtui.monitor.gc_tuning import untrack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -153,7 +153,7 @@ class Store:
                 ids.extend(come)
                 ids.sort()
             if ids:
-                self.by_listing[listing] = set_apart(ids)
+                self.by_listing[listing] = untrack(ids)
             else:
                 self.by_listing.pop(listing, None)
         if joined or left:
@@ -208,7 +208,7 @@ class Store:
         sums = lag_of_group(offsets) if offsets else None
         topics = (topic for topic, _ in offsets.partitions) if offsets else ()
         summary = summary_of(description, sums, topics, fault, at, memberless=memberless, shared=self._topics)
-        self.summaries[group] = set_apart(summary)
+        self.summaries[group] = untrack(summary)
         self._stale.add("summaries")
         return summary
 
@@ -284,7 +284,7 @@ class Store:
         for part in self._stale.difference(_LIVE):
             # Where entries were taken away, `dict()` of 100,000 takes ten times as long as their `copy`, until that
             # many were taken away that a copy takes as long, too.
-            self._frozen[part] = set_apart(getattr(self, part).copy())
+            self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1
         return Snapshot(

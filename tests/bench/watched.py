@@ -21,7 +21,7 @@ from textual.strip import Strip
 import kgtui.monitor
 from kgtui.cli import main
 from kgtui.monitor import Monitor, MonitorOptions
-from kgtui.monitor.sweep import SweepTier
+from kgtui.monitor.detail_tiers import SweepTier
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.tree.widget import GroupTree
@@ -45,7 +45,7 @@ class Unstretched(Monitor):
     """Polls every 2 s, also where a loaded machine takes so long to answer that the interval would stretch."""
 
     def __init__(self, admin: GroupAdmin, options: MonitorOptions) -> None:
-        super().__init__(admin, replace(options, share=1.0))
+        super().__init__(admin, replace(options, list_load=1.0))
 
 
 class Watched:

@@ -138,7 +138,7 @@ class HandWatch:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def look_at(self, selected: str | None, visible: Sequence[str] = ()) -> None:
+    def set_view(self, selected: str | None, visible: Sequence[str] = ()) -> None:
         self.looked_at.append((selected, tuple(visible)))
 
     def want_configs(self, group: str | None) -> None:

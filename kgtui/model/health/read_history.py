@@ -220,7 +220,7 @@ class ReadHistory:
             if fault:
                 self.steady_since = self.lag_since = None
             return
-        gap = self.read_at is None or at - self.read_at > self.watching.patience
+        gap = self.read_at is None or at - self.read_at > self.watching.gap_after
         if gap or (fault and offsets is None) or self.steady_since is None:
             self.steady_since = at
         self._take_description(at, description)
@@ -242,7 +242,7 @@ class ReadHistory:
         if description is None:
             self._told_at = None
             return
-        watched = None if self._told_at is None or at - self._told_at > self.watching.patience else at - self._told_at
+        watched = None if self._told_at is None or at - self._told_at > self.watching.gap_after else at - self._told_at
         state = description.state
         self.rebalances.add(at, state, description.group_epoch, watched)
         if state != EMPTY:

@@ -26,12 +26,13 @@ class Watching:
         rules: Burrow's settings.
         commit_interval: seconds between the commits of a healthy group, until its own pace was seen; by default
             Kafka's `auto.commit.interval.ms`.
-        patience: seconds between two reads beyond which something is missing in between: no rate is taken across it.
+        gap_after: longest time between two reads of a group, in seconds; a longer one is a gap, across which no rate
+            is computed.
     """
 
     rules: Options = DEFAULTS
     commit_interval: float = 5.0
-    patience: float = 60.0
+    gap_after: float = 60.0
 
     @property
     def window(self) -> float:

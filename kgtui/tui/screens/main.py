@@ -247,7 +247,7 @@ class MainScreen(Screen[None]):
         self.detail.redraw()
 
     def _look(self) -> None:
-        self.watched.look_at(self.group, self._visible)
+        self.watched.set_view(self.group, self._visible)
         self.want_configs()
 
     def want_configs(self) -> None:

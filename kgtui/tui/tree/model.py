@@ -10,7 +10,7 @@ from kgtui.model import facts
 from kgtui.model.offsets import LagTotal, lags, total
 from kgtui.model.query import FilterCache
 from kgtui.model.slices import run_at_once
-from kgtui.monitor.collector import set_apart
+from kgtui.monitor.gc_tuning import untrack
 from kgtui.tui.tree.grouping import TreeNodes, path_of
 from kgtui.tui.tree.layout import RowKey, RowLayout
 from kgtui.tui.tree.rows import TreeRow
@@ -126,7 +126,7 @@ class TreeModel:
         # Each letter of a filter makes new lists, which often are like those before.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
-        ids = set_apart((yield from merge_sorted(node.parts)))
+        ids = untrack((yield from merge_sorted(node.parts)))
         self._merged[node.path] = (node.parts, ids)
         return ids
 

@@ -42,7 +42,7 @@ async def watched(
     admin: GroupAdmin, moment: Callable[[], float] | None = None, **changes: Any
 ) -> AsyncIterator[Monitor]:
     """A monitor at work."""
-    monitor = Monitor(admin, MonitorOptions(interval=0.5, **changes), moment=moment)
+    monitor = Monitor(admin, MonitorOptions(interval=0.5, **changes), recorded_at=moment)
     task = asyncio.create_task(monitor.run())
     try:
         yield monitor
@@ -130,8 +130,8 @@ async def test_a_monitor_follows_a_seek(tmp_path: Path) -> None:
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, seen(100), seen(120, groups=("pay", "new")), seen(140, listing=empty))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
-    async with watched(admin, cluster_every=0.1) as monitor:
-        monitor.look_at("pay")
+    async with watched(admin, metadata_interval=0.1) as monitor:
+        monitor.set_view("pay")
         await until(lambda: "pay" in monitor.snapshot.offsets and "pay" in monitor.snapshot.details)
         assert set(monitor.snapshot.groups) == {"pay"}
         assert monitor.snapshot.offsets["pay"].value.committed[0].offset == 100
@@ -157,7 +157,7 @@ async def test_a_moment_is_judged_by_those_before_it_and_not_by_how_long_it_is_l
         monitor.subscribe(
             lambda snapshot: reads.append(snapshot.offsets["pay"].at) if "pay" in snapshot.offsets else None
         )
-        monitor.look_at("pay")
+        monitor.set_view("pay")
         await until(lambda: len(set(reads)) >= 3)
         assert not monitor.snapshot.health
         await admin.step()

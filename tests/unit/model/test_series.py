@@ -5,8 +5,10 @@ from __future__ import annotations
 from kgtui.model.group import GroupDescription
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
-from kgtui.model.series import GROUPS, LENGTH, SIGHTS, Series, SeriesStore
+from kgtui.model.series import GROUPS, LENGTH, SIGHTS, GapRule, Series, SeriesStore
 from kgtui.model.timeline import timeline_of
+
+GAPS = GapRule(at_least=30.0, intervals=3.0)
 
 
 def test_trend_is_the_change_of_lag_a_second() -> None:
@@ -49,7 +51,7 @@ def offsets(position: int, end: int) -> GroupOffsets:
 
 def test_rates_are_taken_from_sample_to_sample() -> None:
     """Not across a read that failed, a gap, or a partition more; a position that went back is no negative rate."""
-    series = Series()
+    series = Series(gap_rule=GAPS)
     for at, position, end in ((0.0, 100, 100), (2.0, 120, 150), (4.0, 90, 150)):
         series.add(at, end - position, 1, offsets=offsets(position, end))
     series.add(6.0, None, 1)
@@ -60,7 +62,7 @@ def test_rates_are_taken_from_sample_to_sample() -> None:
 
 
 def test_looks_that_find_the_group_otherwise_are_kept() -> None:
-    series = Series()
+    series = Series(gap_rule=GAPS)
     series.add(0.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
     series.add(2.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
     series.add(4.0, 0, 2, description=description("Reconciling", 5, ("a", (0,)), ("b", ())))

@@ -14,9 +14,8 @@ from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.verdict import Status
 from kgtui.monitor import Monitor, MonitorOptions, health
-from kgtui.monitor.clockwork import Clockwork
-from kgtui.monitor.health import HealthTier, Read
-from kgtui.monitor.retention import RetentionTier
+from kgtui.monitor.health import HealthTier, ReadResult, RetentionTier
+from kgtui.monitor.poll_timer import PollTimer
 from kgtui.monitor.store import Store
 from tests.scripted import ScriptedAdmin
 
@@ -37,8 +36,8 @@ class Bench:
         self.store = Store(keep, lambda: self.now)
         self.store.groups.update(dict.fromkeys(groups, LISTING))
         self.changes = 0
-        self.clock = Clockwork(2.0, lambda: self.now)
-        options = MonitorOptions(keep=keep)
+        self.clock = PollTimer(2.0, lambda: self.now)
+        options = MonitorOptions(kept_groups=keep)
         self.admin = ScriptedAdmin()
         self.retention = RetentionTier(self.admin, options, self.clock)
         self.tier = HealthTier(self.store, options, self.clock, self._changed, self.retention)
@@ -54,7 +53,7 @@ class Bench:
             tuple(CommittedOffset("t", number, position, 0) for number in range(partitions)),
             bounds={("t", number): PartitionBounds(0, end) for number in range(partitions)},
         )
-        self.tier.take(Read(group, self.now, description, offsets, fault=False))
+        self.tier.take(ReadResult(group, self.now, description, offsets, fault=False))
 
     async def watch(self, seconds: float, *, rate: int = 10, position: int | None = None, group: str = "g") -> None:
         """A read every 2 s; the group keeps up, or stands at `position`."""
@@ -137,12 +136,12 @@ async def test_the_group_read_longest_ago_is_forgotten_first() -> None:
 async def test_many_partitions_are_bounded_and_judged_without_holding_up_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(health, "_AT_ONCE", 0.0)
-    monkeypatch.setattr(health, "_OF_GROUP", 40_000)
+    monkeypatch.setattr(health, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(health, "_READS_PER_GROUP", 40_000)
     bench = Bench()
     for number in range(40):
         bench.take(500, 1_000 + number, partitions=1_200)
-        await bench.tier._take_in()
+        await bench.tier._store_reads()
         bench.now += 2
     seen = bench.tier._observations["g"]
     assert {len(samples) <= 34 for samples in seen.samples.values()} == {True}
@@ -164,7 +163,7 @@ async def test_many_partitions_are_bounded_and_judged_without_holding_up_others(
 async def test_the_selected_group_is_judged_first(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("a", "b", "c")
     bench = Bench(names)
-    bench.tier.look_at("c")
+    bench.tier.set_view("c")
     judged: list[str] = []
     monkeypatch.setattr(bench.store, "put_health", lambda group, _: judged.append(group))
     for _ in range(2):
@@ -181,8 +180,8 @@ async def test_the_selected_group_is_judged_first(monkeypatch: pytest.MonkeyPatc
 async def test_judging_what_is_in_view_stops_when_its_time_is_used_up_and_the_selected_group_goes_on() -> None:
     names = ("a", "b", "selected")
     bench = Bench(names)
-    bench.tier.look_at("selected")
-    bench.tier._saved = -1.0
+    bench.tier.set_view("selected")
+    bench.tier._cpu_credit = -1.0
     for _ in range(2):
         for group in names:
             bench.take(10, 10, group)
@@ -212,7 +211,7 @@ async def test_a_read_that_fails_leaves_the_verdict_and_starts_rates_anew() -> N
     bench = Bench()
     await bench.watch(30, position=500)
     before = bench.health()
-    bench.tier.take(Read("g", bench.now, None, None, fault=True))
+    bench.tier.take(ReadResult("g", bench.now, None, None, fault=True))
     await bench.tier.work_off()
     assert bench.health() is before
     bench.now += 10
@@ -238,7 +237,7 @@ async def test_who_goes_back_in_a_recording_begins_anew() -> None:
 @pytest.fixture
 async def asking(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
     """One whose topics are asked about at once."""
-    monkeypatch.setattr("kgtui.monitor.retention._PAUSE", 0.0)
+    monkeypatch.setattr("kgtui.monitor.health.RETENTION_PAUSE", 0.0)
     bench = Bench()
     task = asyncio.create_task(bench.retention.run())
     yield bench
@@ -290,7 +289,7 @@ async def test_part_of_an_answer_takes_nothing_away(asking: Bench, monkeypatch: 
 async def test_no_more_topics_are_remembered_than_anybody_looks_at(
     asking: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgtui.monitor.retention._KEPT", 2)
+    monkeypatch.setattr("kgtui.monitor.health._RETENTION_TOPICS", 2)
     asking.admin.kept = Retention({"a": 1.0, "b": 2.0, "c": 3.0}, None)
     for topic in "abc":
         asking.retention.want([topic])
@@ -318,11 +317,11 @@ async def test_the_monitor_judges_what_is_looked_at_and_nothing_else() -> None:
     admin = ScriptedAdmin()
     for group in ("selected", "in-view", "elsewhere"):
         admin.add(group, "consumer", lag=7)
-    monitor = Monitor(admin, MonitorOptions(interval=0.5, timeout=2.0, publish=0.0))
+    monitor = Monitor(admin, MonitorOptions(interval=0.5, timeout=2.0, publish_interval=0.0))
     judged = asyncio.Event()
     monitor.subscribe(lambda snapshot: judged.set() if len(snapshot.health) == 2 else None)
     running = asyncio.create_task(monitor.run())
-    monitor.look_at("selected", ["selected", "in-view"])
+    monitor.set_view("selected", ["selected", "in-view"])
     async with asyncio.timeout(10):
         await judged.wait()
     running.cancel()

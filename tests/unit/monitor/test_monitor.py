@@ -11,9 +11,9 @@ import pytest
 
 from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model.answer import Fault
-from kgtui.monitor import Monitor, MonitorOptions, departures
+from kgtui.monitor import Monitor, MonitorOptions, list_tier
 from kgtui.monitor import monitor as module
-from kgtui.monitor.collector import Collector
+from kgtui.monitor.gc_tuning import GcTuning
 from tests.scripted import ScriptedAdmin, ScriptedFeed, member
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 FAST = MonitorOptions(
-    interval=0.5, timeout=2.0, publish=0.0, sweep_pause=0.05, sweep_rate=100_000.0, cluster_every=0.05
+    interval=0.5, timeout=2.0, publish_interval=0.0, sweep_pause=0.05, sweep_rate=100_000.0, metadata_interval=0.05
 )
 
 
@@ -70,15 +70,15 @@ def admin() -> ScriptedAdmin:
 
 async def test_the_collector_tidies_once_a_snapshot_has_been_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both together would hold up a key for twice as long."""
-    monkeypatch.setattr(module, "_DRAWN", 0.0)
+    monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     seen: list[str] = []
     tidied = asyncio.Event()
 
-    def tidy(collector: Collector, now: float, looked: float) -> None:
+    def tidy(tuning: GcTuning, now: float, last_view: float) -> None:
         seen.append("tidied")
         tidied.set()
 
-    monkeypatch.setattr(Collector, "tidy", tidy)
+    monkeypatch.setattr(GcTuning, "tidy", tidy)
 
     def show(snapshot: Snapshot) -> None:
         asyncio.get_running_loop().call_soon(seen.append, "after the frame")
@@ -93,7 +93,7 @@ async def test_the_collector_tidies_once_a_snapshot_has_been_shown(monkeypatch: 
 
 async def test_the_first_list_is_shown_at_once_and_the_first_snapshot_has_all_of_it(admin: ScriptedAdmin) -> None:
     """However long snapshots are to be apart: nobody looks at anything yet."""
-    async with watching(admin, replace(FAST, publish=3_600.0)) as monitor:
+    async with watching(admin, replace(FAST, publish_interval=3_600.0)) as monitor:
         snapshot = await until(monitor, lambda s: s.brokers)
     assert snapshot.groups.keys() == {"orders", "billing", "tasks"}
 
@@ -114,10 +114,10 @@ async def test_every_group_is_listed_and_swept(admin: ScriptedAdmin) -> None:
 
 
 async def test_what_is_looked_at_is_read_in_full_at_once(admin: ScriptedAdmin) -> None:
-    slow = MonitorOptions(interval=300.0, publish=0.0, sweep_pause=300.0, sweep_rate=100_000.0)
+    slow = MonitorOptions(interval=300.0, publish_interval=0.0, sweep_pause=300.0, sweep_rate=100_000.0)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: s.swept == 3)
-        monitor.look_at("orders", ["tasks"])
+        monitor.set_view("orders", ["tasks"])
         snapshot = await until(monitor, lambda s: {"orders", "tasks"} <= s.offsets.keys())
     assert snapshot.details["orders"].value.member_count == 1
     assert snapshot.offsets["tasks"].value.share[0].lag == 4
@@ -135,11 +135,11 @@ async def test_a_group_listed_as_empty_is_not_described_and_has_no_members(admin
 
 
 async def test_what_a_held_key_passes_over_is_not_read(admin: ScriptedAdmin) -> None:
-    slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001, rest=0.3)
+    slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001, settle_time=0.3)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: len(s.groups) == 3)
         for group in ("billing", "tasks", "orders"):
-            monitor.look_at(group)
+            monitor.set_view(group)
             await asyncio.sleep(0)
         snapshot = await until(monitor, lambda s: "orders" in s.details)
     assert set(snapshot.details) == {"orders"}
@@ -149,9 +149,9 @@ async def test_rows_that_come_into_view_do_not_have_the_others_read_again(admin:
     slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: len(s.groups) == 3)
-        monitor.look_at(None, ["orders"])
+        monitor.set_view(None, ["orders"])
         first = await until(monitor, lambda s: "orders" in s.offsets)
-        monitor.look_at(None, ["orders", "tasks"])
+        monitor.set_view(None, ["orders", "tasks"])
         second = await until(monitor, lambda s: "tasks" in s.offsets)
         assert second.details["orders"] is first.details["orders"]
         monitor.refresh()
@@ -191,9 +191,9 @@ def silent(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> ScriptedAdm
 
 async def test_a_silent_coordinator_holds_up_neither_the_view_nor_the_next_selection(silent: ScriptedAdmin) -> None:
     async with watching(silent, replace(FAST, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)) as monitor:
-        monitor.look_at("billing", ["billing", "tasks"])
+        monitor.set_view("billing", ["billing", "tasks"])
         snapshot = await until(monitor, lambda s: "tasks" in s.details)
-        monitor.look_at("orders", ["billing", "tasks"])
+        monitor.set_view("orders", ["billing", "tasks"])
         await until(monitor, lambda s: "orders" in s.details)
         await until(monitor, lambda s: s.details["tasks"].at > snapshot.details["tasks"].at)
     assert "billing" not in monitor.snapshot.details
@@ -214,7 +214,7 @@ async def test_groups_are_described_while_their_logs_are_waited_for(
 
     monkeypatch.setattr(admin, "partition_bounds", partition_bounds)
     async with watching(admin) as monitor:
-        monitor.look_at("orders")
+        monitor.set_view("orders")
         snapshot = await until(monitor, lambda s: "orders" in s.details)
     assert "orders" not in snapshot.offsets
 
@@ -230,7 +230,7 @@ async def test_a_forbidden_group_does_not_empty_the_others(admin: ScriptedAdmin)
 async def test_a_group_that_goes_leaves_at_the_next_list(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
-        monitor.look_at("orders")
+        monitor.set_view("orders")
         del admin.groups["orders"], admin.descriptions["orders"]
         snapshot = await until(monitor, lambda s: "orders" not in s.groups)
     assert "orders" not in snapshot.details
@@ -259,7 +259,7 @@ async def test_lists_that_come_one_after_the_other_are_one_snapshot(
 
     monkeypatch.setattr(ScriptedFeed, "poll", late)
     seen: list[int] = []
-    async with watching(admin, replace(FAST, sweep_pause=3_600.0, cluster_every=3_600.0)) as monitor:
+    async with watching(admin, replace(FAST, sweep_pause=3_600.0, metadata_interval=3_600.0)) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.subscribe(lambda snapshot: seen.append(len(snapshot.groups)))
         for broker in (1, 2, 3):
@@ -295,7 +295,7 @@ async def test_groups_that_move_with_a_broker_never_vanish(admin: ScriptedAdmin)
 async def test_a_broker_that_was_away_is_believed_about_what_it_has_lost(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(departures, "GRACE", 0.0)
+    monkeypatch.setattr(list_tier, "REMOVAL_GRACE", 0.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         admin.broken[1] = DeadlineError("no answer within 2 s", broker=1)

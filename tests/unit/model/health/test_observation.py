@@ -212,7 +212,7 @@ def test_the_end_of_a_backlog_that_is_known_in_part_is_not_known() -> None:
 
 
 def test_patience_is_what_the_watch_says() -> None:
-    seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(patience=150.0))
+    seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)
     assert health_of(watch([offsets((1, 5 + n)) for n in range(4)], 100.0)).trend is None
 

@@ -6,7 +6,8 @@ import pytest
 
 from kgtui.admin.base import ListingDelta
 from kgtui.model.group import Listing
-from kgtui.monitor.departures import GRACE, Departures
+from kgtui.monitor.list_tier import PendingRemovals
+from kgtui.monitor.policy import REMOVAL_GRACE
 from kgtui.monitor.store import Store
 
 ROW = Listing("consumer", "consumer", "Stable", 1)
@@ -21,64 +22,64 @@ async def store() -> Store:
 
 
 def test_a_deleted_group_goes_when_every_other_broker_was_asked_since(store: Store) -> None:
-    departures = Departures(store, lambda: 0.0)
-    asked_before = departures.open()
-    departures.missed(1, ["a"], {2, 3})
-    departures.listed(2, (), asked_before)
-    departures.listed(2, (), departures.open())
+    removals = PendingRemovals(store, lambda: 0.0)
+    asked_before = removals.pending()
+    removals.add(1, ["a"], {2, 3})
+    removals.broker_listed(2, (), asked_before)
+    removals.broker_listed(2, (), removals.pending())
     assert "a" in store.groups, "broker 3 may have it"
-    departures.listed(3, (), departures.open())
+    removals.broker_listed(3, (), removals.pending())
     assert store.groups.keys() == {"b"}
 
 
 async def test_a_group_whose_coordinator_moves_is_there_all_the_time(store: Store) -> None:
-    departures = Departures(store, lambda: 0.0)
-    departures.missed(1, ["a"], {2})
+    removals = PendingRemovals(store, lambda: 0.0)
+    removals.add(1, ["a"], {2})
     assert "a" in store.groups
     await store.take_list(2, ListingDelta({"a": Listing("consumer", "consumer", "Stable", 2)}), first=False)
-    departures.listed(2, ("a",), departures.open())
+    removals.broker_listed(2, ("a",), removals.pending())
     assert store.groups["a"].coordinator == 2
 
 
 def test_a_group_that_is_listed_again_stays(store: Store) -> None:
-    departures = Departures(store, lambda: 0.0)
-    departures.missed(1, ["a"], {2})
-    departures.listed(1, ["a"], ())
-    departures.listed(2, (), departures.open())
+    removals = PendingRemovals(store, lambda: 0.0)
+    removals.add(1, ["a"], {2})
+    removals.broker_listed(1, ["a"], ())
+    removals.broker_listed(2, (), removals.pending())
     assert "a" in store.groups
 
 
 def test_a_silent_broker_is_waited_for_only_a_while_unless_the_old_coordinator_left(store: Store) -> None:
     now = 0.0
-    departures = Departures(store, lambda: now)
-    departures.missed(1, ["a"], {1, 2})
-    departures.silent(2)
+    removals = PendingRemovals(store, lambda: now)
+    removals.add(1, ["a"], {1, 2})
+    removals.broker_silent(2)
     assert "a" in store.groups
-    now = GRACE
-    departures.listed(1, (), departures.open())
+    now = REMOVAL_GRACE
+    removals.broker_listed(1, (), removals.pending())
     assert store.groups.keys() == {"b"}
-    departures.missed(1, ["b"], {2}, left=True)
-    now = 100 * GRACE
-    departures.silent(2)
+    removals.add(1, ["b"], {2}, broker_left=True)
+    now = 100 * REMOVAL_GRACE
+    removals.broker_silent(2)
     assert "b" in store.groups
-    departures.gone(2)
+    removals.broker_left(2)
     assert (store.groups, store.brokers) == ({}, {})
 
 
 def test_a_broker_that_returns_keeps_its_groups(store: Store) -> None:
-    departures = Departures(store, lambda: 0.0)
-    departures.missed(1, ["a", "b"], {2}, left=True)
-    departures.joined(1)
-    departures.listed(2, (), departures.open())
+    removals = PendingRemovals(store, lambda: 0.0)
+    removals.add(1, ["a", "b"], {2}, broker_left=True)
+    removals.broker_joined(1)
+    removals.broker_listed(2, (), removals.pending())
     assert store.groups.keys() == {"a", "b"}
     assert 1 in store.brokers
 
 
 def test_a_broker_that_joins_may_have_taken_over_what_is_missed(store: Store) -> None:
-    departures = Departures(store, lambda: 0.0)
-    departures.missed(1, ["a"], {2})
-    departures.joined(3)
-    departures.listed(2, (), departures.open())
+    removals = PendingRemovals(store, lambda: 0.0)
+    removals.add(1, ["a"], {2})
+    removals.broker_joined(3)
+    removals.broker_listed(2, (), removals.pending())
     assert "a" in store.groups
-    departures.listed(3, (), departures.open())
+    removals.broker_listed(3, (), removals.pending())
     assert "a" not in store.groups

@@ -1,4 +1,4 @@
-"""What the tiers share about time: the interval, pausing, and asking again right now."""
+"""The clock that all tiers of a monitor share: the interval, pausing, and reading again at once."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from kgtui.monitor.policy import LONGEST_INTERVAL, SHORTEST_INTERVAL
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LEAST, MOST = 0.5, 300.0  # seconds an interval may be set to
 
-
-class Clockwork:
-    """Times of a monitor.
+class PollTimer:
+    """Interval and pauses of a monitor.
 
     Args:
         interval: seconds between polls.
-        now: seconds since the epoch.
-        moment: the time at which what is read now was so, in a recording; None where that is now.
+        now: returns seconds since the epoch.
+        recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch; None for live data.
     """
 
     def __init__(
-        self, interval: float, now: Callable[[], float] = time.time, moment: Callable[[], float] | None = None
+        self, interval: float, now: Callable[[], float] = time.time, recorded_at: Callable[[], float] | None = None
     ) -> None:
         self.now = now
-        self.moment = moment
+        self.recorded_at = recorded_at
         self.interval = interval
         self._running = asyncio.Event()
         self._running.set()
@@ -37,26 +37,29 @@ class Clockwork:
         return not self._running.is_set()
 
     def pause(self) -> None:
-        """Stop asking after what is under way."""
+        """Start no more reads; those that have begun are completed."""
         self._running.clear()
 
     def resume(self) -> None:
-        """Ask again, at once."""
+        """End a pause, and read at once."""
         self._running.set()
         self.refresh()
 
     def set_interval(self, seconds: float) -> None:
-        """Change the interval, within bounds that spare the brokers."""
-        self.interval = min(max(seconds, LEAST), MOST)
+        """Change the interval, within the limits of the polling policy."""
+        self.interval = min(max(seconds, SHORTEST_INTERVAL), LONGEST_INTERVAL)
         self.refresh()
 
     def refresh(self) -> None:
-        """Wake every tier that waits; paused, this lets each ask once."""
+        """Let every waiting tier read at once; during a pause, exactly once."""
         waiting, self._refresh = self._refresh, asyncio.Event()
         waiting.set()
 
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> None:
-        """Wait until it is time again, somebody wants it now, or `wake` is set; while paused, for `refresh` alone."""
+        """Wait until the time is over, `refresh` is called, or `wake` is set.
+
+        While polling is paused, the time alone does not end the wait.
+        """
         waits = [asyncio.ensure_future(self._refresh.wait())]
         if wake is not None:
             waits.append(asyncio.ensure_future(wake.wait()))

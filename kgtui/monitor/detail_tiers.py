@@ -1,0 +1,353 @@
+"""Tiers 1 and 2: the selected and visible groups in full, and a background sweep over all groups.
+
+The monitor imports this module only after the first list is on the screen, because it loads more than the list needs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.reading import OFFSETS, Logs, has_offsets, read_groups, read_in_full
+from kgtui.errors import KgtuiError
+from kgtui.model.answer import fault_of
+from kgtui.model.slices import PAUSE
+from kgtui.monitor.health import HealthTier, ReadResult, RetentionTier
+from kgtui.monitor.policy import ABANDON_AFTER, KEY_REPEAT_LIMIT, listed_without_members, sweep_order, sweep_rate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.admin.reading import GroupsRead
+    from kgtui.model.answer import Answer, Fault
+    from kgtui.model.group import GroupDescription, Listing
+    from kgtui.model.series import SeriesStore
+    from kgtui.monitor.policy import MonitorOptions
+    from kgtui.monitor.poll_timer import PollTimer
+    from kgtui.monitor.store import Store
+
+_SUMMARIES_PER_SLICE = 20
+"""Summaries that the sweep computes before other tasks may run."""
+
+
+class ViewTier:
+    """Tier 1: reads the selected group and the visible groups in full at every interval.
+
+    The selected group is read on its own, and so are the visible groups of each coordinator, so that a broker that
+    hangs delays only its own groups. Descriptions are published before offsets, because offsets involve more brokers.
+
+    Args:
+        changed: called after every change to the store.
+        on_read: receives every read of a group.
+    """
+
+    def __init__(
+        self,
+        admin: GroupAdmin,
+        store: Store,
+        series: SeriesStore,
+        options: MonitorOptions,
+        timer: PollTimer,
+        changed: Callable[[], None],
+        on_read: Callable[[ReadResult], None],
+    ) -> None:
+        self._admin = admin
+        self._store = store
+        self._series = series
+        self._options = options
+        self._timer = timer
+        self._changed = changed
+        self._on_read = on_read
+        self._selected: str | None = None
+        self._visible: tuple[str, ...] = ()
+        self._configs_of: str | None = None
+        self._under_way: set[str] = set()
+        self._wake_selected = asyncio.Event()
+        self._wake_visible = asyncio.Event()
+
+    def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
+        """Set the selected group and the visible groups. Those that are new in the view are read at once."""
+        if selected != self._selected:
+            self._selected = selected
+            self._wake_selected.set()
+        shown = tuple(group for group in visible if group != selected)[: self._options.visible_groups]
+        if set(shown) - set(self._visible) - self._store.details.keys():
+            self._wake_visible.set()
+        self._visible = shown
+
+    def want_configs(self, group: str | None) -> None:
+        """Read the configs of this group too, while it is selected; None for no group."""
+        if group != self._configs_of:
+            self._configs_of = group
+            self._wake_selected.set()
+
+    async def run(self) -> None:
+        """Read until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._follow_selected(), name="read the selected group")
+            tasks.create_task(self._follow_visible(tasks), name="read the groups in view")
+
+    async def _follow_selected(self) -> None:
+        while True:
+            await self._settled(self._wake_selected)
+            group = self._selected
+            if group is not None and group in self._store.groups:
+                await self._until_woken(self._read_selected(group))
+            await self._timer.pause_for(self._timer.interval, wake=self._wake_selected)
+
+    async def _settled(self, wake: asyncio.Event) -> None:
+        """Wait until the view stops moving, because groups that a held key only passes need not be read."""
+        end = self._timer.now() + KEY_REPEAT_LIMIT
+        while wake.is_set():
+            wake.clear()
+            if self._timer.now() < end:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._options.settle_time):
+                        await wake.wait()
+
+    async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
+        """Run a read, and cancel it shortly after another group is selected.
+
+        A coordinator that does not answer must not delay the read of the next selected group.
+        """
+        reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
+        try:
+            await asyncio.wait((reading, woken), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((reading,), timeout=ABANDON_AFTER)
+            if reading.done():
+                reading.result()
+        finally:
+            for task in (reading, woken):
+                task.cancel()
+            await asyncio.gather(reading, woken, return_exceptions=True)
+
+    async def _read_selected(self, group: str) -> None:
+        await self._read([group])
+        if group == self._configs_of:
+            await self._read_configs(group)
+
+    async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
+        """Read the visible groups of each coordinator at every interval, except those that are still being read.
+
+        After scrolling, only the groups are read whose details are older than an interval.
+        """
+        while True:
+            scrolled = self._wake_visible.is_set()
+            await self._settled(self._wake_visible)
+            brokers: dict[int, list[str]] = defaultdict(list)
+            for group in self._visible:
+                due = group not in self._under_way and not (scrolled and self._fresh(group))
+                if due and group in self._store.groups:
+                    brokers[self._store.groups[group].coordinator].append(group)
+            for node, groups in brokers.items():
+                self._under_way.update(groups)
+                tasks.create_task(self._read_visible(groups), name=f"read groups in view of broker {node}")
+            await self._timer.pause_for(self._timer.interval, wake=self._wake_visible)
+
+    def _fresh(self, group: str) -> bool:
+        reading = self._store.details.get(group)
+        return reading is not None and self._timer.now() - reading.at < self._timer.interval
+
+    async def _read_visible(self, groups: Sequence[str]) -> None:
+        try:
+            await self._read(groups)
+        finally:
+            self._under_way.difference_update(groups)
+
+    async def _read(self, groups: Sequence[str]) -> None:
+        listed = {group: row for group in groups if (row := self._store.groups.get(group)) is not None}
+        recorded_at = self._recorded_at()
+        try:
+            deadline = Deadline(self._options.timeout)
+            read = await read_in_full(self._admin, deadline, listed, on_described=self._take_descriptions)
+        except KgtuiError as error:
+            for group in listed:
+                self._store.put_fault(group, fault_of(error), ("details", "offsets"))
+                self._report(ReadResult(group, self._timer.now(), None, None, fault=True), recorded_at)
+        else:
+            faults, offset_faults = read.group_faults(), read.group_faults(OFFSETS)
+            for group, listing in listed.items():
+                fault_parts = ("offsets",) if group in offset_faults else ()
+                self._take(group, listing, read, faults.get(group), fault_parts, recorded_at)
+        self._changed()
+
+    def _take_descriptions(self, answer: Answer[Mapping[str, GroupDescription]]) -> None:
+        for group, description in answer.rows.items():
+            self._store.put_detail(group, description)
+        for fault in answer.faults:
+            if fault.group is not None:
+                self._store.put_fault(fault.group, fault, ("details",))
+        self._changed()
+
+    def _recorded_at(self) -> float | None:
+        return None if self._timer.recorded_at is None else self._timer.recorded_at()
+
+    def _report(self, result: ReadResult, recorded_at: float | None) -> None:
+        """Pass on a read. In a replay it gets the time of its data, and is dropped if that changed during the read."""
+        if recorded_at == self._recorded_at():
+            self._on_read(result if recorded_at is None else result._replace(at=recorded_at))
+
+    def _take(
+        self,
+        group: str,
+        listing: Listing,
+        read: GroupsRead,
+        fault: Fault | None,
+        fault_parts: Sequence[str],
+        recorded_at: float | None,
+    ) -> None:
+        store, now = self._store, self._timer.now()
+        description, offsets = read.descriptions.get(group), read.offsets_of(group)
+        if offsets is not None:
+            store.put_offsets(group, offsets)
+        if fault is None:
+            store.clear_fault(group)
+        else:
+            store.put_fault(group, fault, fault_parts)
+        if description is not None or offsets is not None:
+            summary = store.put_summary(group, now, description, offsets, fault)
+            if summary is not None:
+                self._series.add(group, now, summary.lag, summary.members, description=description, offsets=offsets)
+        incomplete = description is None or (offsets is None and has_offsets(listing))
+        self._report(ReadResult(group, now, description, offsets, fault=fault is not None or incomplete), recorded_at)
+
+    async def _read_configs(self, group: str) -> None:
+        try:
+            answer = await self._admin.group_configs([group], timeout=self._options.timeout)
+        except KgtuiError as error:
+            self._store.put_config_fault(group, fault_of(error))
+        else:
+            if group in answer.rows:
+                self._store.put_configs(group, answer.rows[group])
+            for fault in answer.faults:
+                self._store.put_config_fault(group, fault)
+        self._changed()
+
+
+class SweepTier:
+    """Tier 2: reads every group in turn, in batches of one coordinator, and stores a summary of each.
+
+    Every coordinator has a sweep of its own, so that a slow one delays only its own groups.
+
+    Args:
+        changed: called after every change to the store.
+    """
+
+    def __init__(
+        self,
+        admin: GroupAdmin,
+        store: Store,
+        options: MonitorOptions,
+        timer: PollTimer,
+        changed: Callable[[], None],
+    ) -> None:
+        self._admin = admin
+        self._store = store
+        self._options = options
+        self._timer = timer
+        self._changed = changed
+        self._sweeps: dict[int, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Sweep until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                for node in {listing.coordinator for listing in self._store.by_listing} - self._sweeps.keys():
+                    self._sweeps[node] = tasks.create_task(self._sweep_broker(node), name=f"sweep of broker {node}")
+                await self._timer.pause_for(min(1.0, self._options.sweep_pause))
+
+    async def _sweep_broker(self, node: int) -> None:
+        """Read the groups of one coordinator again and again, at its part of the rate, until it has no groups."""
+        options = self._options
+        while groups := sweep_order(self._store.by_listing, node):
+            started = self._timer.now()
+            for start in range(0, len(groups), options.sweep_batch):
+                began = self._timer.now()
+                batch = [group for group in groups[start : start + options.sweep_batch] if group in self._store.groups]
+                read = not batch or await self._read(batch)
+                # After a failure the broker is left alone for a while. Then the next batch is read.
+                pause = len(batch) * len(self._sweeps) / self._rate() if read else options.sweep_pause
+                await self._timer.pause_for(pause - (self._timer.now() - began))
+            await self._timer.pause_for(options.sweep_pause - (self._timer.now() - started))
+        del self._sweeps[node]
+
+    def _rate(self) -> float:
+        return sweep_rate(self._options, len(self._store.groups))
+
+    async def _read(self, groups: Sequence[str]) -> bool:
+        """Read a batch. Returns False if the coordinator did not answer at all, not even with an error code."""
+        listed = {group: self._store.groups[group] for group in groups}
+        memberless = {group for group, row in listed.items() if listed_without_members(row)}
+        try:
+            read = await read_groups(
+                self._admin,
+                Deadline(self._options.timeout),
+                describe=[group for group in listed if group not in memberless],
+                offsets=listed,
+                logs=Logs.ENDS,
+            )
+        except KgtuiError as error:
+            for group in groups:
+                self._store.put_fault(group, fault_of(error))
+            self._changed()
+            return False
+        faults = read.group_faults()
+        now = self._timer.now()  # one object, because 100,000 of them would take 2.4 MB
+        for start in range(0, len(groups), _SUMMARIES_PER_SLICE):
+            for group in groups[start : start + _SUMMARIES_PER_SLICE]:
+                self._take(group, read, faults.get(group), now, memberless=group in memberless)
+            await asyncio.sleep(PAUSE)
+        self._changed()
+        return not faults or bool(read.descriptions) or any(fault.code is not None for fault in faults.values())
+
+    def _take(self, group: str, read: GroupsRead, fault: Fault | None, now: float, *, memberless: bool) -> None:
+        description, offsets = read.descriptions.get(group), read.offsets_of(group)
+        if fault is not None:
+            self._store.put_fault(group, fault)
+        else:
+            self._store.clear_fault(group)
+        if description is not None or offsets is not None or (memberless and fault is None):
+            self._store.put_summary(group, now, description, offsets, fault, memberless=memberless)
+
+
+class DetailTiers:
+    """Runs the view tier, the sweep, the verdicts and the reads of retention together.
+
+    Args:
+        changed: called after changes that the user may be waiting for.
+        changed_in_background: called after other changes to the store.
+    """
+
+    def __init__(
+        self,
+        admin: GroupAdmin,
+        store: Store,
+        series: SeriesStore,
+        options: MonitorOptions,
+        timer: PollTimer,
+        changed: Callable[[], None],
+        changed_in_background: Callable[[], None],
+    ) -> None:
+        self._retention = RetentionTier(admin, options, timer)
+        self._health = HealthTier(store, options, timer, changed_in_background, self._retention)
+        self._view = ViewTier(admin, store, series, options, timer, changed, self._health.take)
+        self._sweep = SweepTier(admin, store, options, timer, changed_in_background)
+
+    async def run(self) -> None:
+        """Run all of them until cancelled."""
+        async with asyncio.TaskGroup() as tiers:
+            for tier in (self._view, self._sweep, self._health, self._retention):
+                tiers.create_task(tier.run())
+
+    def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
+        """Set the selected group and the visible groups."""
+        self._view.set_view(selected, visible)
+        self._health.set_view(selected)
+
+    def want_configs(self, group: str | None) -> None:
+        """Read the configs of this group too, while it is selected; None for no group."""
+        self._view.want_configs(group)

@@ -1,0 +1,255 @@
+"""Tier 0: lists the groups of every broker, each on its own schedule, so that one that hangs delays only its groups."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kgtui.errors import KgtuiError, UnreachableError
+from kgtui.model.answer import Fault, fault_of
+from kgtui.monitor.policy import REMOVAL_GRACE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from kgtui.admin.base import GroupAdmin, ListingDelta
+    from kgtui.monitor.gc_tuning import GcTuning
+    from kgtui.monitor.policy import MonitorOptions
+    from kgtui.monitor.poll_timer import PollTimer
+    from kgtui.monitor.store import Store
+
+
+@dataclass(slots=True, eq=False)
+class PendingRemoval:
+    """Groups that a broker stopped listing at one poll, and that may have moved to another broker.
+
+    Attributes:
+        node: id of the broker.
+        groups: ids of the groups that no broker has listed since.
+        unasked: ids of the brokers that may coordinate the groups now, and have not been asked since.
+        broker_left: whether the broker itself left the cluster.
+        since: time when the groups were first missing, in seconds since the epoch.
+    """
+
+    node: int
+    groups: set[str]
+    unasked: set[int]
+    broker_left: bool
+    since: float
+
+
+class PendingRemovals:
+    """Removes a group from the store only after every broker that could coordinate it by now has been asked.
+
+    When a coordinator moves, the old broker drops the group before the new one has loaded it. Until then the group
+    stays as it was last listed, so that the restart of a broker does not make groups disappear and come back.
+    """
+
+    def __init__(self, store: Store, now: Callable[[], float]) -> None:
+        self._store = store
+        self._now = now
+        self._silent: set[int] = set()
+        self._pending: list[PendingRemoval] = []
+
+    def add(self, node: int, groups: Collection[str], others: Iterable[int], *, broker_left: bool = False) -> None:
+        """Add groups that a broker no longer lists, or all groups of a broker that has left the cluster.
+
+        Args:
+            others: ids of all brokers that may coordinate the groups now.
+        """
+        if groups or broker_left:
+            self._pending.append(PendingRemoval(node, set(groups), set(others) - {node}, broker_left, self._now()))
+            self._settle()
+
+    def broker_joined(self, node: int) -> None:
+        """Wait for the list of a broker that is new or has come back: it may coordinate missing groups."""
+        self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
+        for one in self._pending:
+            one.unasked.add(node)
+
+    def pending(self) -> tuple[PendingRemoval, ...]:
+        """Return the removals that a list requested from now on can decide."""
+        return tuple(self._pending)
+
+    def broker_listed(self, node: int, groups: Collection[str], asked_about: Iterable[PendingRemoval]) -> None:
+        """Take a new list into account.
+
+        Args:
+            groups: ids of the groups that are new or changed in the list.
+            asked_about: the result of `pending` when the list was requested.
+        """
+        self._silent.discard(node)
+        for one in self._pending:
+            one.groups.difference_update(groups)
+        for one in asked_about:
+            one.unasked.discard(node)
+        self._settle()
+
+    def broker_silent(self, node: int) -> None:
+        """Stop waiting for a broker that does not answer once the grace period is over.
+
+        Groups of a broker that has left the cluster are kept longer.
+        """
+        self._silent.add(node)
+        self._settle()
+
+    def broker_left(self, node: int) -> None:
+        """Stop waiting for a broker that has left the cluster, because it cannot coordinate anything."""
+        self._silent.discard(node)
+        for one in self._pending:
+            one.unasked.discard(node)
+        self._settle()
+
+    def _settle(self) -> None:
+        settled = [one for one in self._pending if self._decided(one)]
+        self._pending = [one for one in self._pending if one not in settled]
+        for one in settled:
+            self._store.drop(one.node, one.groups)
+            if one.broker_left:
+                self._store.drop_broker(one.node)
+
+    def _decided(self, one: PendingRemoval) -> bool:
+        """Whether waiting longer cannot change anything."""
+        if one.broker_left or not one.unasked <= self._silent:
+            return not one.unasked
+        return not one.unasked or self._now() - one.since >= REMOVAL_GRACE
+
+
+class ListTier:
+    """Follows the brokers of the cluster, and polls the list of each one.
+
+    Args:
+        timer: interval, pauses and refreshes, shared by all tiers.
+        gc: keeps the garbage collector off while a list is stored.
+        changed: called after every change to the store.
+    """
+
+    def __init__(
+        self,
+        admin: GroupAdmin,
+        store: Store,
+        options: MonitorOptions,
+        timer: PollTimer,
+        gc: GcTuning,
+        changed: Callable[[], None],
+    ) -> None:
+        self._admin = admin
+        self._store = store
+        self._options = options
+        self._timer = timer
+        self._gc = gc
+        self._changed = changed
+        self._polls: dict[int, asyncio.Task[None]] = {}
+        self._listed: set[int] = set()
+        self._removals = PendingRemovals(store, timer.now)
+        self._wake = asyncio.Event()
+        self._storing = asyncio.Lock()  # one list at a time, so that a key waits for one slice only
+
+    async def run(self) -> None:
+        """Poll until cancelled."""
+        failures = 0
+        options = self._options
+        try:
+            while True:
+                self._wake.clear()
+                failures = 0 if await self._follow_cluster() else failures + 1
+                pause = options.metadata_interval if not failures else min(2.0**failures, options.backoff_max)
+                await self._timer.pause_for(pause, wake=self._wake)
+        finally:
+            for task in self._polls.values():
+                task.cancel()
+            await asyncio.gather(*self._polls.values(), return_exceptions=True)
+
+    async def _follow_cluster(self) -> bool:
+        """Read the metadata, poll new brokers, and stop polling those that left. Returns False on failure."""
+        try:
+            cluster = await self._admin.cluster(timeout=self._options.timeout)
+        except KgtuiError as error:
+            self._store.set_faults((_unreachable(error),))
+            self._changed()
+            return False
+        self._store.set_faults(())
+        self._store.set_cluster(cluster)
+        for node in self._polls.keys() - cluster.brokers.keys():
+            self._polls.pop(node).cancel()
+            self._listed.discard(node)
+            self._removals.broker_left(node)
+            self._removals.add(node, self._store.coordinated_by(node), cluster.brokers, broker_left=True)
+        for node in cluster.brokers.keys() - self._polls.keys():
+            self._removals.broker_joined(node)
+            self._polls[node] = asyncio.create_task(self._poll_forever(node), name=f"list groups of broker {node}")
+        self._changed()
+        return True
+
+    async def _poll_forever(self, node: int) -> None:
+        feed = self._admin.listing_feed(node)
+        failures = 0
+        while True:
+            started = self._timer.now()
+            asked_about = self._removals.pending()
+            self._store.set_broker(node, asked_at=started)
+            try:
+                delta = await feed.poll(timeout=self._options.timeout)
+            except KgtuiError as error:
+                failures += 1
+                fault = fault_of(error, broker=node)
+                self._store.set_broker(node, asked_at=None, fault=fault, failures=failures)
+                self._removals.broker_silent(node)
+                if failures == 1:
+                    self._wake.set()  # it may have left the cluster, so that its groups have moved
+            else:
+                failures = 0
+                async with self._storing:
+                    with self._gc.paused():
+                        await self._take(node, delta)
+                self._store.set_broker(
+                    node,
+                    asked_at=None,
+                    answered_at=self._timer.now(),
+                    took_ms=delta.took_ms,
+                    fault=None,
+                    groups=delta.total,
+                    failures=0,
+                )
+                self._removals.broker_listed(node, delta.updated.keys(), asked_about)
+            self._changed()
+            await self._timer.pause_for(self._pause(node, self._timer.now() - started, failures))
+
+    async def _take(self, node: int, delta: ListingDelta) -> None:
+        first = node not in self._listed
+        await self._store.take_list(node, delta, first=first)
+        self._listed.add(node)
+        # The first list after a broker was away has no predecessor that would show which groups are gone.
+        missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
+        self._removals.add(node, missing, self._polls)
+        if missing:
+            self._wake.set()  # a broker that is not known yet may coordinate them now
+
+    def _pause(self, node: int, took: float, failures: int) -> float:
+        """Return the seconds until the next poll: more after a slow answer, and increasing after failures."""
+        options = self._options
+        if failures:
+            pause = min(self._timer.interval * 2.0 ** min(failures - 1, 8), options.backoff_max)
+            return pause * random.uniform(0.8, 1.2)  # noqa: S311 - jitter
+        pause = max(self._timer.interval - took, took * (1 / options.list_load - 1), 0.0)
+        self._store.set_broker(node, interval=round(pause + took, 1))
+        return pause
+
+    @property
+    def polling(self) -> bool:
+        """Whether the answer of some broker is awaited."""
+        return any(status.asked_at is not None for status in self._store.brokers.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether every broker of the cluster has been listed at least once."""
+        return bool(self._polls) and self._listed >= self._polls.keys()
+
+
+def _unreachable(error: KgtuiError) -> Fault:
+    if not isinstance(error, UnreachableError):
+        return fault_of(error)
+    tried = "\n".join(f"{address}: {reason}" for address, reason in error.attempts)
+    return replace(fault_of(error), message=f"{error}\n{tried}" if tried else str(error))
