@@ -167,13 +167,13 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
     from kgtui.lake.pending_days import pending_days
     from kgtui.pipeline.jobs.gold import GoldOptions, gold
 
-    due_days, retention = pending_days(lake.folder), load_retention(lake.folder)
+    pending, retention = pending_days(lake.folder), load_retention(lake.folder)
     options = GoldOptions(topics={escape_surrogates(topic): seconds for topic, seconds in retention.topics.items()})
     if retention.offsets is not None:
         options = replace(options, offsets_retention=round(retention.offsets))
-    gold(lake, due_days.days, options=options, on_progress=on_progress)
-    due_days.done()
-    return due_days.days
+    gold(lake, pending.days, options=options, on_progress=on_progress)
+    pending.done()
+    return pending.days
 
 
 # -- __consumer_offsets ----------------------------------------------------------------------------------------------

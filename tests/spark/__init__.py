@@ -1,1 +1,5 @@
-"""The pipeline on a real Spark: one session for the whole run, in one worker."""
+"""Tests of the pipeline that run Spark."""
+
+import pytest
+
+pytest.register_assert_rewrite("tests.spark.record_samples")

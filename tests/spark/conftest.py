@@ -1,4 +1,4 @@
-"""One local session of two threads, shared by all tests of the pipeline; and a fresh lake for each of them."""
+"""Fixtures for Spark tests: one local session of two threads for all tests, and a new lake for each test."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from kgtui.pipeline.session import start
 from kgtui.pipeline.spark_lake import SparkLake
 from tests import jars
 from tests.brokers.fixtures import ONE_OF_EACH, asked_by
-from tests.spark.beside import Beside
-from tests.spark.setting import LONG_LIVED, SERVER, new_lake, server_of
+from tests.spark import sample_data
+from tests.spark.background_runs import BackgroundRuns
+from tests.spark.spark_settings import CONNECT_SERVER, LONG_LIVED, connect_url, new_lake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,80 +28,75 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spark tests run in one worker, so that one JVM serves them: where the brokers are, which some of them need."""
+    """Run all Spark tests in the worker that has the brokers, so that they share one JVM, and slow ones at the end."""
     for item in items:
         if HERE in item.path.parents:
             if not asked_by(item):
                 item.add_marker(pytest.mark.xdist_group("broker"))
             if not item.get_closest_marker("timeout"):
-                item.add_marker(pytest.mark.timeout(900))  # where little is left to it, Spark takes its time
-            # PySpark leaves sockets to the collector and uses what pandas calls deprecated.
+                item.add_marker(pytest.mark.timeout(900))  # Spark is slow when other tests use the CPU
+            # PySpark leaves sockets to the garbage collector, and calls functions that pandas has deprecated.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
-    items.sort(key=_waits)
+    items.sort(key=_waits_for_background_runs)
 
 
-def _waits(item: pytest.Item) -> bool:
-    """Whether a test needs what a program does beside the others, and so is one of the last."""
-    return HERE in item.path.parents and "undisturbed" in getattr(item, "fixturenames", ())
+def _waits_for_background_runs(item: pytest.Item) -> bool:
+    return HERE in item.path.parents and "uninterrupted_lake" in getattr(item, "fixturenames", ())
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session on two threads of this machine."""
+    """A local session with two threads, and with a Spark Connect server in its JVM."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
         spill = tmp_path_factory.mktemp("spark")
-        # It takes all cores that it gets; tests of the screen, if any run beside it, wait for frames.
+        # Spark uses all the CPU it gets, and screen tests that run at the same time wait for frames.
         os.nice(10)
-        session = start("local[2]", options=LONG_LIVED | SERVER | {"spark.local.dir": str(spill)})
+        session = start("local[2]", options=LONG_LIVED | CONNECT_SERVER | {"spark.local.dir": str(spill)})
         yield session
         session.stop()
 
 
 @pytest.fixture(scope="session")
 def record_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files with a bit of everything."""
+    """Folder of files with records of all types."""
     folder = tmp_path_factory.mktemp("records")
-    from tests.spark import small
-
-    small.write_records(folder)
+    sample_data.write_records(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake with a recording and nothing else; tests work on copies."""
-    path = tmp_path_factory.mktemp("recorded") / "lake"
-    from tests.spark import small
-
-    small.record_a_while(path)
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Lake that contains only a recording of seven minutes; tests work on copies of it."""
+    path = tmp_path_factory.mktemp("recording") / "lake"
+    sample_data.record_seven_minutes(path)
     return path
 
 
 @pytest.fixture(scope="session", autouse=True)
-def beside(
+def background_runs(
     spark: SparkSession,
     request: pytest.FixtureRequest,
-    recorded: Path,
+    recording: Path,
     record_files: Path,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Beside]:
-    """Programs that are at work from the first test on."""
-    made = Beside(tmp_path_factory.mktemp("beside"), recorded, record_files, server_of(spark))
-    asking = [item for item in request.session.items if _waits(item)]
-    kills = sorted(item.callspec.params["kills"] for item in asking if hasattr(item, "callspec"))
-    if asking:
-        made.start(*kills)
-    yield made
-    made.stop()
+) -> Iterator[BackgroundRuns]:
+    """Runs of the pipeline in other processes, which start with the first test that was selected."""
+    runs = BackgroundRuns(tmp_path_factory.mktemp("runs"), recording, record_files, connect_url(spark))
+    waiting = [item for item in request.session.items if _waits_for_background_runs(item)]
+    kills = sorted(item.callspec.params["kills"] for item in waiting if hasattr(item, "callspec"))
+    if waiting:
+        runs.start(*kills)
+    yield runs
+    runs.stop()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def brokers_meanwhile(spark: SparkSession, request: pytest.FixtureRequest) -> None:
-    """Brokers, and groups on them that come and go, take their time while the first tests run."""
+def start_brokers_early(spark: SparkSession, request: pytest.FixtureRequest) -> None:
+    """Start the brokers, and the groups that take minutes to prepare on them, while the first tests run."""
     needed = set().union(*(asked_by(item) for item in request.session.items if HERE in item.path.parents))
     if needed:
         brokers: Brokers = request.getfixturevalue("brokers")
@@ -109,12 +105,12 @@ def brokers_meanwhile(spark: SparkSession, request: pytest.FixtureRequest) -> No
 
 
 @pytest.fixture(scope="session")
-def undisturbed(spark: SparkSession, beside: Beside) -> SparkLake:
-    """The whole pipeline over that recording and those files, through Spark Connect; only to be read."""
-    return SparkLake(spark, beside.undisturbed())
+def uninterrupted_lake(spark: SparkSession, background_runs: BackgroundRuns) -> SparkLake:
+    """Lake of a complete run over `recording` and `record_files` through Spark Connect; tests only read it."""
+    return SparkLake(spark, background_runs.uninterrupted())
 
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> SparkLake:
-    """A new lake."""
+    """A new lake with empty bronze and silver tables."""
     return new_lake(spark, tmp_path / "lake")

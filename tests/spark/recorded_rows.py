@@ -1,6 +1,6 @@
-"""Rows of recorded tables and DataFrames of them, of which only what matters to a test needs saying.
+"""Build DataFrames of recorded tables from the few values that matter to a test.
 
-Times are seconds after `START`, which is Monday, 23 November 2026, 0:00 UTC.
+Times are given in seconds after `START`.
 """
 
 from __future__ import annotations
@@ -23,28 +23,30 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 START = 1_795_392_000
+"""Monday, 23 November 2026, 0:00 UTC, in seconds since the epoch."""
+
 DAY = date(2026, 11, 23)
 
 
 def ms(seconds: float) -> int:
-    """As in recorded tables."""
+    """Convert seconds after `START` to milliseconds since the epoch, as in recorded tables."""
     return round((START + seconds) * 1000)
 
 
 def at(seconds: float) -> datetime:
-    """As a timestamp."""
+    """Convert seconds after `START` to a timestamp."""
     return datetime.fromtimestamp(START + seconds, UTC)
 
 
 def frame(spark: SparkSession, table: Table, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-    """Rows of a table; columns that are not named are null, also those that never are in a lake."""
-    schema = StructType([StructField(field.name, field.dataType) for field in spark_schema(table)])
+    """Create a DataFrame with the columns of a table; missing values are null, even if the table forbids null."""
+    schema = StructType([StructField(column.name, column.dataType) for column in spark_schema(table)])
     return spark.createDataFrame([tuple(row.get(name) for name in table.names) for row in rows], schema)
 
 
 @dataclass
-class Recorded:
-    """Recorded tables that are written down row by row."""
+class RecordedTables:
+    """Rows of recorded tables, added poll by poll."""
 
     polls: list[dict[str, Any]] = field(default_factory=list)
     groups: list[dict[str, Any]] = field(default_factory=list)
@@ -54,52 +56,51 @@ class Recorded:
     keyframe: int = 0
 
     def poll(self, seconds: float, *, keyframe: bool = False, gap: str | None = None) -> None:
-        """A poll; the rows that are added next are its own."""
+        """Add a poll, to which the rows that are added next belong. The first poll is a keyframe."""
         if keyframe or not self.polls:
             self.keyframe = ms(seconds)
             gap = gap or (None if self.polls else "the recording begins")
-        self.polls.append({**self._always(seconds), "taken_at": at(seconds), "run": "run", "gap": gap,
-                           "interval_ms": 10_000, "took_ms": 1, "rows": 0, "groups": 0, "brokers": 1,
-                           "brokers_answered": 1})  # fmt: skip
         self._now = seconds
-
-    def _always(self, seconds: float) -> dict[str, Any]:
-        return {"day": at(seconds).date(), "keyframe": self.keyframe, "poll": ms(seconds)}
+        row = {"taken_at": at(seconds), "run": "run", "gap": gap, "interval_ms": 10_000, "took_ms": 1, "rows": 0,
+               "groups": 0, "brokers": 1, "brokers_answered": 1}  # fmt: skip
+        self._add(self.polls, row)
 
     def group(self, group: str, state: str | None = "Stable", *, gone: bool = False, **more: Any) -> None:
-        """A row of `groups`."""
-        row = {"group": group, "gone": gone, "state": state, "type": "consumer", "coordinator": 1, **more}
-        self.groups.append(self._always(self._now) | row)
+        """Add a row of `groups`."""
+        row = {"group": group, "gone": gone, "state": state, "type": "consumer", "coordinator": 1}
+        self._add(self.groups, row | more)
 
     def member(self, group: str, member_id: str, *, gone: bool = False) -> None:
-        """A row of `members`."""
-        self.members.append(self._always(self._now) | {"group": group, "member_id": member_id, "gone": gone})
+        """Add a row of `members`."""
+        self._add(self.members, {"group": group, "member_id": member_id, "gone": gone})
 
     def commit(
         self, group: str, topic: str, partition: int, committed: int | None, end: int | None, start: int | None = 0,
         **more: Any,
     ) -> None:  # fmt: skip
-        """A row of `partitions`: a commit with its log."""
-        known = None if end is None else 0
+        """Add a row of `partitions` with a committed offset and the start and end of the log."""
         row = {"group": group, "topic": topic, "partition": partition, "gone": False, "kind": "commit",
-               "committed": committed, "error": 0, "log_start": start, "log_end": end, "log_error": known,
-               **more}  # fmt: skip
-        self.partitions.append(self._always(self._now) | row)
+               "committed": committed, "error": 0, "log_start": start, "log_end": end,
+               "log_error": None if end is None else 0}  # fmt: skip
+        self._add(self.partitions, row | more)
 
-    def gone(self, group: str, topic: str, partition: int) -> None:
-        """A row of `partitions`: it is no more."""
-        row = {"group": group, "topic": topic, "partition": partition, "gone": True}
-        self.partitions.append(self._always(self._now) | row)
+    def partition_gone(self, group: str, topic: str, partition: int) -> None:
+        """Add a row of `partitions` that says `gone`."""
+        self._add(self.partitions, {"group": group, "topic": topic, "partition": partition, "gone": True})
 
     def fault(
         self, scope: str = "offsets", *, group: str | None = None, broker: int | None = None, gone: bool = False
     ) -> None:
-        """A row of `faults`."""
+        """Add a row of `faults`."""
         row = {"scope": scope, "group": group, "broker": broker, "name": "NO_ANSWER", "gone": gone}
-        self.faults.append(self._always(self._now) | row)
+        self._add(self.faults, row)
+
+    def _add(self, rows: list[dict[str, Any]], row: dict[str, Any]) -> None:
+        place = {"day": at(self._now).date(), "keyframe": self.keyframe, "poll": ms(self._now)}
+        rows.append(place | row)
 
     def frames(self, spark: SparkSession) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame]:
-        """The timeline of the polls, groups, partitions, faults."""
+        """Return the timeline of the polls, and the tables groups, partitions and faults."""
         tables = ((POLLS, self.polls), (GROUPS, self.groups), (PARTITIONS, self.partitions), (FAULTS, self.faults))
         polls, groups, partitions, faults = (frame(spark, table, rows) for table, rows in tables)
         return poll_timeline(polls).localCheckpoint(), groups, partitions, faults

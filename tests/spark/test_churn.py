@@ -1,4 +1,4 @@
-"""Gold `churn`: what polls and records tell of rebalances, and what they cost."""
+"""Gold `churn`: rebalances counted from recordings and from decoded records, and their cost."""
 
 from __future__ import annotations
 
@@ -8,59 +8,58 @@ from pyspark.testing import assertDataFrameEqual
 
 from kgtui.lake.schemas import LAG, MEMBERS, REBALANCES
 from kgtui.pipeline.transforms.churn import churn, recorded_churn
-from tests.spark.recorded_rows import Recorded, at, frame
+from tests.spark.recorded_rows import RecordedTables, at, frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def members_of(made: Recorded, group: str, present: str, before: str) -> None:
-    """Rows of those that came or went; all of them in a keyframe, where those that went have no row."""
-    keyframe = made.polls[-1]["poll"] == made.keyframe
+def record_members(tables: RecordedTables, group: str, present: str, before: str) -> None:
+    """Record the members that joined or left since the last poll; in a keyframe, all members that are present.
+
+    Each character of `present` and `before` is a member id.
+    """
+    keyframe = tables.polls[-1]["poll"] == tables.keyframe
     for name in sorted(set(present) | set(before)):
         if name in present and (keyframe or name not in before):
-            made.member(group, name)
+            tables.member(group, name)
         elif name not in present and not keyframe:
-            made.member(group, name, gone=True)
+            tables.member(group, name, gone=True)
 
 
-def test_an_hour_tells_what_was_seen_and_flapping_is_named(spark: SparkSession) -> None:
-    made = Recorded()
+def test_recorded_and_decoded_rebalances_are_counted_per_hour(spark: SparkSession) -> None:
+    tables = RecordedTables()
     states = {600: "Assigning", 900: "Reconciling", 1_200: "Stable", 3_300: "Reconciling", 3_900: "Stable"}
-    sizes = {0: "ab", 900: "abc", 1_200: "bc", 1_800: "abc", 3_300: "bc"}
-    state, there = "Stable", ""
+    members_at = {0: "ab", 900: "abc", 1_200: "bc", 1_800: "abc", 3_300: "bc"}
+    state, present = "Stable", ""
     for second in range(0, 7_200, 300):
-        if second == 5_100:  # after a gap nobody knows what happened in between
-            made.poll(second, keyframe=True, gap="no poll for 600 s")
-            made.group("flaps", "Empty", group_epoch=99)
-            made.group("quiet")
+        if second == 5_100:  # changes across this gap are not counted
+            tables.poll(second, keyframe=True, gap="no poll for 600 s")
+            tables.group("flaps", "Empty", group_epoch=99)
+            tables.group("quiet")
             continue
         if second == 4_800:
             continue
-        made.poll(second, keyframe=second % 600 == 0)
-        now, was = sizes.get(second, there), there
+        tables.poll(second, keyframe=second % 600 == 0)
+        now, before = members_at.get(second, present), present
         if second in states or second % 600 == 0:
             state = states.get(second, state)
-            made.group("flaps", state, group_epoch=5 + second // 900 if second < 3_600 else 8)
-            made.group("quiet")
+            tables.group("flaps", state, group_epoch=5 + second // 900 if second < 3_600 else 8)
+            tables.group("quiet")
         if second < 5_100:
-            members_of(made, "flaps", now, was)
-            there = now
-        made.commit("flaps", "t", 0, 0, 0, owner="a" if "a" in there else "b")
-    times, groups, partitions, _ = made.frames(spark)
-    members = frame(spark, MEMBERS, made.members)
-    records = frame(spark, REBALANCES, [
+            record_members(tables, "flaps", now, before)
+            present = now
+        tables.commit("flaps", "t", 0, 0, 0, owner="a" if "a" in present else "b")
+    timeline, groups, partitions, _ = tables.frames(spark)
+    members = frame(spark, MEMBERS, tables.members)
+    rebalances = frame(spark, REBALANCES, [
         {"day": at(0).date(), "record_partition": 0, "record_offset": offset, "group": group, "type": "classic",
          "epoch": offset, "start": at(start), "end": at(start + 4), "joined": 1, "left": 0, "moved": 2}
         for offset, (group, start) in enumerate([("flaps", 100), *(("records", 10_800 + 500 * n) for n in range(7))])
     ])  # fmt: skip
-    rate = frame(
-        spark,
-        LAG,
-        [{"group": "flaps", "minute": at(60), "rate_in": 2.0}, {"group": "flaps", "minute": at(120), "rate_in": 4.0}],
-    )
-    found = churn(times, recorded_churn(times, groups, members, partitions), records, rate)
-    chosen = found.select(
+    rates = [("flaps", 60, 2.0), ("flaps", 120, 4.0)]
+    lag = frame(spark, LAG, [{"group": group, "minute": at(time), "rate_in": rate} for group, time, rate in rates])
+    result = churn(timeline, recorded_churn(timeline, groups, members, partitions), rebalances, lag).select(
         "group", "hour", "rebalances", "state_changes", "epoch_steps", "members_joined", "members_left",
         "partitions_moved", "rebalancing_seconds", "records_held_up", "covered_seconds", "per_hour", "flapping",
         "source",
@@ -70,4 +69,4 @@ def test_an_hour_tells_what_was_seen_and_flapping_is_named(spark: SparkSession) 
         ("flaps", at(3_600), 0, 2, 0, 0, 0, 0, 300.0, None, 2_700.0, 0.0, False, "recorded"),
         ("records", at(10_800), 7, None, 7, 7, 0, 14, 28.0, None, None, 7.0, True, "silver"),
     ]
-    assertDataFrameEqual(chosen, spark.createDataFrame(expected, chosen.schema))
+    assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))

@@ -1,4 +1,4 @@
-"""Gold `forecast` and `baseline`: literal minutes, and what follows from them."""
+"""Gold `forecast` and `baseline`, computed from given rows of gold `lag`."""
 
 from __future__ import annotations
 
@@ -16,35 +16,34 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def minute(group: str, number: int, topic: str | None = None, *, steady: int = 0, **values: Any) -> dict[str, Any]:
-    """A row of `lag`."""
-    start = at(60 * number)
+def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 0, **values: Any) -> dict[str, Any]:
+    """Return a row of `lag` for a group, or for partition 0 of a topic; `steady` is `steady_since` in seconds."""
+    start = at(60 * minute)
     times = {"day": start.date(), "minute": start, "covered_from": start, "covered_to": start + timedelta(seconds=50)}
     row = {"group": group, "topic": topic, "partition": None if topic is None else 0, "source": "recorded"}
     return {**row, **times, "steady_since": at(steady), "unknown": 0 if topic is None else None, **values}
 
 
-def test_a_forecast_says_when_a_backlog_is_gone_and_what_expires_first(spark: SparkSession) -> None:
+def test_forecast_says_when_lag_is_drained_and_what_expires_first(spark: SparkSession) -> None:
     rows = []
-    for number in range(60):
-        # Ten a second come in, and it reads 15 a second, but only after the gap in the middle of the hour.
+    for minute in range(60):
+        # `drains` catches up by 5 records per second, but only after a gap in the middle of the hour.
         for topic in (None, "t"):
-            rows.append(minute("drains", number, topic, lag=60_000 - 300 * number if number >= 30 else 7,
-                               steady=1_800 if number >= 30 else 0))  # fmt: skip
-            rows.append(minute("done", number, topic, lag=0))
-        # A thousand a minute are deleted, in leaps, while it reads none.
-        start = 1_000 * (number // 10 * 10)
-        risk: dict[str, Any] = {"position": 100_000, "log_end": 200_000 + 600 * number, "log_start": start,
-                   "lead": 100_000 - start, "lost": 0, "lag": 100_000 + 600 * number,
+            rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
+                                steady=1_800 if minute >= 30 else 0))  # fmt: skip
+            rows.append(lag_row("done", minute, topic, lag=0))
+        # `stuck` reads nothing, while the log start jumps by 10,000 records every ten minutes.
+        start = 1_000 * (minute // 10 * 10)
+        stuck: dict[str, Any] = {"position": 100_000, "log_end": 200_000 + 600 * minute, "log_start": start,
+                   "lead": 100_000 - start, "lost": 0, "lag": 100_000 + 600 * minute,
                    "time_lag_at_least": True}  # fmt: skip
-        rows.append(minute("stuck", number, "t", **risk))
-        rows.append(minute("stuck", number, lag=100_000 + 600 * number, lost=0))
-        # The topic keeps what it is slow to read, of one for longer than the start of its log takes to come there.
-        slow = risk | {"time_lag": 600.0, "position": 100_000 + 300 * number}
-        rows += [minute("kept", number, topic, **slow) for topic in ("k", "l")]
+        rows.append(lag_row("stuck", minute, "t", **stuck))
+        rows.append(lag_row("stuck", minute, lag=100_000 + 600 * minute, lost=0))
+        # `kept` reads slowly. Topic `k` expires its records by age before the log start reaches them, topic `l` after.
+        slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
+        rows += [lag_row("kept", minute, topic, **slow) for topic in ("k", "l")]
     retention = spark.createDataFrame([("k", 2_400.0), ("l", 3_600.0)], "topic STRING, retention_seconds DOUBLE")
-    found = forecast(frame(spark, LAG, rows), retention=retention)
-    chosen = found.selectExpr(
+    result = forecast(frame(spark, LAG, rows), retention=retention).selectExpr(
         "group", "topic", "hour", "lag", "round(trend, 6) trend", "drain_seconds", "drained_at", "loss_seconds",
         "loss_basis", "loss_at_most", "at_risk", "covered_from",
     )  # fmt: skip
@@ -59,36 +58,29 @@ def test_a_forecast_says_when_a_backlog_is_gone_and_what_expires_first(spark: Sp
         ("kept", "k", at(0), 135_400, 10.0, None, None, 3_600.0, "retention", True, True, at(0)),
         ("kept", "l", at(0), 135_400, 10.0, None, None, 50_000 / (700 / 60), "log start", False, True, at(0)),
     ]
-    assertDataFrameEqual(chosen, spark.createDataFrame(expected, chosen.schema))
+    assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def past(group: str, hours_ago: int, lag: float, rate: float | None = None) -> dict[str, Any]:
-    """A row of `baseline` that is that old."""
+def baseline_row(group: str, hours_ago: int, lag: float, rate: float | None = None) -> dict[str, Any]:
+    """Return a row of `baseline` for an earlier hour."""
     hour = at(-3_600 * hours_ago)
-    return {
-        "group": group,
-        "day": hour.date(),
-        "hour": hour,
-        "hour_of_week": 0,
-        "lag": float(lag),
-        "rate_in": rate,
-        "hours": 0,
-    }
+    values = {"lag": float(lag), "rate_in": rate}
+    return {"group": group, "day": hour.date(), "hour": hour, "hour_of_week": 0, "hours": 0, **values}
 
 
-def test_an_hour_is_compared_with_the_same_hours_of_weeks_or_else_of_days(spark: SparkSession) -> None:
-    rows = [minute("weekly", number, lag=lag, rate_in=9.0) for number, lag in enumerate((1_000, 400, 500))]
-    rows += [minute("daily", 0, lag=0), minute("new", 0, lag=3), minute("weekly", 1, "t", lag=9)]
+def test_baseline_compares_with_hours_of_weeks_or_else_of_days(spark: SparkSession) -> None:
+    rows = [lag_row("weekly", minute, lag=lag, rate_in=9.0) for minute, lag in enumerate((1_000, 400, 500))]
+    rows += [lag_row("daily", 0, lag=0), lag_row("new", 0, lag=3), lag_row("weekly", 1, "t", lag=9)]
     before = [
-        past("weekly", 168 * week, lag, 9.0 if week > 2 else None)
+        baseline_row("weekly", 168 * week, lag, 9.0 if week > 2 else None)
         for week, lag in ((1, 90), (2, 100), (3, 130), (4, 100))
     ]
-    before += [past("weekly", 24 * day, 7_777) for day in range(1, 7)]
-    before += [past("weekly", 168 * 9, 1e9), past("weekly", 23, 1e9), past("daily", 24 * 20, 1e9)]
-    before += [past("daily", 24 * day, lag) for day, lag in ((1, 10), (2, 20), (3, 30))]
-    before += [past("new", 24, 3), past("new", 168, 3)]
-    found = baseline(frame(spark, LAG, rows), before=frame(spark, BASELINE, before), since=DAY)
-    chosen = found.selectExpr(
+    before += [baseline_row("weekly", 24 * day, 7_777) for day in range(1, 7)]
+    too_old = [baseline_row("weekly", 168 * 9, 1e9), baseline_row("daily", 24 * 20, 1e9)]
+    before += [*too_old, baseline_row("weekly", 23, 1e9)]
+    before += [baseline_row("daily", 24 * day, lag) for day, lag in ((1, 10), (2, 20), (3, 30))]
+    before += [baseline_row("new", 24, 3), baseline_row("new", 168, 3)]
+    result = baseline(frame(spark, LAG, rows), before=frame(spark, BASELINE, before), since=DAY).selectExpr(
         "group", "hour", "hour_of_week", "lag", "lag_normal", "lag_spread", "round(lag_deviation, 4) d", "rate_in",
         "rate_in_normal", "basis", "hours",
     )  # fmt: skip
@@ -97,4 +89,4 @@ def test_an_hour_is_compared_with_the_same_hours_of_weeks_or_else_of_days(spark:
         ("daily", at(0), 0, 0.0, 20.0, 10.0, round(-20 / 14.826, 4), None, None, "hour of day", 3),
         ("new", at(0), 0, 3.0, None, None, None, None, None, None, 2),
     ]
-    assertDataFrameEqual(chosen, spark.createDataFrame(expected, chosen.schema))
+    assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))

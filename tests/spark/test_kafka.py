@@ -1,4 +1,4 @@
-"""Spark's reading of `__consumer_offsets` on real brokers equals a plain consumer's, record by record."""
+"""Spark reads the same records of `__consumer_offsets` from real brokers as a consumer, and leaks no credentials."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from kgtui.commands.connecting import run_async
 from kgtui.commands.parser import parse_args
-from kgtui.commands.pipeline import read_offsets_topic as read_topic_offsets
+from kgtui.commands.pipeline import read_offsets_topic as read_bounds_of_topic
 from kgtui.errors import SourceError
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
 from kgtui.pipeline.jobs import bronze
@@ -25,9 +25,8 @@ from tests.brokers import past
 from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
 from tests.brokers.past import TYPES
 from tests.brokers.secure import PASSWORDS
-from tests.spark.setting import new_lake
-from tests.spark.test_records import check
-from tests.spark.test_streams import nothing
+from tests.spark.record_samples import check_decoded, ignore
+from tests.spark.spark_settings import new_lake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,20 +40,13 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
     from tests.brokers.secure import Secure
 
-VISIBLE = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
+INTERNAL_TOPICS_OPTION = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
 
-def topic_of(lake: Path, bootstrap: str, *more: str) -> OffsetsTopic:
-    """As `kgtui pipeline run` finds it."""
-    words = ["pipeline", "run", f"--lake={lake}", f"--bootstrap-server={bootstrap}", *more]
-    return run_async(read_topic_offsets(parse_args(words)))
-
-
-def rows_of(frame: DataFrame) -> list[TopicRecord]:
-    return sorted(
-        TopicRecord(row.partition, row.offset, millis(row.timestamp), bytes(row.key), _bytes(row.value))
-        for row in frame.collect()
-    )
+def describe_topic(lake: Path, bootstrap: str, *options: str) -> OffsetsTopic:
+    """Return the topic as `kgtui pipeline run` would describe it with these options."""
+    args = ["pipeline", "run", f"--lake={lake}", f"--bootstrap-server={bootstrap}", *options]
+    return run_async(read_bounds_of_topic(parse_args(args)))
 
 
 def read_topic(spark: SparkSession, topic: OffsetsTopic) -> DataFrame:
@@ -64,152 +56,166 @@ def read_topic(spark: SparkSession, topic: OffsetsTopic) -> DataFrame:
     return reader.option("startingOffsets", "earliest").option("endingOffsets", ends).load().select(*COLUMNS)
 
 
-def _bytes(data: bytearray | None) -> bytes | None:
-    return None if data is None else bytes(data)
+def by_position(records: list[TopicRecord]) -> dict[tuple[int, int], TopicRecord]:
+    """Return records by partition and offset."""
+    return {(record.partition, record.offset): record for record in records}
 
 
-def millis(time: datetime) -> int:
+def topic_records(frame: DataFrame) -> list[TopicRecord]:
+    """Convert the rows of a source to records as the tests' consumer returns them."""
+    return [
+        TopicRecord(
+            row.partition,
+            row.offset,
+            _millis(row.timestamp),
+            bytes(row.key),
+            None if row.value is None else bytes(row.value),
+        )
+        for row in frame.collect()
+    ]
+
+
+def _millis(time: datetime) -> int:
     return round((time.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
 
 
-def groups_of(cluster: Cluster) -> set[str]:
+def group_ids(cluster: Cluster) -> set[str]:
     return {group.group_id for group in cluster.admin.list_consumer_groups().result(30).valid}
 
 
 @pytest.fixture(autouse=True)
-def _visible(spark: SparkSession) -> Iterator[None]:
+def _restore_internal_topics_option(spark: SparkSession) -> Iterator[None]:
     yield
-    spark.conf.set(VISIBLE, "true")
+    spark.conf.set(INTERNAL_TOPICS_OPTION, "true")
 
 
-def test_batch_and_stream_equal_a_plain_consumer_and_join_no_group(live_431: Live, lake: SparkLake) -> None:
-    equal_to_a_consumer(live_431, lake)
+def test_spark_reads_the_same_records_as_a_consumer(live_431: Live, lake: SparkLake) -> None:
+    compare_with_consumer(live_431, lake)
 
 
 @pytest.mark.full
-def test_on_an_older_broker_they_do_so_too(live_392: Live, lake: SparkLake) -> None:
-    equal_to_a_consumer(live_392, lake)
+def test_spark_reads_the_same_records_from_an_older_broker(live_392: Live, lake: SparkLake) -> None:
+    compare_with_consumer(live_392, lake)
 
 
-def equal_to_a_consumer(live: Live, lake: SparkLake) -> None:
-    """Batch and stream have all that a consumer reads; no group but those of before is on the cluster."""
+def compare_with_consumer(live: Live, lake: SparkLake) -> None:
+    """Assert that batch and stream read all records that a consumer reads, and that Spark joins no group."""
     cluster = live.cluster
     past.leave(live)
-    before = groups_of(cluster)
-    topic = topic_of(lake.folder.path, cluster.bootstrap)
-    raw = {(one.partition, one.offset): one for one in read_offsets_topic(cluster)}
-    batch = {(one.partition, one.offset): one for one in rows_of(read_topic(lake.spark, topic))}
-    # Members go on committing, so the later read may have more; it has all that the first had.
-    assert len(raw) > 50
-    assert raw.items() <= batch.items() or batch.items() <= raw.items()
-    run_once(lake, Sources(topic=topic), nothing, nothing)
-    if live.newest:  # of going on where it was the broker is no part
-        again = topic_of(lake.folder.path, cluster.bootstrap)
-        run_once(lake, Sources(topic=again), nothing, nothing)
-    bronze = {(one.partition, one.offset): one for one in rows_of(lake.read(COORDINATOR_RECORDS))}
-    assert raw.items() <= bronze.items()
-    assert batch.items() <= bronze.items()
-    assert lake.read(COORDINATOR_RECORDS).count() == len(bronze)
-    assert groups_of(cluster) == before
-    assert equal_to_the_decoder(lake, bronze) == TYPES[live.version]
+    groups_before = group_ids(cluster)
+    topic = describe_topic(lake.folder.path, cluster.bootstrap)
+    consumed = by_position(read_offsets_topic(cluster))
+    batch = by_position(topic_records(read_topic(lake.spark, topic)))
+    # Members keep committing, so the later of two reads contains all records of the earlier one, and perhaps more.
+    assert len(consumed) > 50
+    assert consumed.items() <= batch.items() or batch.items() <= consumed.items()
+    run_once(lake, Sources(topic=topic), ignore, ignore)
+    if live.newest:  # continuing a read does not depend on the broker's version
+        run_once(lake, Sources(topic=describe_topic(lake.folder.path, cluster.bootstrap)), ignore, ignore)
+    ingested = by_position(topic_records(lake.read(COORDINATOR_RECORDS)))
+    assert consumed.items() <= ingested.items()
+    assert batch.items() <= ingested.items()
+    assert lake.read(COORDINATOR_RECORDS).count() == len(ingested)
+    assert group_ids(cluster) == groups_before
+    assert check_silver_tables(lake, ingested) == TYPES[live.version]
 
 
-def equal_to_the_decoder(lake: SparkLake, bronze: dict[tuple[int, int], TopicRecord]) -> set[RecordType]:
-    """Each record is in one silver table, as `kgtui.protocol.records` reads it; none is in quarantine.
+def check_silver_tables(lake: SparkLake, records: dict[tuple[int, int], TopicRecord]) -> set[RecordType]:
+    """Assert that every record is decoded into one silver table, and none is in quarantine.
 
-    Returns the types of those that are no tombstones.
+    Returns:
+        The types of the records that are not tombstones.
     """
     tables = {
         table.name: {(row.record_partition, row.record_offset): row for row in lake.read(table).collect()}
         for table in (COMMITS, GROUP_EVENTS, QUARANTINE)
     }
     assert not tables[QUARANTINE.name]
-    assert len(tables[COMMITS.name]) + len(tables[GROUP_EVENTS.name]) == len(bronze)
-    for place, record in bronze.items():
-        check(place, record.key, record.value, tables)
+    assert len(tables[COMMITS.name]) + len(tables[GROUP_EVENTS.name]) == len(records)
+    for position, record in records.items():
+        check_decoded(position, record.key, record.value, tables)
     assert lake.read(REBALANCES).count() > 0
-    read = [decode(record.key, record.value) for record in bronze.values()]
-    return {one.type for one in read if isinstance(one, CoordinatorRecord) and one.value is not None}
+    decoded = [decode(record.key, record.value) for record in records.values()]
+    return {record.type for record in decoded if isinstance(record, CoordinatorRecord) and record.value is not None}
 
 
 @pytest.fixture(scope="module")
-def quiet(broker_431: Cluster) -> Cluster:
-    """A broker with a topic of that name, of which nobody reads."""
+def quiet_cluster(broker_431: Cluster) -> Cluster:
+    """A broker with a topic `quiet` that no consumer reads."""
     broker_431.create_topic("quiet")
     return broker_431
 
 
-def test_an_empty_read_of_a_topic_that_is_not_empty_fails(quiet: Cluster, lake: SparkLake) -> None:
-    quiet.commit("somebody", {("quiet", 0): 0})
-    topic = topic_of(lake.folder.path, quiet.bootstrap)
-    lake.spark.conf.set(VISIBLE, "false")
-    for _ in range(2):  # the second time it is no excuse that nothing is new
+def test_reading_no_record_of_a_topic_with_records_fails(quiet_cluster: Cluster, lake: SparkLake) -> None:
+    quiet_cluster.commit("somebody", {("quiet", 0): 0})
+    topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
+    lake.spark.conf.set(INTERNAL_TOPICS_OPTION, "false")
+    for _ in range(2):  # the second run must not succeed because it finds nothing new
         with pytest.raises(SourceError, match="did not see"):
-            run_once(lake, Sources(topic=topic), nothing, nothing)
+            run_once(lake, Sources(topic=topic), ignore, ignore)
     with pytest.raises(SourceError, match="did not see"):
-        run_continuously(lake, Sources(topic=topic), nothing, nothing, interval=0.5)
+        run_continuously(lake, Sources(topic=topic), ignore, ignore, interval=0.5)
 
 
-def test_a_watch_reads_what_is_committed_meanwhile(quiet: Cluster, lake: SparkLake) -> None:
-    quiet.commit("watched", {("quiet", 0): 1})
-    topic = topic_of(lake.folder.path, quiet.bootstrap)
+def test_continuous_run_reads_commits_made_while_it_runs(quiet_cluster: Cluster, lake: SparkLake) -> None:
+    quiet_cluster.commit("watched", {("quiet", 0): 1})
+    topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
 
-    class EnoughError(Exception):
+    class BothCommitsReadError(Exception):
         pass
 
-    def gold(lake: SparkLake) -> None:
-        seen = {row.offset for row in lake.read(COMMITS).where("`group` = 'watched'").collect()}
-        if seen == {1}:
-            quiet.commit("watched", {("quiet", 0): 2})
-        elif seen:
-            raise EnoughError
+    def make_gold(lake: SparkLake) -> None:
+        offsets = {row.offset for row in lake.read(COMMITS).where("`group` = 'watched'").collect()}
+        if offsets == {1}:
+            quiet_cluster.commit("watched", {("quiet", 0): 2})
+        elif offsets:
+            raise BothCommitsReadError
 
-    with pytest.raises(EnoughError):
-        run_continuously(lake, Sources(topic=topic), gold, nothing, interval=0.5)
+    with pytest.raises(BothCommitsReadError):
+        run_continuously(lake, Sources(topic=topic), make_gold, ignore, interval=0.5)
     assert not lake.spark.streams.active
 
 
 @pytest.mark.full
-def test_a_topic_may_be_read_from_a_moment_on(quiet: Cluster, lake: SparkLake) -> None:
-    quiet.commit("early", {("quiet", 0): 1})
-    newest = max(one.timestamp for one in read_offsets_topic(quiet))
-    quiet.commit("late", {("quiet", 0): 1})
-    topic = topic_of(lake.folder.path, quiet.bootstrap)
-    run_once(lake, Sources(topic=topic, since=(newest + 1) / 1000), nothing, nothing)
+def test_reading_can_start_at_a_time(quiet_cluster: Cluster, lake: SparkLake) -> None:
+    quiet_cluster.commit("early", {("quiet", 0): 1})
+    newest = max(record.timestamp for record in read_offsets_topic(quiet_cluster))
+    quiet_cluster.commit("late", {("quiet", 0): 1})
+    topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
+    run_once(lake, Sources(topic=topic, since=(newest + 1) / 1000), ignore, ignore)
     groups = {row.group for row in lake.read(COMMITS).select("group").collect()}
     assert "late" in groups
     assert "early" not in groups
-    later = lake.folder.path.with_name("later")
-    run_once(new_lake(lake.spark, later), Sources(topic=topic, since=time.time() + 3_600), nothing, nothing)
+    future = new_lake(lake.spark, lake.folder.path.with_name("later"))
+    run_once(future, Sources(topic=topic, since=time.time() + 3_600), ignore, ignore)
 
 
-def test_who_may_not_read_the_topic_is_told_so(secure_broker: Secure, lake: SparkLake) -> None:
-    def topic_as(principal: str) -> OffsetsTopic:
+def test_missing_permission_on_the_topic_is_reported(secure_broker: Secure, lake: SparkLake) -> None:
+    def describe_as(principal: str) -> OffsetsTopic:
         config = secure_broker.command_config(principal)
-        return topic_of(lake.folder.path, secure_broker.sasl, f"--command-config={config}")
+        return describe_topic(lake.folder.path, secure_broker.sasl, f"--command-config={config}")
 
     with pytest.raises(SourceError, match="not permitted to read __consumer_offsets"):
-        topic_as("nobody")
+        describe_as("nobody")
     with pytest.raises(SourceError, match="not permitted to read __consumer_offsets"):
-        run_once(lake, Sources(topic=topic_as("viewer")), nothing, nothing)
+        run_once(lake, Sources(topic=describe_as("viewer")), ignore, ignore)
 
 
-def test_a_login_reaches_the_source_and_is_seen_nowhere(
+def test_password_reaches_spark_but_no_output_file_or_command_line(
     secure_broker: Secure, lake: SparkLake, capfd: pytest.CaptureFixture[str]
 ) -> None:
     config = secure_broker.command_config("admin", tls=True)
-    topic = topic_of(lake.folder.path, secure_broker.sasl_tls, f"--command-config={config}")
+    topic = describe_topic(lake.folder.path, secure_broker.sasl_tls, f"--command-config={config}")
     assert PASSWORDS["admin"] not in repr(topic)
-    records = read_topic(lake.spark, topic)
-    records.explain(extended=True)
-    await_end(bronze.ingest_topic(lake, stream_topic(lake.spark, topic), interval=None), nothing)
+    read_topic(lake.spark, topic).explain(extended=True)
+    await_end(bronze.ingest_topic(lake, stream_topic(lake.spark, topic), interval=None), ignore)
     assert lake.read(COORDINATOR_RECORDS).count() > 0
-    told = capfd.readouterr()
-    assert "kafka" in told.out.lower()
-    assert PASSWORDS["admin"] not in told.out + told.err
-    written = [path for path in lake.folder.path.rglob("*") if path.is_file()]
-    assert any("_checkpoints" in path.parts for path in written)
-    assert not any(PASSWORDS["admin"].encode() in path.read_bytes() for path in written)
+    output = capfd.readouterr()
+    assert "kafka" in output.out.lower()
+    assert PASSWORDS["admin"] not in output.out + output.err
+    files = [path for path in lake.folder.path.rglob("*") if path.is_file()]
+    assert any("_checkpoints" in path.parts for path in files)
+    assert not any(PASSWORDS["admin"].encode() in path.read_bytes() for path in files)
     commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")]
     jvms = [command for command in commands if b"org.apache.spark" in command]
     assert jvms or sys.platform != "linux"

@@ -1,4 +1,4 @@
-"""Killed at any point, and started again: the tables are those of a run that nobody disturbed, through Connect too."""
+"""Runs that are killed and started again give the same tables as an uninterrupted run, also through Spark Connect."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from kgtui.pipeline.spark_lake import SparkLake
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.spark.beside import Beside
+    from tests.spark.background_runs import BackgroundRuns
 
 
 @pytest.fixture(scope="module")
-def expected(undisturbed: SparkLake) -> dict[str, list[str]]:
-    """What the tables hold when nothing happens on the way."""
-    found = contents(undisturbed)
-    assert found["commits"]
-    assert found["lag"]
-    assert found["health"]
-    return found
+def expected(uninterrupted_lake: SparkLake) -> dict[str, list[str]]:
+    """Rows of all tables after an uninterrupted run."""
+    rows = all_rows(uninterrupted_lake)
+    assert rows["commits"]
+    assert rows["lag"]
+    assert rows["health"]
+    return rows
 
 
-def contents(lake: SparkLake) -> dict[str, list[str]]:
-    """Every row of every table, in one order."""
+def all_rows(lake: SparkLake) -> dict[str, list[str]]:
+    """Return table name → all rows as sorted texts."""
     return {table.name: sorted(map(str, lake.read(table).collect())) for table in (*BRONZE, *SILVER, *GOLD)}
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.full)])
 @pytest.mark.timeout(3_600)
-def test_a_killed_run_goes_on_where_it_was(
-    spark: SparkSession, beside: Beside, expected: dict[str, list[str]], kills: int
+def test_killed_runs_are_continued_without_loss_or_duplicates(
+    spark: SparkSession, background_runs: BackgroundRuns, expected: dict[str, list[str]], kills: int
 ) -> None:
-    lakes, killed = beside.killed(kills)
+    lakes, killed = background_runs.killed(kills)
     assert killed >= kills * 3 / 4
     for path in lakes:
-        assert contents(SparkLake(spark, path)) == expected
+        assert all_rows(SparkLake(spark, path)) == expected

@@ -1,4 +1,4 @@
-"""Gold `lag`: what a minute's row says, and what it does not say."""
+"""Gold `lag`: lag, rates and time lag per minute, and what is null because it is unknown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.testing import assertDataFrameEqual
 
 from kgtui.pipeline.transforms.lag import lag
-from tests.spark.recorded_rows import DAY, Recorded, at
+from tests.spark.recorded_rows import DAY, RecordedTables, at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -18,45 +18,45 @@ GROUP = ("group", "minute", "lag", "rate_in", "partitions", "unknown", "members"
 
 
 def minute(number: int) -> object:
-    """Its start."""
+    """Return the start of a minute."""
     return at(60 * number)
 
 
-def of_partitions(found: DataFrame) -> DataFrame:
-    return found.filter("topic IS NOT NULL").select(*PARTITION)
+def partition_rows(result: DataFrame) -> DataFrame:
+    return result.filter("topic IS NOT NULL").select(*PARTITION)
 
 
-def of_groups(found: DataFrame) -> DataFrame:
-    return found.filter("topic IS NULL").select(*GROUP)
+def group_rows(result: DataFrame) -> DataFrame:
+    return result.filter("topic IS NULL").select(*GROUP)
 
 
-def same(spark: SparkSession, found: DataFrame, rows: list[tuple[Any, ...]]) -> None:
-    assertDataFrameEqual(found, spark.createDataFrame(rows, found.schema))
+def assert_rows(spark: SparkSession, result: DataFrame, expected: list[tuple[Any, ...]]) -> None:
+    assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def minutes_of_three_groups() -> Recorded:
-    """Ten seconds between polls, two minutes; one group reads, one stands still, one is gone after a minute."""
-    made = Recorded()
+def two_minutes_of_three_groups() -> RecordedTables:
+    """Return polls every ten seconds: `reads` commits, `sleeps` does not, and `leaves` is deleted after a minute."""
+    tables = RecordedTables()
     for second in range(0, 120, 10):
-        made.poll(second)
+        tables.poll(second)
         if second == 0:
-            made.group("reads", members=2)
-            made.group("sleeps", "Empty", members=0)
-            made.group("leaves")
-            made.commit("sleeps", "quiet", 0, 5, 8)
-            made.commit("leaves", "quiet", 0, 8, 8)
+            tables.group("reads", members=2)
+            tables.group("sleeps", "Empty", members=0)
+            tables.group("leaves")
+            tables.commit("sleeps", "quiet", 0, 5, 8)
+            tables.commit("leaves", "quiet", 0, 8, 8)
         if second == 60:
-            made.group("leaves", gone=True)
-            made.gone("leaves", "quiet", 0)
-        # Ten records a second come in; what is read is 20 s old.
-        made.commit("reads", "busy", 0, max(second * 10 - 200, 0), second * 10)
-        made.commit("reads", "busy", 1, None, 50)
-    return made
+            tables.group("leaves", gone=True)
+            tables.partition_gone("leaves", "quiet", 0)
+        # Ten records per second are written, and read 20 seconds later.
+        tables.commit("reads", "busy", 0, max(second * 10 - 200, 0), second * 10)
+        tables.commit("reads", "busy", 1, None, 50)
+    return tables
 
 
-def test_a_minute_tells_the_state_at_its_last_poll_and_the_rates_since_the_minute_before(spark: SparkSession) -> None:
-    found = lag(*minutes_of_three_groups().frames(spark)).cache()
-    same(spark, of_partitions(found), [
+def test_row_has_state_at_last_poll_and_rates_since_minute_before(spark: SparkSession) -> None:
+    result = lag(*two_minutes_of_three_groups().frames(spark)).cache()
+    assert_rows(spark, partition_rows(result), [
         ("reads", 0, minute(0), 200, None, None, 19.9, False),
         ("reads", 0, minute(1), 200, 10.0, 10.0, 19.9, False),
         ("reads", 1, minute(0), None, None, None, None, None),
@@ -65,7 +65,7 @@ def test_a_minute_tells_the_state_at_its_last_poll_and_the_rates_since_the_minut
         ("sleeps", 0, minute(1), 3, 0.0, 0.0, 110.0, True),
         ("leaves", 0, minute(0), 0, None, None, 0.0, False),
     ])  # fmt: skip
-    same(spark, of_groups(found), [
+    assert_rows(spark, group_rows(result), [
         ("reads", minute(0), 200, None, 2, 0, 2, "Stable"),
         ("reads", minute(1), 200, 10.0, 2, 0, 2, "Stable"),
         ("sleeps", minute(0), 3, None, 1, 0, 0, "Empty"),
@@ -74,20 +74,20 @@ def test_a_minute_tells_the_state_at_its_last_poll_and_the_rates_since_the_minut
     ])  # fmt: skip
 
 
-def test_nothing_is_carried_or_counted_across_a_gap(spark: SparkSession) -> None:
-    made = Recorded()
-    made.poll(0)
-    made.group("g")
-    made.commit("g", "t", 0, 100, 100)
-    made.poll(70, gap="no poll for 70 s")  # of the same keyframe, and nothing changed
-    made.poll(130)
-    made.commit("g", "t", 0, 160, 220)
-    made.poll(400, keyframe=True, gap="recorder stopped")
-    made.group("g")
-    made.commit("g", "t", 0, 160, 820)
-    found = lag(*made.frames(spark)).filter("topic IS NOT NULL")
-    chosen = found.select("minute", "lag", "rate_in", "rate_out", "time_lag", "time_lag_at_least", "steady_since")
-    same(spark, chosen, [
+def test_rates_and_time_lag_are_unknown_across_gaps(spark: SparkSession) -> None:
+    tables = RecordedTables()
+    tables.poll(0)
+    tables.group("g")
+    tables.commit("g", "t", 0, 100, 100)
+    tables.poll(70, gap="no poll for 70 s")  # same keyframe and no changes
+    tables.poll(130)
+    tables.commit("g", "t", 0, 160, 220)
+    tables.poll(400, keyframe=True, gap="recorder stopped")
+    tables.group("g")
+    tables.commit("g", "t", 0, 160, 820)
+    result = lag(*tables.frames(spark)).filter("topic IS NOT NULL")
+    columns = result.select("minute", "lag", "rate_in", "rate_out", "time_lag", "time_lag_at_least", "steady_since")
+    assert_rows(spark, columns, [
         (minute(0), 0, None, None, 0.0, False, at(0)),
         (minute(1), 0, None, None, 0.0, False, at(70)),
         (minute(2), 60, 2.0, 1.0, 29.5, False, at(70)),
@@ -95,25 +95,25 @@ def test_nothing_is_carried_or_counted_across_a_gap(spark: SparkSession) -> None
     ])  # fmt: skip
 
 
-def test_what_was_not_read_is_unknown_and_a_lag_that_cannot_be_counted_is_missing(spark: SparkSession) -> None:
-    made = Recorded()
-    made.poll(0)
+def test_group_without_read_offsets_has_no_sums(spark: SparkSession) -> None:
+    tables = RecordedTables()
+    tables.poll(0)
     for group, coordinator in (("silent", 1), ("refused", 2), ("read", 2)):
-        made.group(group, coordinator=coordinator)
-    made.commit("silent", "t", 0, 1, 5)
-    made.commit("refused", "t", 0, 1, 5)
-    made.commit("read", "t", 0, 1, None, None, log_error=6)
-    made.commit("read", "t", 1, None, 5, error=29)
-    made.commit("read", "t", 2, 2, 5, 3)
-    made.commit("read", "s", 0, None, 9, kind="share", spso=4, lag=2)
-    made.poll(60)
-    made.fault(broker=1)
-    made.fault(group="refused")
-    made.poll(120)
-    made.fault(broker=1, gone=True)
-    found = lag(*made.frames(spark)).cache()
-    chosen = found.filter("topic IS NULL").select("group", "minute", "lag", "partitions", "unknown", "lead", "lost")
-    same(spark, chosen, [
+        tables.group(group, coordinator=coordinator)
+    tables.commit("silent", "t", 0, 1, 5)
+    tables.commit("refused", "t", 0, 1, 5)
+    tables.commit("read", "t", 0, 1, None, None, log_error=6)
+    tables.commit("read", "t", 1, None, 5, error=29)
+    tables.commit("read", "t", 2, 2, 5, 3)
+    tables.commit("read", "s", 0, None, 9, kind="share", spso=4, lag=2)
+    tables.poll(60)
+    tables.fault(broker=1)
+    tables.fault(group="refused")
+    tables.poll(120)
+    tables.fault(broker=1, gone=True)
+    result = lag(*tables.frames(spark)).cache()
+    columns = result.filter("topic IS NULL").select("group", "minute", "lag", "partitions", "unknown", "lead", "lost")
+    assert_rows(spark, columns, [
         *(("read", minute(number), 5, 4, 2, 0, 1) for number in range(3)),
         ("silent", minute(0), 4, 1, 0, 1, 0),
         ("silent", minute(1), None, None, None, None, None),
@@ -122,42 +122,41 @@ def test_what_was_not_read_is_unknown_and_a_lag_that_cannot_be_counted_is_missin
         ("refused", minute(1), None, None, None, None, None),
         ("refused", minute(2), None, None, None, None, None),
     ])  # fmt: skip
-    errors = found.filter("minute = '2026-11-23 00:00:00' AND error IS NOT NULL").select("topic", "partition", "error")
-    same(spark, errors, [("t", 0, 6), ("t", 1, 29)])
+    errors = result.filter("minute = '2026-11-23 00:00:00' AND error IS NOT NULL").select("topic", "partition", "error")
+    assert_rows(spark, errors, [("t", 0, 6), ("t", 1, 29)])
 
 
-def test_a_topic_made_anew_and_rows_of_a_poll_that_never_came_to_be_do_no_harm(spark: SparkSession) -> None:
-    made = Recorded()
-    made.poll(0)
-    made.group("g")
-    made.commit("g", "t", 0, 900, 1000)
-    made.poll(60)
-    made.commit("g", "t", 0, 0, 10)
-    made.poll(110)
-    made.commit("g", "t", 0, 5, 30)
-    made.polls.append(made.polls.pop())
-    made.poll(115)
-    made.commit("g", "t", 0, 99, 99)
-    del made.polls[-1]
-    found = lag(*made.frames(spark)).filter("topic IS NOT NULL")
-    same(spark, found.select("minute", "lag", "rate_in", "rate_out", "time_lag", "time_lag_at_least"), [
+def test_recreated_topic_and_rows_of_unfinished_polls_are_handled(spark: SparkSession) -> None:
+    tables = RecordedTables()
+    tables.poll(0)
+    tables.group("g")
+    tables.commit("g", "t", 0, 900, 1000)
+    tables.poll(60)
+    tables.commit("g", "t", 0, 0, 10)
+    tables.poll(110)
+    tables.commit("g", "t", 0, 5, 30)
+    tables.poll(115)
+    tables.commit("g", "t", 0, 99, 99)
+    del tables.polls[-1]  # the rows of this poll were written, but the poll was not finished
+    result = lag(*tables.frames(spark)).filter("topic IS NOT NULL")
+    assert_rows(spark, result.select("minute", "lag", "rate_in", "rate_out", "time_lag", "time_lag_at_least"), [
         (minute(0), 100, None, None, 0.0, True),
         (minute(1), 25, None, None, 50.0, True),
     ])  # fmt: skip
 
 
-def test_the_days_asked_for_come_with_the_rate_of_their_first_minute(spark: SparkSession) -> None:
-    made = Recorded()
+def test_first_minute_of_the_first_day_has_rates(spark: SparkSession) -> None:
+    tables = RecordedTables()
     day = 86_400
-    made.poll(day - 120)
-    made.group("g")
-    made.commit("g", "t", 0, 0, 0)
-    made.poll(day - 30)
-    made.commit("g", "t", 0, 0, 30)
-    made.poll(day + 30, keyframe=True)
-    made.group("g")
-    made.commit("g", "t", 0, 0, 90)
-    found = lag(*made.frames(spark), since=DAY + timedelta(days=1)).filter("topic IS NOT NULL")
-    same(spark, found.select("day", "minute", "lag", "rate_in", "time_lag"), [
+    tables.poll(day - 120)
+    tables.group("g")
+    tables.commit("g", "t", 0, 0, 0)
+    tables.poll(day - 30)
+    tables.commit("g", "t", 0, 0, 30)
+    tables.poll(day + 30, keyframe=True)
+    tables.group("g")
+    tables.commit("g", "t", 0, 0, 90)
+    result = lag(*tables.frames(spark), since=DAY + timedelta(days=1)).filter("topic IS NOT NULL")
+    assert_rows(spark, result.select("day", "minute", "lag", "rate_in", "time_lag"), [
         (DAY + timedelta(days=1), at(day), 90, 1.0, 147.0),
     ])  # fmt: skip

@@ -1,4 +1,4 @@
-"""The session itself: who can reach a Spark that runs on this machine."""
+"""A local Spark session listens on the loopback interface only."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LISTENING = "0A"
+_LISTEN = "0A"
+"""The TCP state LISTEN in Linux's `/proc/net/tcp`."""
 
 
-def listening(process: int) -> list[str]:
-    """The addresses at which a process listens, as Linux tells them."""
-    held = {os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir() if path.is_symlink()}
-    found = []
+def listening_addresses(process: int) -> list[str]:
+    """Return the IP addresses that a process listens on, according to Linux."""
+    sockets = {os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir() if path.is_symlink()}
+    addresses = []
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
             _, local, _, state, *rest = line.split()
-            if state == _LISTENING and f"socket:[{rest[5]}]" in held:
-                words = bytes.fromhex(local.partition(":")[0])
-                address = ip_address(b"".join(words[at : at + 4][::-1] for at in range(0, len(words), 4)))
+            if state == _LISTEN and f"socket:[{rest[5]}]" in sockets:
+                data = bytes.fromhex(local.partition(":")[0])  # 32-bit words in little-endian order
+                address = ip_address(b"".join(data[at : at + 4][::-1] for at in range(0, len(data), 4)))
                 mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-                found.append(str(mapped or address))
-    return found
+                addresses.append(str(mapped or address))
+    return addresses
 
 
-def test_nobody_reaches_it_from_another_machine(spark: SparkSession) -> None:
+def test_local_spark_listens_on_loopback_only(spark: SparkSession) -> None:
     if sys.platform != "linux":
         assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
         return
     assert spark._jvm is not None
-    # The driver, its blocks and the Spark Connect server.
-    found = listening(spark._jvm.ProcessHandle.current().pid())
-    assert len(found) >= 3
-    assert set(found) <= {"127.0.0.1", "::1"}
+    # At least the ports of the driver, the block manager and the Spark Connect server.
+    addresses = listening_addresses(spark._jvm.ProcessHandle.current().pid())
+    assert len(addresses) >= 3
+    assert set(addresses) <= {"127.0.0.1", "::1"}

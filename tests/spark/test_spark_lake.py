@@ -1,4 +1,4 @@
-"""Tables of a lake through Spark: made, appended once, merged, and read by Delta's other implementation."""
+"""`SparkLake`: rows are appended once, merged by key, readable with deltalake, and private to their owner."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def record(offset: int, value: bytes = b"v") -> tuple[Any, ...]:
+    """Return a row of `coordinator_records`."""
     return (DAY, 7, offset, NOON, b"k", value)
 
 
-def test_rows_are_appended_once_and_merged_by_key_and_deltalake_reads_them(
-    spark: SparkSession, lake: SparkLake
-) -> None:
+def test_rows_are_appended_once_and_merged_by_key(spark: SparkSession, lake: SparkLake) -> None:
     schema = spark_schema(COORDINATOR_RECORDS)
     first = spark.createDataFrame([record(1), record(2)], schema)
     for _ in range(2):
@@ -45,7 +44,7 @@ def test_rows_are_appended_once_and_merged_by_key_and_deltalake_reads_them(
     assert all(path.stat().st_mode & 0o077 == 0 for path in files)
 
 
-def test_what_is_no_lake_or_a_newer_one_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_other_folders_and_newer_lakes_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     with pytest.raises(LakeError, match="no lake"):

@@ -1,4 +1,4 @@
-"""A recording of a few minutes, and files with records of all kinds beside it: what whole runs of the pipeline get."""
+"""A recording of a few minutes and files of records of all types, as input for complete runs of the pipeline."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from kgtui.model.cluster import Retention
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
 from tests.scripted import member
-from tests.spark.test_records import Bytes, commit
-from tests.spark.test_streams import write
+from tests.spark.record_samples import Record, commit, write_file
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.protocol.records.records import every_kind
 
@@ -20,20 +19,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILES = 2
-KEPT = 3_600.0
+"""Number of files that `write_records` writes."""
+
+RETENTION = 3_600.0
+"""Retention of the recorded topic, in seconds."""
+
 GROUPS = ("orders.paid", "[/foo]", "a\nb", "caf\udce9", "shared")
+"""Ids of the recorded groups, some with characters that need escaping; `[/foo]` never commits."""
 
 
 class Cluster:
-    """Groups that read, more or less."""
+    """Groups that read a topic of three partitions at random speeds."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.ends = {("t", number): 100 for number in range(3)}
         self.positions = {(group, tp): 90 for group in GROUPS for tp in self.ends}
 
-    def look(self) -> PollResult:
-        """What a poll sees after a while."""
+    def poll(self) -> PollResult:
+        """Advance all logs and groups, and return what a poll reads."""
         for tp in self.ends:
             self.ends[tp] += self.random.randrange(50)
         for group, tp in self.positions:
@@ -59,24 +63,28 @@ class Cluster:
 
 
 def record(recording: RecordingBuilder, cluster: Cluster, start: int, polls: int, *, gap: str = "") -> None:
-    """Polls of ten seconds, a keyframe every three minutes, each minute a flush."""
+    """Record polls every ten seconds from `start` (ms), with a keyframe every three minutes and a flush per minute.
+
+    Args:
+        gap: reason of the gap before the first poll.
+    """
     for number in range(polls):
         first = number == 0
-        recording.poll(cluster.look(), start + number * 10_000, keyframe=number % 18 == 0, gap=gap if first else "")
+        recording.poll(cluster.poll(), start + number * 10_000, keyframe=number % 18 == 0, gap=gap if first else "")
         if number % 6 == 5:
             recording.flush()
     recording.flush()
 
 
-def record_a_while(lake: Path) -> None:
-    """Seven minutes, and how long its topic keeps records."""
+def record_seven_minutes(lake: Path) -> None:
+    """Record seven minutes of a cluster, and the retention of its topic, into a new lake."""
     record(RecordingBuilder(lake), Cluster(1), START, 40, gap="the recording begins")
-    update_retention(LakeFolder.of(lake), Retention({"t": KEPT}), ())
+    update_retention(LakeFolder.of(lake), Retention({"t": RETENTION}), ())
 
 
 def write_records(folder: Path) -> None:
-    """Files with a bit of everything, groups that were not recorded."""
+    """Write files of records of all types, about groups that are not in the recording."""
     for number in range(FILES):
-        some: list[Bytes] = [commit(4, f"g{number}-{n}") for n in range(30)]
-        some += [*every_kind(number, 1)[6 + number :: FILES], (b"\x00\x63?", b"")]
-        write(folder, f"{number}.parquet", some, first=1_000 * number)
+        records: list[Record] = [commit(4, f"g{number}-{n}") for n in range(30)]
+        records += [*every_kind(number, 1)[6 + number :: FILES], (b"\x00\x63?", b"")]
+        write_file(folder, f"{number}.parquet", records, first_offset=1_000 * number)

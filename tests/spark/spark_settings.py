@@ -1,4 +1,4 @@
-"""What tests of the pipeline begin with: Spark set up for many small jobs, and a lake with its tables."""
+"""Spark configuration for tests with many small jobs, and a new lake with its tables."""
 
 from __future__ import annotations
 
@@ -14,51 +14,54 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-QUICK = {
+SMALL_JOBS = {
     "spark.sql.shuffle.partitions": "2",
-    # Plans are long and rows are few: planning anew after each stage, and compiling each, takes longest of all.
+    # The plans are long and the rows few, so that optimizing again after each stage, and compiling each stage, would
+    # take most of the time.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""What makes many small jobs quick."""
+"""Options that make many small jobs fast."""
 
 
-def _java(*flags: str) -> dict[str, str]:
-    """What makes a session start its JVM with some flags besides those that it has anyway."""
+def _java_options(*flags: str) -> dict[str, str]:
+    """Return the option that adds flags to those that kgtui starts its JVM with."""
     name = "spark.driver.extraJavaOptions"
     return {name: " ".join([local_options()[name], *flags])}
 
 
-# Compiling takes half of all that a JVM takes in its first minutes: five times the calls make HotSpot's better compiler
-# look at a method.
-LONG_LIVED = QUICK | _java(
+# A JVM's compilers take half of its CPU time in the first minutes. With five times the usual thresholds, HotSpot's
+# optimizing compiler compiles fewer methods.
+LONG_LIVED = SMALL_JOBS | _java_options(
     "-XX:+UseParallelGC",
     "-XX:Tier4InvocationThreshold=25000",
     "-XX:Tier4MinInvocationThreshold=5000",
     "-XX:Tier4CompileThreshold=50000",
     "-XX:Tier4BackEdgeThreshold=200000",
 )
-"""For the session that all tests share."""
+"""Options of the session that all tests share."""
 
-SHORT_LIVED = QUICK | _java("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
-"""For programs that hardly live long enough to get back what better code takes to make."""
+SHORT_LIVED = SMALL_JOBS | _java_options(
+    "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m"
+)  # fmt: skip
+"""Options of programs that exit before optimized code would pay for its compilation."""
 
-SERVER = {
+CONNECT_SERVER = {
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
     "spark.connect.grpc.binding.port": "0",
 }
-"""What makes a session a Spark Connect server too, at `server_of`."""
+"""Options that start a Spark Connect server in the session's JVM; see `connect_url`."""
 
 
-def server_of(spark: SparkSession) -> str:
-    """Where programs reach the server in the JVM of a session."""
+def connect_url(spark: SparkSession) -> str:
+    """Return the URL of the Spark Connect server in a session's JVM."""
     service = getattr(spark._jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
     return f"sc://127.0.0.1:{getattr(service, 'MODULE$').localPort()}"
 
 
 def new_lake(spark: SparkSession, path: Path) -> SparkLake:
-    """A lake with the tables that the pipeline writes, made as the command does."""
+    """Create a lake with empty bronze and silver tables, as `kgtui pipeline` does."""
     lake = SparkLake(spark, path)
     make_tables(lake.folder, (*BRONZE, *SILVER))
     return lake

@@ -1,0 +1,125 @@
+"""Run the pipeline in other processes, one after the other, while tests that do not need their results are running."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from random import Random
+from typing import TYPE_CHECKING
+
+from kgtui.lake.schemas import GOLD
+from tests import jars
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from pathlib import Path
+
+STEPS = ("started", "reading the files", "decoding", *(f"computing gold/{table.name}" for table in GOLD))
+"""Beginnings of the lines that `pipeline_program` prints, in order."""
+
+_TIMEOUT = 800.0
+
+
+class BackgroundRuns:
+    """Runs of the pipeline in a background thread; asking for the result of a run waits for its end.
+
+    Args:
+        folder: where the lakes are created.
+        recording: a lake with a recording, which every run works on a copy of.
+        records: folder of record files that every run reads.
+        connect_url: Spark Connect server for runs that are not killed; the others start their own Spark.
+    """
+
+    def __init__(self, folder: Path, recording: Path, records: Path, connect_url: str) -> None:
+        self._folder, self._recording, self._records, self._connect_url = folder, recording, records, connect_url
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="background-runs")
+        self._killed: dict[int, Future[tuple[list[Path], int]]] = {}
+        self._uninterrupted: Future[Path] | None = None
+        self._running: subprocess.Popen[str] | None = None
+
+    def start(self, *kills: int) -> None:
+        """Start a run that is not killed and, for each number of kills, a series of runs with that many kills."""
+        self._uninterrupted = self._pool.submit(lambda: self._run_to_the_end(self._new_lake("uninterrupted")))
+        self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
+
+    def killed(self, kills: int) -> tuple[list[Path], int]:
+        """Return the lakes of a series of runs, which are complete in the end, and how many runs were killed."""
+        return self._killed[kills].result()
+
+    def uninterrupted(self) -> Path:
+        """Return the lake of the run that was not killed."""
+        assert self._uninterrupted is not None
+        return self._uninterrupted.result()
+
+    def stop(self) -> None:
+        """Cancel all runs and kill the current one."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        if self._running is not None:
+            _kill(self._running)
+
+    def _run_with_kills(self, kills: int) -> tuple[list[Path], int]:
+        random, killed = Random(kills), 0
+        lakes = [self._new_lake(f"killed-{kills}")]
+        for number in range(kills):
+            # Alternately, a run with its own Spark Connect server is killed while it reads, and another while it
+            # computes gold tables.
+            steps, remote = (STEPS[3:], ()) if number % 2 else (STEPS[:3], ("local[2]",))
+            if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *remote):
+                killed += 1
+            else:  # this lake is complete, so that the next run would have nothing to do
+                lakes.append(self._new_lake(f"killed-{kills}-{len(lakes)}"))
+        self._run_to_the_end(lakes[-1])
+        return lakes, killed
+
+    def _new_lake(self, name: str) -> Path:
+        return shutil.copytree(self._recording, self._folder / name)
+
+    def _kill_after(self, step: str, seconds: float, lake: Path, *remote: str) -> bool:
+        """Kill a run and its JVM some time after it has reached a step. Return False if it had ended before."""
+        program = self._start_program(lake, *remote)
+        try:
+            assert program.stdout is not None
+            if any(line.startswith(step) for line in program.stdout):
+                try:
+                    program.wait(seconds)
+                except subprocess.TimeoutExpired:
+                    return True
+            assert program.wait(_TIMEOUT) == 0
+            return False
+        finally:
+            _kill(program)
+
+    def _run_to_the_end(self, lake: Path) -> Path:
+        program = self._start_program(lake, self._connect_url)
+        try:
+            output, _ = program.communicate(timeout=_TIMEOUT)
+        finally:
+            _kill(program)
+        assert output.endswith("done\n"), output
+        return lake
+
+    def _start_program(self, lake: Path, *remote: str) -> subprocess.Popen[str]:
+        """Start `pipeline_program`, with its JVM in the same new process group."""
+        self._running = subprocess.Popen(
+            [sys.executable, "-m", "tests.spark.pipeline_program", str(lake), str(self._records), *remote],
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env=os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder()), "KGTUI_SPARK_MEMORY": "700m"},
+        )
+        os.setpriority(os.PRIO_PROCESS, self._running.pid, 19)  # so that it does not slow down the tests
+        return self._running
+
+
+def _kill(program: subprocess.Popen[str]) -> None:
+    """Kill the process group of a program, if it still exists."""
+    with suppress(ProcessLookupError):
+        os.killpg(program.pid, signal.SIGKILL)
+    program.wait()
+    if program.stdout is not None:
+        program.stdout.close()

@@ -1,0 +1,38 @@
+"""Run the pipeline on a folder of records: `python -m tests.spark.pipeline_program LAKE RECORDS [REMOTE]`.
+
+`background_runs` starts this program; some runs are killed, and others use Spark Connect.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+from kgtui.commands.pipeline import update_gold
+from kgtui.pipeline.jobs.run import Sources, run_once
+from kgtui.pipeline.session import start
+from tests.spark.spark_settings import SHORT_LIVED, new_lake
+
+
+def main(lake: str, records: str, remote: str | None = None) -> None:
+    """Run the pipeline, and print each step as a line on standard output.
+
+    A run that may be killed (one without a `sc://` server) reads one file per batch, so that it has several batches.
+    """
+    spark = start(None if remote else "local[1]", remote, options=SHORT_LIVED)
+    print_step("started")
+    is_remote = remote is not None and remote.startswith("sc:")
+    sources = Sources(records=Path(records), max_files=None if is_remote else 1)
+    run_once(new_lake(spark, Path(lake)), sources, partial(update_gold, on_progress=print_step), print_step)
+    print_step("done")
+    spark.stop()
+
+
+def print_step(step: str) -> None:
+    sys.stdout.write(f"{step}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

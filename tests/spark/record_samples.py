@@ -1,0 +1,115 @@
+"""Sample records of `__consumer_offsets`, files of them, and the check that a record was decoded correctly."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64encode
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kgtui.lake.schemas import COMMITS, GROUP_EVENTS, QUARANTINE
+from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, decode, encode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Record = tuple[bytes | None, bytes | None]
+"""Key and value of a record."""
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+"""Timestamp of all sample records."""
+
+COMMIT_TIME = 1_795_262_400_123
+"""Default commit time of the sample commits, in milliseconds since the epoch."""
+
+
+def commit(version: int, group: str = "payments", *, key_version: int = 1, **fields: Any) -> Record:
+    """Encode an offset commit with a version of its value; `fields` replaces values of the value's fields."""
+    defaults = {"offset": 10**12 + 3, "metadata": "", "commitTimestamp": COMMIT_TIME, "topicId": None}
+    value = {"leaderEpoch": 7, "expireTimestamp": -1} | defaults | fields
+    if version < 4 or value["topicId"] is None:
+        value["topicId"] = UUID(int=0)
+    if key_version == RecordType.LEGACY_OFFSET_COMMIT:
+        value = {name: value[name] for name in ("offset", "metadata", "commitTimestamp")}
+    key = {"group": group, "topic": "orders", "partition": 5}
+    return encode(RecordType(key_version), key, value, version=version)
+
+
+def write_file(folder: Path, name: str, records: list[Record], first_offset: int = 0) -> None:
+    """Write a Parquet file of records of partition 0."""
+    folder.mkdir(exist_ok=True)
+    count = len(records)
+    columns = {
+        "partition": pa.array([0] * count, pa.int32()),
+        "offset": pa.array(range(first_offset, first_offset + count), pa.int64()),
+        "timestamp": pa.array([NOON] * count, pa.timestamp("us", tz="UTC")),
+        "key": pa.array([key for key, _ in records], pa.binary()),
+        "value": pa.array([value for _, value in records], pa.binary()),
+    }
+    pq.write_table(pa.table(columns), folder / name)
+
+
+def ignore(_: object) -> None:
+    """Stand in for the gold job, or for a progress callback."""
+
+
+def check_decoded(
+    position: Any, key: bytes | None, value: bytes | None, tables: dict[str, dict[Any, Any]]
+) -> None:  # fmt: skip
+    """Assert that a record is in the silver table, and with the values, that `kgtui.protocol.records` decodes.
+
+    Args:
+        tables: table name → position of a record → row.
+    """
+    expected = decode(key, value)
+    quarantined = tables[QUARANTINE.name].get(position)
+    if quarantined is not None:
+        assert (quarantined.key, quarantined.value) == (as_bytearray(key), as_bytearray(value))
+        if isinstance(expected, CoordinatorRecord):
+            assert "not in the years 1 to 9999" in quarantined.reason
+        else:
+            actual = (quarantined.fault, quarantined.reason, quarantined.type)
+            assert actual == (expected.failure, expected.reason, expected.type)
+        return
+    assert isinstance(expected, CoordinatorRecord)
+    if expected.type > RecordType.OFFSET_COMMIT:
+        event = tables[GROUP_EVENTS.name][position]
+        actual = (event.group, event.member_id, event.tombstone)
+        assert actual == (expected.group, expected.member, expected.value is None)
+        assert event.detail is None or json.loads(event.detail) == json.loads(json.dumps(as_json(expected)["value"]))
+        return
+    row, fields = tables[COMMITS.name][position], expected.value or {}
+    assert (row.group, row.topic, row.partition) == tuple(
+        expected.key[name] for name in ("group", "topic", "partition")
+    )
+    assert row.offset == fields.get("offset")
+    assert row.metadata == fields.get("metadata")
+    assert row.leader_epoch == _none_if_minus_one(fields.get("leaderEpoch"))
+    assert _millis(row.commit_time) == fields.get("commitTimestamp")
+    assert _millis(row.expire_time) == _none_if_minus_one(fields.get("expireTimestamp"))
+    topic_id = fields.get("topicId")
+    assert row.topic_id == (_topic_id_text(topic_id) if topic_id is not None and topic_id.int else None)
+
+
+def as_bytearray(data: bytes | None) -> bytearray | None:
+    """Convert bytes to the type in which Spark returns binary columns."""
+    return None if data is None else bytearray(data)
+
+
+def _topic_id_text(uuid: UUID) -> str:
+    """Format a topic id as Kafka's tools do."""
+    return urlsafe_b64encode(uuid.bytes).decode().removesuffix("==")
+
+
+def _none_if_minus_one(value: int | None) -> int | None:
+    return None if value == -1 else value
+
+
+def _millis(time: datetime | None) -> int | None:
+    if time is None:
+        return None
+    return round((time.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)

@@ -1,0 +1,113 @@
+"""Records of every type and version, and damaged ones, are decoded by Spark as by `kgtui.protocol.records`."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import pytest
+
+from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE
+from kgtui.pipeline.jobs.silver import decode_batch
+from kgtui.pipeline.spark_schema import spark_schema
+from kgtui.pipeline.transforms.offset_commits import irregular_records, regular_commits
+from tests.spark.record_samples import COMMIT_TIME, NOON, Record, as_bytearray, check_decoded, commit
+from tests.spark.spark_settings import SMALL_JOBS
+from tests.unit.protocol.records.records import every_kind
+from tests.unit.protocol.test_damaged import damage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from kgtui.pipeline.spark_lake import SparkLake
+
+
+def commits() -> list[Record]:
+    """Return commits of all versions, with ordinary and with extreme values, and tombstones of some of them."""
+    records = [commit(version) for version in range(5)] + [commit(0, key_version=0)]
+    for version in range(5):
+        records += [
+            commit(version, "Zoë 漢字 [/red]\n", metadata="é漢字🎉"),
+            commit(version, "g" * 32_767, metadata="m" * 126),
+            commit(version, "", metadata="m" * 127),
+            commit(version, metadata="m" * 4_096, leaderEpoch=-1),
+            commit(version, offset=0, leaderEpoch=0, commitTimestamp=0),
+            commit(version, offset=2**63 - 1, leaderEpoch=2**31 - 1),
+            commit(version, offset=-1, commitTimestamp=253_402_300_799_999),
+            commit(version, commitTimestamp=253_402_300_800_000),
+            commit(version, commitTimestamp=-1),
+        ]
+    records += [commit(1, expireTimestamp=time) for time in (0, COMMIT_TIME, 253_402_300_800_000, -2)]
+    records += [commit(4, topicId=UUID(int=3**80), metadata=text) for text in ("", "m")]
+    records += [commit(4, topicId=UUID(bytes=byte * 16)) for byte in (b"\xfb", b"\xff")]  # `-` and `_` in base64
+    key, value = commit(4, topicId=UUID(int=1))
+    assert value is not None
+    records.append((key, value[:-1] + b"\0"))  # the topic id is present but all zeros, which means no topic id
+    return records + [(key, None) for key, _ in records[::3]]
+
+
+@pytest.fixture(scope="module")
+def records() -> list[Record]:
+    """Records of all types and versions, and damaged copies of half of them."""
+    random = Random(4)
+    valid: list[Record] = [*commits(), *every_kind(11, 3)]
+    damaged: list[Record] = [(None, b"x"), (b"", None), (b"\x00", None), (b"\x00\x63abc", b""), (valid[0][0], b"\x00")]
+    for key, value in valid[::2]:
+        assert key is not None
+        damaged.append((damage(random, key), value))
+        if value is not None:
+            damaged += [(key, damage(random, value)), (key, value + b"\0"), (key, value[:-1])]
+    return valid + damaged
+
+
+@pytest.fixture
+def code_generation(spark: SparkSession) -> Iterator[None]:
+    """Spark generates code for expressions, as it does for users; the other tests run without."""
+    before = {name: value for name, value in SMALL_JOBS.items() if ".codegen." in name}
+    for name in before:
+        spark.conf.unset(name)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
+def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
+    """Return rows of `coordinator_records` in three partitions; the offset is the index in the list."""
+    return spark.createDataFrame(
+        [
+            (NOON.date(), index % 3, index, NOON, as_bytearray(key), as_bytearray(value))
+            for index, (key, value) in enumerate(records)
+        ],
+        spark_schema(COORDINATOR_RECORDS),
+    )
+
+
+def test_every_record_is_decoded_into_exactly_one_table(lake: SparkLake, records: list[Record]) -> None:
+    batch = bronze_rows(lake.spark, records)
+    for _ in range(2):  # a batch is decoded again after a run was killed
+        decode_batch(str(lake.folder.path), "query", batch, 0)
+    rows = {table.name: lake.read(table).collect() for table in (COMMITS, GROUP_EVENTS, QUARANTINE)}
+    by_offset = {name: {row.record_offset: row for row in found} for name, found in rows.items()}
+    assert sum(map(len, by_offset.values())) == sum(map(len, rows.values())) == len(records)
+    for index, (key, value) in enumerate(records):
+        check_decoded(index, key, value, by_offset)
+    places = {(row.record_partition - row.record_offset % 3, row.day) for row in rows[COMMITS.name]}
+    assert places == {(0, NOON.date())}
+
+
+@pytest.mark.usefixtures("code_generation")
+def test_regular_commits_are_decoded_without_python(spark: SparkSession, records: list[Record]) -> None:
+    regular = [commit(version, metadata=text) for version in range(5) for text in ("", "é", "m" * 126)]
+    regular += [(regular[0][0], None)]
+    every = [*regular, *every_kind(1, 1)[6:], (b"\x00\x01", b""), *records]
+    batch = bronze_rows(spark, every).cache()
+    decoded = {row.record_offset: row for row in batch.transform(regular_commits).collect()}
+    assert decoded.keys() >= set(range(len(regular)))
+    for index in decoded:
+        key, value = every[index]
+        check_decoded(index, key, value, {COMMITS.name: decoded, QUARANTINE.name: {}})
+    irregular = [row.offset for row in batch.transform(irregular_records).select("offset").collect()]
+    assert sorted([*decoded, *irregular]) == list(range(len(every)))

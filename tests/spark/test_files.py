@@ -1,0 +1,58 @@
+"""Records from files are ingested and decoded once, whatever is repeated, deleted or wrong."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kgtui.errors import SourceError
+from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
+from kgtui.pipeline.jobs.run import Sources, run_once
+from kgtui.pipeline.sources import stream_files
+from tests.spark.record_samples import Record, commit, ignore, write_file
+from tests.unit.protocol.records.records import every_kind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kgtui.pipeline.spark_lake import SparkLake
+
+
+def row_counts(lake: SparkLake) -> dict[str, int]:
+    return {table.name: lake.read(table).count() for table in (COORDINATOR_RECORDS, COMMITS, GROUP_EVENTS, QUARANTINE)}
+
+
+def test_overlapping_files_and_lost_checkpoints_give_no_duplicates(lake: SparkLake, tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    first: list[Record] = [commit(4, f"g{number}") for number in range(40)] + [(b"\x00\x63?", b"")]
+    write_file(folder, "a.parquet", first)
+    write_file(folder, "b.parquet", first[-5:], first_offset=len(first) - 5)
+    progress: list[str] = []
+    run_once(lake, Sources(records=folder), ignore, progress.append)
+    assert row_counts(lake) == {"coordinator_records": 41, "commits": 40, "group_events": 0, "quarantine": 1}
+    assert any(line.startswith("reading the files: ") for line in progress)
+    assert re.fullmatch(r"decoding: [12] batch(es)?", progress[-1])
+    shutil.rmtree(lake.checkpoint("silver"))
+    shutil.rmtree(lake.checkpoint("bronze"))
+    more: list[Record] = [*every_kind(3, 1)[9:12], commit(3, "late")]
+    write_file(folder, "c.parquet", more, first_offset=len(first))
+    run_once(lake, Sources(records=folder), ignore, progress.append)
+    assert row_counts(lake) == {"coordinator_records": 45, "commits": 41, "group_events": 3, "quarantine": 1}
+    assert lake.read(REBALANCES).count() <= 3
+
+
+def test_folder_without_files_of_records_is_rejected(lake: SparkLake, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no such folder"):
+        stream_files(lake.spark, tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SourceError, match="no Parquet files"):
+        stream_files(lake.spark, tmp_path / "empty")
+    (tmp_path / "other").mkdir()
+    pq.write_table(pa.table({"key": ["text"]}), tmp_path / "other" / "a.parquet")
+    with pytest.raises(SourceError, match=r"columns partition \(int\).*these files have key \(string\)"):
+        stream_files(lake.spark, tmp_path / "other")

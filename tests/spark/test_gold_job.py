@@ -1,0 +1,78 @@
+"""The gold job: gold tables of a recorded lake agree with the recording, and can be recomputed."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from kgtui.commands.pipeline import update_gold
+from kgtui.history import RecordingReader
+from kgtui.lake.schemas import FORECAST, GOLD, HEALTH, LAG
+from kgtui.model.offsets import lags
+from kgtui.pipeline.spark_lake import SparkLake
+from kgtui.pipeline.spark_schema import spark_schema
+from tests.spark.sample_data import GROUPS, RETENTION, Cluster, record
+from tests.unit.history.recording_builder import START, RecordingBuilder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def sorted_rows(rows: DataFrame) -> list[tuple[object, ...]]:
+    return sorted(map(tuple, rows.collect()), key=repr)
+
+
+def test_gold_lag_equals_the_recorded_lag(uninterrupted_lake: SparkLake) -> None:
+    recording, lag = RecordingReader(uninterrupted_lake.folder.path), uninterrupted_lake.read(LAG).cache()
+    last_polls = {row["minute"]: row["covered_to"] for row in lag.select("minute", "covered_to").distinct().collect()}
+    assert len(last_polls) == 7
+    polls = {poll.ms: poll for poll in recording.polls()}
+    rows = {(row["group"], row["topic"], row["partition"], row["minute"]): row for row in lag.collect()}
+    assert len(rows) == lag.count()
+    compared = 0
+    for minute, at in last_polls.items():
+        state = recording.at(polls[round(at.timestamp() * 1000)])
+        for group in GROUPS:
+            stored = "caf\ufdd0dce9" if group == "caf\udce9" else group
+            assert rows[stored, None, None, minute]["lag"] == state.lag(group).lag
+            for expected in lags(state.offsets(group)):
+                row = rows[stored, expected.topic, expected.partition, minute]
+                assert (row["position"], row["log_end"], row["lag"], row["lead"], row["lost"]) == (
+                    expected.position, expected.log_end, expected.lag, expected.lead, expected.lost,
+                )  # fmt: skip
+                compared += 1
+    assert compared == 7 * len(GROUPS) * 3
+    assert uninterrupted_lake.read(HEALTH).filter("`group` = '[/foo]' AND topic IS NULL AND status = 'ERR'").count() > 0
+    assert uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND drain_seconds IS NULL").count() == 4
+
+
+def test_forecast_uses_the_recorded_retention(uninterrupted_lake: SparkLake) -> None:
+    rows = uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND topic = 't'").collect()
+    assert len(rows) == 3
+    assert {row["loss_basis"] for row in rows} == {"retention"}
+    # The unread records were written during the seven recorded minutes, or before.
+    assert all(RETENTION - 420 <= row["loss_seconds"] <= RETENTION for row in rows)
+
+
+def test_recomputed_days_have_the_same_rows(
+    spark: SparkSession, uninterrupted_lake: SparkLake, tmp_path: Path
+) -> None:  # fmt: skip
+    lake = SparkLake(spark, shutil.copytree(uninterrupted_lake.folder.path, tmp_path / "lake"))
+    first = {table.name: sorted_rows(lake.read(table)) for table in GOLD}
+    assert {name for name, rows in first.items() if not rows} == {"churn", "cleanup"}
+    assert update_gold(lake) == ()
+    tomorrow = START + 86_400_000
+    record(RecordingBuilder(lake.folder.path), Cluster(2), tomorrow, 12, gap="recorder stopped")
+    day = datetime.fromtimestamp(START / 1000, UTC).date()
+    assert update_gold(lake) == (day, day + timedelta(days=1))  # the newest computed day may have new rows
+    for table in GOLD:
+        assert sorted_rows(lake.read(table).filter(F.col("day") <= F.lit(day))) == first[table.name]
+    both = lake.read(LAG)
+    assert both.filter(F.col("day") > F.lit(day)).select("minute").distinct().count() == 3
+    for table in GOLD:
+        assert [column.name for column in lake.read(table).schema] == [column.name for column in spark_schema(table)]

@@ -1,0 +1,55 @@
+"""`kgtui lake optimize` and `prune` on tables that Spark writes: the streaming query continues afterwards."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from kgtui.lake import maintenance
+from kgtui.lake.arrow import arrow_schema
+from kgtui.lake.delta import library
+from kgtui.lake.maintenance import Keep
+from kgtui.lake.schemas import COORDINATOR_RECORDS
+from kgtui.pipeline.jobs import silver
+from kgtui.pipeline.jobs.streaming import await_end
+from tests.spark.record_samples import NOON, commit, ignore
+
+if TYPE_CHECKING:
+    from kgtui.pipeline.spark_lake import SparkLake
+
+
+def append(lake: SparkLake, first_offset: int, count: int) -> None:
+    """Append commits of different groups to the bronze table, as one file."""
+    offsets = [*range(first_offset, first_offset + count)]
+    records = [commit(4, f"g{offset}") for offset in offsets]
+    columns = [[NOON.date()] * count, [0] * count, offsets, [NOON] * count, *zip(*records, strict=True)]
+    schema = arrow_schema(COORDINATOR_RECORDS)
+    rows = pa.Table.from_arrays(
+        [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)], schema=schema
+    )
+    library().write_deltalake(str(lake.path(COORDINATOR_RECORDS)), rows, mode="append", partition_by=["day"])
+
+
+def decode(lake: SparkLake) -> dict[str, int | None]:
+    """Decode new bronze rows, and return table → number of rows."""
+    await_end(silver.start_decoding(lake, interval=None), ignore)
+    tables = {status.table.title: status for status in maintenance.status(lake.folder.path).tables}
+    assert all(not status.trouble for status in tables.values()), tables
+    return {title: status.contents.rows for title, status in tables.items() if status.contents is not None}
+
+
+def test_query_continues_after_compaction_and_pruning(lake: SparkLake) -> None:
+    path = lake.folder.path
+    append(lake, 0, 3)
+    append(lake, 3, 3)
+    before = decode(lake)
+    assert (before["bronze/coordinator_records"], before["silver/commits"]) == (6, 6)
+    results = {result.table: result for result in maintenance.optimize(path)}
+    assert all(not result.trouble for result in results.values()), results
+    assert results["bronze/coordinator_records"].what == "2 files are 1 now"
+    (pruned,) = maintenance.prune(path, Keep(None, (("bronze", 1),)), now=(NOON + timedelta(days=5)).timestamp())
+    assert pruned.what.startswith("6 rows before")
+    append(lake, 6, 1)
+    assert decode(lake) == {**before, "bronze/coordinator_records": 1, "silver/commits": 7}
