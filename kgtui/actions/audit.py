@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui import __version__
 from kgtui.actions.backup import as_json, cluster_fields
-from kgtui.actions.state_folder import append_line, rfc3339
+from kgtui.actions.state_folder import append_line
+from kgtui.model.rfc3339 import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

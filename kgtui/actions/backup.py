@@ -15,13 +15,13 @@ import io
 import json
 import re
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgtui import __version__
-from kgtui.actions.state_folder import rfc3339, sync_folder, write_new
+from kgtui.actions.state_folder import sync_folder, write_new
 from kgtui.errors import UsageError
+from kgtui.model.rfc3339 import file_stamp, rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,8 +69,7 @@ class Backup:
 def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
     """A name that is safe on every file system, whatever the group is called."""
     slug = _UNSAFE.sub("_", group)[:40].strip("._") or "group"
-    stamp = datetime.fromtimestamp(at, UTC).strftime("%Y%m%dT%H%M%SZ")
-    return folder.backups / f"{stamp}-{slug}-{entry[:8]}.jsonl"
+    return folder.backups / f"{file_stamp(at)}-{slug}-{entry[:8]}.jsonl"
 
 
 def write_backup(path: Path, held: GroupData, cluster: ClusterInfo, entry: str, at: float) -> None:

@@ -8,7 +8,6 @@ import fcntl
 import os
 import tempfile
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kgtui.errors import RefusedError
@@ -19,11 +18,6 @@ if TYPE_CHECKING:
 
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
-
-
-def rfc3339(seconds: float) -> str:
-    """A time as RFC 3339 in UTC with milliseconds, as every file of ours has it."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def private_folder(path: Path) -> Path:

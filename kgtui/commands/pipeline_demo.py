@@ -10,7 +10,6 @@ import shutil
 import tempfile
 import time
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from kgtui.commands.progress import Progress
 from kgtui.commands.times import seconds_of
 from kgtui.errors import UsageError
 from kgtui.model.command_line import join
+from kgtui.model.rfc3339 import parse_rfc3339
 
 if TYPE_CHECKING:
     import argparse
@@ -82,7 +82,7 @@ def _history(args: argparse.Namespace) -> DemoHistory:
     until = time.time()
     if args.until is not None:
         try:
-            until = datetime.fromisoformat(args.until).astimezone().timestamp()
+            until = parse_rfc3339(args.until)
         except ValueError as error:
             raise UsageError(f"--until takes a time such as 2026-11-21T10:00Z, not {args.until!r}") from error
     return DemoHistory(args.days, interval, newest_poll_time(interval, until), args.seed)

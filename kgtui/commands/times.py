@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from kgtui.errors import UsageError
+from kgtui.model.rfc3339 import parse_rfc3339
 
 _EXPECTED = "a time such as 2026-11-21T10:04:23Z, 10:04 or 15m (before the end of the recording)"
 
@@ -51,7 +52,6 @@ def instant_of(option: str, text: str, last: float) -> float:
 def _stamp(text: str, last: float) -> float:
     end = datetime.fromtimestamp(last).astimezone()
     if "-" in text:
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo is not None else found.astimezone()).timestamp()
+        return parse_rfc3339(text)
     day = datetime.fromisoformat(f"{end.date().isoformat()}T{text}").astimezone()
     return (day if day <= end else day - timedelta(days=1)).timestamp()

@@ -8,6 +8,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 import kgtui
+from kgtui.model.rfc3339 import file_stamp
 from kgtui.model.text import redact
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def report_of(error: BaseException, command: str) -> str:
 def write_report(error: BaseException, folder: Path, command: str) -> Path:
     """Write a report, readable by its owner only. Raises OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / f"crash-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}.txt"
+    path = folder / f"crash-{file_stamp(time.time())}-{os.getpid()}.txt"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(report_of(error, command))

@@ -18,6 +18,7 @@ from kgtui.history.polling import Poller
 from kgtui.history.rows import cluster_text
 from kgtui.lake.folder import LakeFolder, update_retention
 from kgtui.lake.schemas.recorded import day_of
+from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.text import visible
 from kgtui.monitor.gc_tuning import GcTuning
 from kgtui.monitor.policy import RECORD_FIRST_LISTS, RECORD_GAPS, RECORD_MIN_TIMEOUT, RETENTION_MAX_AGE
@@ -138,7 +139,7 @@ class Recorder:
         holder = self._lake.left_by
         if holder is None:
             return "recorder stopped"
-        seen = datetime.fromtimestamp(before / 1000, UTC).isoformat(timespec="seconds")
+        seen = rfc3339(before / 1000, "seconds")
         self._say(
             f"the recorder before ({holder}) did not come to its end: the lake has what it saw until {seen};"
             " what came after, at most one flush interval, is lost"

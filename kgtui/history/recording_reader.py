@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
@@ -27,6 +26,7 @@ from kgtui.lake.delta import RecordedTable, disk_errors, library
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS, POLLS, TABLES
 from kgtui.lake.schemas.recorded import day_of
+from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.text import visible
 from kgtui.model.timeline import GroupTimeline
 
@@ -117,7 +117,7 @@ class RecordingReader:
         """
         found = self._polls.newest(time)
         if found is None:
-            begins = datetime.fromtimestamp(self.first.at, UTC).isoformat(timespec="seconds")
+            begins = rfc3339(self.first.at, "seconds")
             raise LakeError(f"{self.path}: the recording begins at {begins}")
         return found
 

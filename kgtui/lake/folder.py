@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
 from kgtui.lake.schemas import LAYER, VERSION
 from kgtui.model.cluster import Retention
+from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class LakeFolder:
         if (self.path / MARKER).exists():
             return
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._tell({"format": _FORMAT, "version": VERSION, "created": datetime.now(UTC).isoformat(timespec="seconds")})
+        self._tell({"format": _FORMAT, "version": VERSION, "created": rfc3339(time.time(), "seconds")})
 
     def claim(self, cluster_id: str | None) -> None:
         """Keep the lake for one cluster, the first one to be written about; None is one that tells no id.

@@ -1,16 +1,29 @@
-"""Writes times as RFC 3339 text in UTC, the form that JSON, backups, the audit log and file names use."""
+"""Writes and reads times as RFC 3339 text, the form that JSON, backups, the audit log and messages use."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 
-def rfc3339(seconds: float) -> str:
-    """Write a time in seconds since the epoch as RFC 3339 in UTC with milliseconds: `2026-11-23T04:32:02.250Z`."""
-    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
-    return text.removesuffix("+00:00") + "Z"
+def rfc3339(seconds: float, precision: str = "milliseconds") -> str:
+    """Write a time in seconds since the epoch as RFC 3339 in UTC: `2026-11-23T04:32:02.250Z`.
+
+    Args:
+        precision: `milliseconds` or `seconds`.
+    """
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec=precision).removesuffix("+00:00") + "Z"
 
 
 def rfc3339_or_none(seconds: float | None) -> str | None:
     """Write a time as `rfc3339` does; None if the time is not known."""
     return None if seconds is None else rfc3339(seconds)
+
+
+def file_stamp(seconds: float) -> str:
+    """Write a time in seconds since the epoch for a file name, in UTC: `20261123T043202Z`."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def parse_rfc3339(text: str) -> float:
+    """Read a time with an offset, or a local time without one, as seconds since the epoch. Raises ValueError."""
+    return datetime.fromisoformat(text).astimezone().timestamp()

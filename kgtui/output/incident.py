@@ -10,7 +10,6 @@ import hashlib
 import os
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgtui.model import command_line
@@ -19,7 +18,7 @@ from kgtui.model.explanation import faults_of
 from kgtui.model.fields.group_fields import group_object
 from kgtui.model.group import listing_of
 from kgtui.model.group_types import kind_of
-from kgtui.model.rfc3339 import rfc3339, rfc3339_or_none
+from kgtui.model.rfc3339 import file_stamp, parse_rfc3339, rfc3339, rfc3339_or_none
 from kgtui.model.text import redact, visible
 from kgtui.output import formats, marks
 
@@ -82,8 +81,7 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
     """Write an incident into a new file of its own, readable by its owner only, and return its path. Raises OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     group = str(found["group"]["group"])
-    moment = datetime.fromisoformat(str(found["taken_at"])).astimezone(UTC)
-    stem = f"{file_stem(group)}-{moment:%Y%m%dT%H%M%SZ}"
+    stem = f"{file_stem(group)}-{file_stamp(parse_rfc3339(str(found['taken_at'])))}"
     suffix = "md" if form == "markdown" else "json"
     data = render(found, form)
     number = 1
