@@ -26,7 +26,7 @@ def note_of(app: KgtuiApp) -> str:
 
 
 def overview_of(app: KgtuiApp) -> str:
-    return " ".join(main_screen(app).query_one(OverviewPane).text.plain.split())
+    return " ".join(main_screen(app).query_one(OverviewPane).text.plain_text.split())
 
 
 async def test_a_verdict_stands_in_a_column_of_its_own(tmp_path: Path) -> None:

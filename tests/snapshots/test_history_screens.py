@@ -47,10 +47,10 @@ def looking(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         await settled(pilot)
         pane = main_screen(pilot.app).detail.pane  # type: ignore[arg-type]
         assert isinstance(pane, HistoryPane)
-        await until(pilot, lambda: "state" in pane.plots.plain, 60)
+        await until(pilot, lambda: "state" in pane.plots.plain_text, 60)
         await pilot.press(*presses)
         await settled(pilot)
-        await until(pilot, lambda: "state" in pane.plots.plain and not pane.busy, 60)
+        await until(pilot, lambda: "state" in pane.plots.plain_text and not pane.busy, 60)
         await settled(pilot)
 
     return run

@@ -63,7 +63,7 @@ def looking(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         await pilot.press(*presses)
         await pilot.pause(0.3)
         hidden = screen.has_class("-none") or not screen.query_one("#course").display
-        await until(pilot, lambda: bool(screen.plot.plain or hidden) and not screen.plot.busy, 60)
+        await until(pilot, lambda: bool(screen.plot.plain_text or hidden) and not screen.plot.busy, 60)
         await settled(pilot)
 
     return run

@@ -137,4 +137,4 @@ def _lines(past: GroupTimeline | None, wish: FindingPlotRequest) -> list[PaneLin
     if past is None:
         return [(Cell("no lag of it is known in this time", MUTED),)]
     drawn = curves.available()
-    return plot_lines(past, wish.width, wish.height, drawn=drawn, since=wish.mark, states=False)
+    return plot_lines(past, wish.width, wish.height, with_curves=drawn, since=wish.mark, states=False)

@@ -1,7 +1,7 @@
-"""The panes: views of one group, each a widget with `show(snapshot, group)`. `PANES` names them in their order.
+"""The panes: widgets that show one group of a snapshot, each with the method `show(snapshot, group)`.
 
-Imports `model` and the UI's own text; nothing here asks a cluster. A pane's module is loaded when the pane is wanted:
-the first frame of the screen does not wait for those behind the one in front.
+`PANES` lists them in the order of their keys. The package imports `model` and the texts and widgets of the screen; it
+sends no requests. A pane's module is imported when the pane is opened, so that the first frame comes sooner.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _MODULES = {
     "HistoryPane": "history",
     "ConfigPane": "config",
 }
-"""Where the widgets are."""
+"""Module of each class, for the lazy import."""
 
 
 class PaneEntry(NamedTuple):
-    """One pane.
+    """One pane of the group's panes.
 
     Attributes:
-        key: what opens it.
-        short: its title where there is little room.
-        name: of its widget.
+        key: the key that opens it.
+        short: the title on a narrow screen.
+        name: class name of its widget.
     """
 
     id: str
@@ -52,7 +52,7 @@ class PaneEntry(NamedTuple):
 
     @property
     def widget(self) -> type[Pane]:
-        """The widget's class; loads it."""
+        """The widget's class. The first access imports its module."""
         found: type[Pane] = __getattr__(self.name)
         return found
 
@@ -67,11 +67,16 @@ PANES: tuple[PaneEntry, ...] = (
 )
 
 _GIVE_WAY = ("assignments", "config", "offsets", "history", "members", "overview")
-"""The order in which titles are shortened."""
+"""Order in which titles are shortened when the screen gets narrower."""
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Pane id → key and title, as many of them in full as fit into so many cells with a `gap` after each."""
+    """Return the title of each pane by its id, with its key; on a narrow screen some titles are short.
+
+    Args:
+        width: terminal cells for all titles.
+        gap: blank cells after each title.
+    """
     shown = {entry.id: f"{entry.key} {entry.title}" for entry in PANES}
     by_id = {entry.id: entry for entry in PANES}
     for name in _GIVE_WAY:

@@ -1,4 +1,4 @@
-"""What every pane is: a widget that is shown a snapshot and a group, and draws again only what differs."""
+"""Base class of the panes, and the lines above a pane: notices about old or missing data, and the summary line."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "Put the cursor on a group: right opens a node, n goes to the next."
 
 MOST_ITEMS_INLINE = 400
-"""Items that are prepared at once; more would hold up the loop for longer than a frame, and go to a thread."""
+"""Most items that a pane prepares on the event loop. More would delay a frame, so they are prepared in a thread."""
 
 
 class AutoHeightText(Static, NoRelayout):
-    """Lines that take room only while there is something to say.
+    """A few lines of text that take no space while they are empty.
 
-    A layout draws the whole screen again, and ages grow with every snapshot: it is asked for only for more lines or
-    fewer.
+    Only another number of lines asks for a new layout, because a layout redraws the whole screen and the ages in these
+    lines change with every snapshot.
     """
 
     DEFAULT_CSS = """
@@ -61,12 +61,12 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (0, 0)
 
     def wrapped_lines(self, width: int) -> list[PaneLine]:
-        """What to say, each line of at most `width` cells; none hide the widget."""
+        """Return the lines to show, each at most `width` terminal cells wide. Without lines the widget is hidden."""
         raise NotImplementedError
 
     def write(self) -> None:
-        """Show what is to be said now."""
-        # Hidden, it has no width yet: that of what it stands in spares a second layout once it is seen.
+        """Show the current lines."""
+        # While the widget is hidden it has no width. With its parent's width, showing it needs no second layout.
         around = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or around or 80)
         lines = self.wrapped_lines(width)
@@ -75,12 +75,12 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (width, len(lines))
 
     def on_resize(self) -> None:
-        # A layout asked for while this one is under way would be lost.
+        # Deferred, because Textual drops a layout that is requested during a layout.
         self.call_after_refresh(self.write)
 
 
 class Notice(AutoHeightText):
-    """Lines above a pane about the state of its reading."""
+    """Lines above a pane that say why its data is old, incomplete or missing."""
 
     DEFAULT_CSS = "Notice { max-height: 4; }"
 
@@ -89,7 +89,7 @@ class Notice(AutoHeightText):
         self._shown_lines: list[PaneLine] = []
 
     def set_lines(self, lines: list[PaneLine]) -> None:
-        """Show these lines, wrapped; no lines hide the notice."""
+        """Show these lines, wrapped. An empty list hides the notice."""
         if lines != self._shown_lines:
             self._shown_lines = lines
             self.write()
@@ -99,7 +99,7 @@ class Notice(AutoHeightText):
 
 
 class Pane(Vertical):
-    """One view of one group."""
+    """Base class of a pane, which shows one group."""
 
     DEFAULT_CSS = """
     Pane { background: $surface; padding: 0 0 0 1; }
@@ -108,39 +108,39 @@ class Pane(Vertical):
     BLANK = True
 
     reading_field: ClassVar[str] = "details"
-    """The field of the snapshot that the pane draws from."""
+    """Name of the snapshot's mapping that the pane shows: `details`, `offsets` or `configs`."""
     reading_name: ClassVar[str] = "the group"
-    """What that reading is called while it is awaited."""
+    """What the pane waits for, in its placeholder `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """The view of Kafka's tools that shows the same."""
+    """The view of Kafka's command line tools that shows the same as the pane."""
 
     shows_faults: ClassVar[bool] = False
-    """Whether the pane tells the group's faults itself."""
+    """Whether the pane shows the faults of the group itself, so that the notice does not repeat them."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self.snapshot: Snapshot | None = None
         self.group: str | None = None
         self.placeholder = ""
-        """What the pane says while there is no group, or its reading has not come yet."""
+        """Text of the empty pane, while no group is selected or its data has not been read yet."""
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
         self.command_config: str | None = None
-        """Path of the client properties, for the equivalent command."""
+        """Path of the client properties file, for the equivalent Kafka command."""
         self.series: SeriesStore | None = None
-        """The monitor's samples, for the trend of the lag."""
+        """Samples of the monitor, for the trend of the lag."""
         self.replay_position: ReplayPosition | None = None
-        """The way through the recording that is shown; None of what is live."""
+        """Position in the recording on the screen; None for a live cluster."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Draw this group of this snapshot; never moves cursor, scroll or focus while the group is the same."""
+        """Show a group of a snapshot. Cursor, scroll position and focus stay while the group is the same."""
         other = group != self.group
         self.snapshot, self.group = snapshot, group
         if self.is_mounted:
             self._update(fresh=other)
 
     def redraw(self) -> None:
-        """Draw again though the reading is the same, as when times are written otherwise."""
+        """Draw the pane again from the same data, for example after a switch to UTC."""
         self._drawn = None
         if self.is_mounted:
             self._update(fresh=False)
@@ -150,42 +150,45 @@ class Pane(Vertical):
 
     @property
     def readings(self) -> Mapping[str, Reading[Any]]:
-        """The snapshot's readings that the pane draws from."""
+        """The mapping of the snapshot that the pane shows, by group id."""
         return getattr(self.snapshot, self.reading_field) if self.snapshot is not None else {}
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        """What the pane draws from: it is drawn again when one of these is another object."""
+        """Return the objects that the pane draws from.
+
+        It is drawn again when one of them is another object than before.
+        """
         return (self.readings.get(group),)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
-        """How many items `prepare` goes through."""
+        """Return how many items `prepare` goes through, which decides whether it runs in a thread."""
         return 0
 
     def prepare(self, snapshot: Snapshot, group: str) -> Any:
-        """Make what is drawn from the snapshot: pure, and done in a thread where it takes long."""
+        """Compute what `draw` shows from a snapshot. It must not touch widgets, because it may run in a thread."""
         raise NotImplementedError
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
-        """Draw what was prepared. `fresh`: it is of another group than before."""
+        """Show what `prepare` returned. `fresh` is true if another group was shown before."""
         raise NotImplementedError
 
     def clear(self) -> None:
-        """Draw nothing: no group is selected."""
+        """Empty the pane, because no group is selected."""
         raise NotImplementedError
 
     def focus_target(self) -> Widget:
-        """What gets the focus when the pane is entered."""
+        """Return the widget that gets the focus when the user enters the pane."""
         return self
 
     def action_only(self) -> None:
-        """Show only what needs a look, and all again; most panes have nothing to leave out."""
+        """Switch between all rows and only those with a problem; panes without such a filter do nothing."""
 
     def action_view(self) -> None:
-        """Go to the next view; most panes have one."""
+        """Switch to the next view of the pane; panes with one view do nothing."""
 
     def _update(self, *, fresh: bool) -> None:
         if not self.children:
-            return  # the app is ending, which leaves what was just mounted without its children
+            return  # While the app exits, a widget may be mounted without its children.
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
             self._show_notices([])
@@ -207,7 +210,7 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # The description keeps Textual from writing out the arguments, a whole snapshot among them.
+    # Without a description, Textual formats the arguments of the worker, and a snapshot is large.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)
@@ -228,7 +231,7 @@ class Pane(Vertical):
 
 
 def to_content(lines: Iterable[Iterable[Cell]]) -> Content:
-    """Lines of cells as one text in the roles' colours, whatever the theme; nothing in it is markup."""
+    """Return lines of cells as Textual content in the colors of their roles. Text is never parsed as markup."""
     parts: list[tuple[str, str] | str] = []
     for index, line in enumerate(lines):
         if index:
@@ -242,7 +245,7 @@ def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
 
 
 def join_with_dots(parts: Iterable[Cell | Sequence[Cell]]) -> PaneLine:
-    """Parts with a dot between them."""
+    """Join parts of a line with ` · ` between them."""
     cells: list[Cell] = []
     for part in parts:
         if cells:
@@ -252,7 +255,7 @@ def join_with_dots(parts: Iterable[Cell | Sequence[Cell]]) -> PaneLine:
 
 
 class SummaryLine(AutoHeightText):
-    """Says its cells, wrapped, with a hint at the end where there is room; repaints only when they differ."""
+    """One to three lines above a pane's table with its most important numbers, and a hint about keys."""
 
     DEFAULT_CSS = "SummaryLine { max-height: 3; color: $foreground; }"
 
@@ -262,7 +265,7 @@ class SummaryLine(AutoHeightText):
         self._hint = ""
 
     def set_cells(self, cells: PaneLine, *, hint: str = "") -> None:
-        """Show these cells, and the keys that help where there is room; nothing hides the line."""
+        """Show these cells. The hint is left out where it does not fit, and an empty tuple hides the line."""
         if (cells, hint) != (self._cells, self._hint):
             self._cells, self._hint = cells, hint
             self.write()
@@ -272,7 +275,7 @@ class SummaryLine(AutoHeightText):
 
 
 def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
-    """Lines with a hint flush right on the last, if three cells stay free before it."""
+    """Add a right-aligned hint to the last line, if at least three cells stay free before it."""
     if not hint or not lines:
         return lines
     free = width - sum(cell_len(cell.text) for cell in lines[-1]) - cell_len(hint)
@@ -284,11 +287,11 @@ def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
 def reading_notices(
     snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], *, faults_below: bool = False
 ) -> list[PaneLine]:
-    """Lines to show above a reading of `group`; none when it is there and fresh.
+    """Return the notice of a pane: why its reading of the group is old, incomplete or missing; empty if all is well.
 
     Args:
-        readings: the mapping of the snapshot that the pane draws from.
-        faults_below: the pane tells the faults itself, so only the reading's age is said here.
+        readings: the mapping of the snapshot that the pane shows.
+        faults_below: whether the pane shows the faults itself, so that the notice only says how old the data is.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -302,14 +305,14 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """What is said in the place of a reading that has not come yet; empty when it is there, or cannot come."""
+    """Return the placeholder of a pane whose data has not been read yet; empty if it has been, or cannot be read."""
     if group in readings or group not in snapshot.groups or _fault_of(snapshot, group) is not None:
         return ""
     return f"reading {reading_name}{text.marks().ellipsis}"
 
 
 def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:
-    """The group's own fault, else that of its coordinator."""
+    """Return the fault of the group, else the fault of its coordinator, else None."""
     own = snapshot.group_faults.get(group)
     if own is not None:
         return own
@@ -340,7 +343,7 @@ def _explained(fault: Fault, reading: Reading[Any] | None) -> list[PaneLine]:
 
 
 def _empty(reading: Reading[Any]) -> bool:
-    """Whether nothing was ever read: the reading only carries its fault."""
+    """Return whether no read of it ever succeeded, so that the reading has a fault but no rows."""
     return isinstance(reading.value, tuple) and not reading.value
 
 
@@ -351,7 +354,7 @@ def _last(reading: Reading[Any] | None) -> PaneLine:
 
 
 def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
-    """Why something is not there: forbidden, failed, or not read yet."""
+    """Return the cells that say why data of a group is missing: access denied, not readable, or not read yet."""
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
         return (Cell("unknown (access denied)", ERROR),)
@@ -359,5 +362,5 @@ def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
 
 
 def single_line(message: str) -> str:
-    """A message, perhaps a broker's, without line breaks."""
+    """Replace the line breaks of a message, which a broker may have sent, by blanks."""
     return " ".join(message.split())

@@ -1,7 +1,7 @@
-"""What a pane says, before it is drawn: words with a role, never a colour.
+"""Text of the panes before it is drawn: cells with a role instead of a color, which the theme supplies.
 
-A role is the name of a `$kg-…` theme variable without the `$`, or empty. The text of a cell is anything a cluster may
-send: it goes through `kgtui.tui.text` when it is drawn.
+A role is the name of a theme variable `$kg-…` without the `$`, or empty. The text of a cell may come from the cluster,
+so it passes through `kgtui.tui.text` before it is drawn, which makes control characters visible.
 """
 
 from __future__ import annotations
@@ -29,25 +29,31 @@ ROLES = (OK, WARN, ERROR, MUTED, ACCENT, STALE)
 
 
 class SafeText(str):
-    """Text that went through the door already: harmless as it is, and not to be escaped once more."""
+    """Text that has been made safe for the terminal already and must not be escaped again."""
 
     __slots__ = ()
 
 
 def safe_text(value: str) -> SafeText:
-    """A cluster's text, or one that was shown before, ready to be drawn."""
+    """Make text from the cluster safe for the terminal. `SafeText` is returned as it is."""
     return value if isinstance(value, SafeText) else SafeText(text.plain(value))
 
 
 def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
-    """The same in at most `width` cells; a text of 32,000 characters costs no more than a short one."""
+    """Make text safe and cut it to `width` terminal cells.
+
+    A text of 32,000 characters costs no more than a short one.
+    """
     if isinstance(value, SafeText):
         return SafeText(text.fit(value, width, cut=cut))
     return SafeText(text.plain(value, width, cut=cut))
 
 
 class Cell(NamedTuple):
-    """Words in one role; see `Shown` for words that are harmless already."""
+    """A piece of text with one role.
+
+    Text from the cluster is escaped when the cell is drawn, unless it is `SafeText`.
+    """
 
     text: str
     role: str = ""
@@ -58,51 +64,54 @@ PaneLine = tuple[Cell, ...]
 
 
 class Field(NamedTuple):
-    """A label and what stands beside it, one line or more."""
+    """A label with one or more lines of text beside it."""
 
     label: str
     lines: tuple[PaneLine, ...]
 
 
 class Section(NamedTuple):
-    """Fields under a title; an empty title for the first."""
+    """Fields below a title. The first section of a pane has an empty title."""
 
     title: str
     fields: tuple[Field, ...]
 
 
 def one_line_field(label: str, *cells: Cell | str) -> Field:
-    """A field of one line."""
+    """Make a field of one line from cells and plain strings."""
     return Field(label, (tuple(Cell(one) if isinstance(one, str) else one for one in cells),))
 
 
 def unknown_cell() -> Cell:
-    """What nobody told."""
+    """Return the mark `?` for a value that exists but is unknown."""
     return Cell(text.marks().unknown, MUTED)
 
 
 def none_cell() -> Cell:
-    """What is known not to be there."""
+    """Return the mark `–` for a value that does not exist."""
     return Cell(text.marks().none, MUTED)
 
 
 def number_cell(value: int | None) -> Cell:
-    """A number in full, `0` as 0 and `?` when unknown."""
+    """Return a number with thousands separators, or the mark `?` for None."""
     return unknown_cell() if value is None else Cell(text.exact(value))
 
 
 def plural(count: int, one: str, many: str = "") -> str:
-    """`1 member`, `3 members`, `2 processes`."""
+    """Return a count with its noun: `1 member`, `3 members`, `2 processes`."""
     return f"{text.exact(count)} {one if count == 1 else many or one + 's'}"
 
 
 def optional_cell(value: str | None) -> Cell:
-    """A text that may be missing: `–` then."""
+    """Return a text, or the mark `–` for None and the empty text."""
     return none_cell() if not value else Cell(value)
 
 
 def no_value_cell(reason: str) -> Cell:
-    """The mark of a missing offset or lag, from `PartitionLag.reason`: `–` no commit, `x` forbidden or deleted, `?`."""
+    """Return the mark for an unknown offset or lag by `PartitionLag.reason`.
+
+    The marks are `–` for no commit, `x` for access denied and for a deleted topic, and `?` for everything else.
+    """
     if reason == "no commit":
         return none_cell()
     if reason in ("forbidden", "topic deleted"):
@@ -111,15 +120,17 @@ def no_value_cell(reason: str) -> Cell:
 
 
 def lag_cell(row: PartitionLag) -> Cell:
-    """The lag of a partition, or the mark that says why there is none."""
+    """Return the lag of a partition, or the mark that says why it is unknown."""
     return no_value_cell(row.reason) if row.lag is None else Cell(text.exact(row.lag), MUTED if row.lag == 0 else "")
 
 
 def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
-    """Cells as lines of at most `width` cells.
+    """Wrap cells into lines of at most `width` terminal cells.
 
-    A cell that fits on a line of its own is kept together, and with the label before it: one that ends, but does not
-    begin, with a blank. A longer one is broken at blanks, a word longer than a line anywhere.
+    A cell is not broken if it fits on a line of its own. A label, which is a cell that ends but does not begin with a
+    blank,
+    stays on the line of the cell after it. Longer cells are broken between words, and words longer than a line
+    anywhere.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

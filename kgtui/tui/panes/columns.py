@@ -1,4 +1,4 @@
-"""Columns of a table, and which of them fit: the essential ones first."""
+"""Columns of the tables in panes, and the choice of columns that fit the width of the screen."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ GAP = 1
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[RowT]):
-    """One column.
+    """One column of a table.
 
     Attributes:
-        id: names the column in messages and for sorting.
-        value: what it is sorted and measured by; None sorts last.
-        render: the cell; None for the value as it is.
-        rank: 0 is always shown; of the others, the highest rank is left out first where it is narrow.
-        right: flush right, for numbers.
-        min_width: cells below which a text is not cut; numbers are never cut.
-        max_width: cells beyond which it does not grow.
-        full: what the detail line says; None for the cell.
+        id: name of the column in messages and for sorting.
+        value: returns the value of a row, which decides on the width of the column.
+        render: returns the cell of a row; None to show the value.
+        rank: 0 for a column that is always shown. On a narrow screen, the columns with the highest ranks are left out.
+        right: whether it is right-aligned, as numbers are. Such a column is never cut.
+        min_width: terminal cells that a left-aligned column keeps before columns of higher rank are left out.
+        max_width: the most terminal cells that the column takes.
+        full: returns the text of the row's detail below the table; None to show the cell.
     """
 
     id: str
@@ -46,21 +46,21 @@ class Column(Generic[RowT]):
     full: Callable[[RowT], Cell] | None = None
 
     def cell(self, row: RowT) -> Cell:
-        """What stands in the column for a row."""
+        """Return the cell of a row, as the table shows it."""
         if self.render is not None:
             return self.render(row)
         value = self.value(row)
         return Cell(text.marks().none, "kg-muted") if value is None else Cell(str(value))
 
     def full_cell(self, row: RowT) -> Cell:
-        """What the detail line says for a row."""
+        """Return the text of a row, as the detail below the table shows it."""
         return self.full(row) if self.full is not None else self.cell(row)
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
-    """Cells that the column would like: its title, its widest value, never more than `most`.
+    """Return the width in terminal cells that shows the title and the widest value, but at most `max_width`.
 
-    Only distinct texts and the largest number are written out, so that 10,000 rows cost a few milliseconds.
+    Only the longest texts and the largest number are measured, so that 10,000 rows take a few milliseconds.
     """
     widest = cell_len(column.title)
     if widest >= column.max_width:
@@ -78,7 +78,7 @@ def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
 def fit_columns(
     columns: Sequence[Column[RowT]], wanted: Mapping[str, int], room: int
 ) -> list[tuple[Column[RowT], int]]:
-    """The columns that fit into `room` cells with their widths, in their order."""
+    """Choose the columns that fit into a width of `room` terminal cells, and return them in order with their widths."""
     shown = list(columns)
 
     def least(column: Column[RowT]) -> int:
@@ -99,7 +99,7 @@ def fit_columns(
 
 
 def column_at(fitted: Sequence[tuple[Column[RowT], int]], x: int) -> str | None:
-    """Id of the column at a cell of the line; None beyond the last."""
+    """Return the id of the column at a horizontal position; None right of the last column."""
     left = 0
     for column, width in fitted:
         if left <= x < left + width + GAP:

@@ -227,7 +227,7 @@ class HistoryPane(Pane):
 def history_plot_lines(past: GroupTimeline, wish: HistoryPlotRequest) -> list[PaneLine]:
     """The plots as lines; takes tens of milliseconds, and loads what draws curves."""
     drawn = curves.available()
-    lines = plot_lines(past, wish.width, wish.height - (not drawn), drawn=drawn, at=wish.at)
+    lines = plot_lines(past, wish.width, wish.height - (not drawn), with_curves=drawn, at=wish.at)
     return lines if drawn else [*lines, (Cell(WITHOUT_CURVES, MUTED),)]
 
 

@@ -1,4 +1,4 @@
-"""A table with what its narrow columns leave out: the whole row under the cursor stands below it."""
+"""A table with a detail area below it, which shows the row under the cursor in full."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from kgtui.tui.panes.columns import Column
 
 RowT = TypeVar("RowT")
-LONGEST = 2_000
-"""Cells of one value that the detail writes out."""
 
 
 class RowDetail(VerticalScroll, can_focus=False):
-    """The whole of one row: every column by name, nothing cut."""
+    """The detail area: every column of one row with its title, without cuts."""
 
     DEFAULT_CSS = """
     RowDetail {
@@ -37,14 +35,14 @@ class RowDetail(VerticalScroll, can_focus=False):
         yield Static()
 
     def describe(self, columns: tuple[Column[RowT], ...], row: RowT | None, width: int) -> None:
-        """Show this row in so many cells; None empties the detail."""
+        """Show a row, wrapped to `width` terminal cells. None empties the detail area."""
         self.set_class(row is not None, "-some")
         lines = detail_lines(columns, row, max(16, width - 2)) if row is not None else []
         self.query_one(Static).update(to_content(lines))
 
 
 def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> list[PaneLine]:
-    """`title value   title value …` of one row, wrapped; columns that have nothing to say are left out."""
+    """Write a row as `title value   title value …` and wrap it. Columns with an empty value are left out."""
     cells: list[Cell] = []
     for column in columns:
         value = column.full_cell(row)
@@ -54,7 +52,7 @@ def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> li
 
 
 class DetailedTable(Vertical, Generic[RowT]):
-    """A table with its row detail, which gives way on a low screen."""
+    """A table and the detail of its current row. On a low screen the detail is hidden."""
 
     DEFAULT_CSS = """
     DetailedTable { height: 1fr; }
@@ -72,7 +70,7 @@ class DetailedTable(Vertical, Generic[RowT]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 12, "-low")
-        # A layout asked for while this one is under way would be lost.
+        # Deferred, because Textual drops a layout that is requested during a layout.
         self.call_after_refresh(self._tell, force=True)
 
     @on(LineTable.CursorMoved)
@@ -84,5 +82,5 @@ class DetailedTable(Vertical, Generic[RowT]):
         told = (row, [column.id for column in self.table.columns])
         if force or told != self._shown:
             self._shown = told
-            # Its own width is not known yet when it comes to be seen.
+            # The width of this widget, because the detail has none before it is shown for the first time.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

@@ -1,7 +1,7 @@
-"""A table that draws only the rows in sight: 10,000 rows scroll like ten, and a refresh moves nothing.
+"""A table widget that draws only visible rows, so that 10,000 rows scroll as fast as ten.
 
-Rows are immutable values in the order in which they are to be shown, each with a key. New rows replace the old ones:
-the cursor stays with its key and on its line, and only lines that differ are drawn again.
+Rows are immutable values with a key, in display order. When new rows replace the old ones, the cursor stays on the row
+with its key and on its line of the screen, and only lines that differ are redrawn.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RowT = TypeVar("RowT")
 
 
 class LineTable(LineView, Generic[RowT], can_focus=True):
-    """Rows under a fixed heading, with a cursor."""
+    """A table with a fixed heading and a cursor."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"table--heading", "table--sorted", "table--cursor", "table--odd"} | {
         f"table--{role}" for role in ROLES
@@ -83,35 +83,35 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     FIXED_LINES = 1
 
     class CursorMoved(Message):
-        """The cursor is on another row, or its row has changed."""
+        """The cursor moved to another row, or the row under the cursor changed."""
 
         def __init__(self, table: LineTable[Any]) -> None:
             super().__init__()
             self.table = table
-            """The table it happened in."""
+            """The table of the cursor."""
 
         @property
         def control(self) -> LineTable[Any]:
-            """The table, for `@on` selectors."""
+            """The table, which Textual needs for the selectors of `@on`."""
             return self.table
 
     class HeadingPressed(Message):
-        """A column's title was clicked."""
+        """The user clicked the title of a column."""
 
         def __init__(self, table: LineTable[Any], column: str) -> None:
             super().__init__()
             self.table = table
-            """The table it happened in."""
+            """The table of the column."""
             self.column = column
             """Id of the column."""
 
         @property
         def control(self) -> LineTable[Any]:
-            """The table, for `@on` selectors."""
+            """The table, which Textual needs for the selectors of `@on`."""
             return self.table
 
     cursor = reactive(0, repaint=False)
-    """Index of the row under the cursor; 0 while there are no rows."""
+    """Index of the row under the cursor; 0 while the table is empty."""
 
     def __init__(
         self,
@@ -132,33 +132,33 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
     @property
     def rows(self) -> Sequence[RowT]:
-        """The rows as shown."""
+        """The rows in display order."""
         return self._rows
 
     @property
     def row(self) -> RowT | None:
-        """The row under the cursor."""
+        """The row under the cursor; None while the table is empty."""
         return self._rows[self.cursor] if self.cursor < len(self._rows) else None
 
     @property
     def columns(self) -> tuple[Column[RowT], ...]:
-        """Every column, shown or left out."""
+        """All columns, including those that do not fit the screen."""
         return self._columns
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Ids of the columns that have room."""
+        """Ids of the columns that fit the screen."""
         return tuple(column.id for column, _ in self._arranged)
 
     def set_placeholder(self, words: str) -> None:
-        """Say this, harmless words of ours, in the place of rows while there are none."""
+        """Show this text while the table is empty. It is not escaped, so it must not come from the cluster."""
         if words != self._placeholder:
             self._placeholder = words
             if not self._rows:
                 self.refresh()
 
     def set_sorted(self, column: str, *, descending: bool) -> None:
-        """Mark the column that the rows are sorted by."""
+        """Mark the title of the column that the rows are sorted by."""
         if self.sorted_by != (column, descending):
             self.sorted_by = (column, descending)
             self.refresh()
@@ -166,9 +166,9 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     def set_rows(
         self, rows: Sequence[RowT], *, columns: Sequence[Column[RowT]] | None = None, fresh: bool = False
     ) -> None:
-        """Show these rows, in other columns if `columns` is given.
+        """Show these rows, with other columns if `columns` is given.
 
-        `fresh` forgets the cursor and the widths: they belong to something else.
+        With `fresh`, the rows belong to another group, so that cursor, scroll position and column widths start again.
         """
         old, at = self._rows, self.cursor
         if columns is not None:
@@ -201,14 +201,14 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         self.post_message(self.CursorMoved(self))
 
     def refresh_row(self, index: int) -> None:
-        """Draw one row again, if it is in sight."""
+        """Redraw one row if it is visible."""
         line = index - self.scroll_offset.y
         if 0 <= line < self._lines:
             self.refresh(Region(0, line + 1, self.size.width, 1))
 
     @property
     def _lines(self) -> int:
-        """How many rows are in sight."""
+        """Number of rows that fit the window."""
         return max(1, self.scrollable_content_region.height - 1)
 
     def _find(self, old: Sequence[RowT], at: int) -> int:
@@ -265,19 +265,19 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.scroll_to(y=self.cursor - self._lines + 1, animate=False, immediate=True)
 
     def action_cursor(self, step: int) -> None:
-        """Move the cursor by rows."""
+        """Move the cursor by a number of rows."""
         self.cursor += step
 
     def action_page(self, step: int) -> None:
-        """Move the cursor by pages."""
+        """Move the cursor by a number of pages."""
         self.cursor += step * max(1, self._lines - 1)
 
     def action_edge(self, side: int) -> None:
-        """Move the cursor to the first or last row."""
+        """Move the cursor to the first row (-1) or to the last row (1)."""
         self.cursor = 0 if side < 0 else len(self._rows) - 1
 
     async def on_click(self, event: events.Click) -> None:
-        """Put the cursor on the row, or report the title."""
+        """Move the cursor to the clicked row, or post `HeadingPressed` for a click on a title."""
         if event.y == 0:
             column = column_at(self._arranged, event.x)
             if column is not None:
@@ -286,7 +286,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.cursor = event.y - 1 + self.scroll_offset.y
 
     def render_line(self, y: int) -> Strip:
-        """The heading for line 0, else the row that is scrolled to there."""
+        """Render one line of the window: the heading, or the row that is scrolled to it."""
         width = self.size.width
         index = y - 1 + self.scroll_offset.y
         if not self._rows and y == 0 and self._placeholder:
@@ -307,7 +307,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         return self.get_component_rich_style("table--cursor" if self.has_focus else "table--odd")
 
     def _ink(self, role: str) -> Style:
-        """The colour of a role, without its background."""
+        """Return the text color of a role, without background."""
         return self.component_style(f"table--{role}")
 
 
@@ -317,7 +317,7 @@ FittedColumns = list[tuple[Column[RowT], int]]
 def heading_strip(
     arranged: FittedColumns[RowT], sorted_by: tuple[str, bool] | None, style: Style, chosen: Style
 ) -> Strip:
-    """The titles; that of the sorted column in `chosen`."""
+    """Render the titles of the columns, with another style for the sorted one."""
     segments: list[Segment] = []
     for column, width in arranged:
         is_sorted = sorted_by is not None and sorted_by[0] == column.id
@@ -327,7 +327,7 @@ def heading_strip(
 
 
 def row_strip(arranged: FittedColumns[RowT], row: RowT, base: Style, ink: Callable[[str], Style] | None) -> Strip:
-    """One row; `ink` gives the colour of a role, None leaves all of it in `base`."""
+    """Render one row. `ink` returns the color of a role; None draws the whole row in the style `base`."""
     segments: list[Segment] = []
     for column, width in arranged:
         cell = column.cell(row)

@@ -1,4 +1,4 @@
-"""Lines of cells to scroll and to select from, drawn again one by one where they differ."""
+"""A widget for lines of text that scroll, can be selected, and are redrawn one by one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TextLines(LineView, can_focus=True, inherit_bindings=False):
-    """Text that changes often: new lines cost only the cells of those that differ, whatever their number."""
+    """Scrolling text that changes often. New lines cost only the lines that differ, whatever their number."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{role}" for role in ROLES}
     """
@@ -63,16 +63,16 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
 
     @property
     def columns(self) -> int:
-        """Cells of a line: what the scroll bar leaves."""
+        """Width of a line in terminal cells, without the scroll bar."""
         return self.scrollable_content_region.width
 
     @property
-    def plain(self) -> str:
-        """What the lines say, without colours."""
+    def plain_text(self) -> str:
+        """The text of all lines, without colors."""
         return "\n".join("".join(safe_text(cell.text) for cell in line) for line in self._lines)
 
     def set_lines(self, lines: Sequence[PaneLine], *, fresh: bool = False) -> None:
-        """Show these lines; `fresh` goes to the first, as they are about something else."""
+        """Show these lines. With `fresh` they are about something else, so that the widget scrolls to the top."""
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y
         self.set_line_count(len(lines))
@@ -85,7 +85,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
                 self.refresh_line(y)
 
     def render_line(self, y: int) -> Strip:
-        """One line of the window."""
+        """Render one line of the window."""
         base, at = self.base_style, y + self.scroll_offset.y
         if at >= len(self._lines):
             return Strip.blank(self.columns, base)
@@ -96,7 +96,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         strip = Strip(segments).adjust_cell_length(self.columns, base)
         return self._selected(strip, at).apply_offsets(0, at)
 
-    # Selecting with the mouse
+    # Selection with the mouse
 
     def _selected(self, strip: Strip, at: int) -> Strip:
         span = self.text_selection.get_span(at) if self.text_selection is not None else None
@@ -110,9 +110,9 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         ])  # fmt: skip
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The text under the selection."""
-        return selection.extract(self.plain), "\n"
+        """Return the selected text."""
+        return selection.extract(self.plain_text), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Something else is selected."""
+        """Redraw the lines after the selection changed."""
         self.refresh()

@@ -1,5 +1,6 @@
-"""Plots of a group's past as lines of cells: sparks of block characters, and curves where textual-plotext is installed.
+"""Plots of a group's lag, rates, members and states over time, as lines of text.
 
-Imports `model` and the UI's own text. `curves` alone knows textual-plotext (extra `plots`), and loads it when a curve
-is drawn; drawing is pure and takes long enough to be done in a thread.
+The package imports `model` and the texts of the screen. With the extra `plots`, `curves` draws curves with
+textual-plotext, which is imported for the first curve; without it, plots consist of block characters. Drawing touches
+no widget, and takes long enough that the callers run it in a thread.
 """

@@ -1,4 +1,4 @@
-"""Curves through textual-plotext, as plain characters: axes, labels and colours are ours, for every theme alike."""
+"""Draw curves with textual-plotext, or bars of block characters without it, as plain text without axes and colors."""
 
 from __future__ import annotations
 
@@ -13,30 +13,32 @@ from kgtui.tui import text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-FINE = 2
-"""Values to a cell: a cell of braille is two dots wide."""
+VALUES_PER_CELL = 2
+"""Values per terminal cell, because a braille character has two columns of dots."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @cache
 def available() -> bool:
-    """Whether textual-plotext is installed; nothing is loaded to find out."""
+    """Return whether textual-plotext is installed, without importing it."""
     return find_spec("textual_plotext") is not None
 
 
 def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: float) -> list[str]:
-    """Lines from top to bottom with up to two curves; the second is drawn in another character (`is_second`).
+    """Draw one or two curves, and return the lines from top to bottom.
 
     Args:
-        curves: each of `FINE` values a cell; NaN interrupts it.
-        top: the value at the upper edge; the lower is 0.
+        curves: values of each curve, `VALUES_PER_CELL` per terminal cell. NaN interrupts the curve.
+        width: terminal cells of a line.
+        rows: number of lines.
+        top: value at the upper edge. The lower edge is 0.
     """
     from textual_plotext.plot import Plot
 
     first, second = ("*", "+") if text.display_settings().ascii else ("braille", "•")
     plot = Plot()
-    # Not cut to what plotext takes for the terminal, which may be narrower than the screen.
+    # Without limits, because plotext may take the terminal to be narrower than this screen.
     plot._limit_size(False, False)  # type: ignore[attr-defined]
     plot.theme("clear")
     plot.plotsize(width, rows)
@@ -47,19 +49,19 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
     plot.xticks([])
     plot.yticks([])
     for values, marker in zip(curves, (first, second), strict=False):
-        for start, stretch in _stretches(values):
+        for start, stretch in _known_stretches(values):
             plot.plot(list(range(start, start + len(stretch))), stretch, marker=marker)
     drawn = _ESCAPES.sub("", plot.build()).splitlines()
     return [line.rstrip("\n").ljust(width)[:width] for line in (*drawn, *[""] * rows)][:rows]
 
 
 def is_second(character: str) -> bool:
-    """Whether a character of `curve_rows` belongs to the second curve."""
+    """Return whether a character in the lines of `curve_rows` belongs to the second curve."""
     return character in "•+"
 
 
-def _stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
-    """What is known without interruption, with where it begins."""
+def _known_stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
+    """Yield each run of known values with the index of its first value."""
     stretch: list[float] = []
     for index, value in enumerate((*values, math.nan)):
         if not math.isnan(value):
@@ -74,10 +76,12 @@ ASCII = " _.:-=+*#"
 
 
 def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
-    """Lines from top to bottom. Zero is the lowest bar, and what is not known is blank.
+    """Draw bars of block characters, one per terminal cell, and return the lines from top to bottom.
+
+    A value of zero is the lowest bar, and NaN is blank.
 
     Args:
-        top: the value of a bar as high as all rows.
+        top: value of a bar that is as high as all rows together.
     """
     ramp = ASCII if text.display_settings().ascii else BLOCKS
     steps = len(ramp) - 1

@@ -1,4 +1,4 @@
-"""All that is plotted of a group, one above the other over the same time: lag, rates, members, states, changes."""
+"""Draw the plots of a group below each other, over the same time: lag, rates, members, states and changes."""
 
 from __future__ import annotations
 
@@ -19,75 +19,82 @@ if TYPE_CHECKING:
     from kgtui.model.series import ChangePoint
     from kgtui.model.timeline import GroupTimeline
 
-LABEL = 12
-"""Cells on the left of every lane: its name, and the value at the end of the interval."""
+LABEL_WIDTH = 12
+"""Terminal cells left of every plot, for its name and the value at the end of the interval."""
 
 MIN_LINES = 7
-"""Lines that the plots take at least."""
+"""Fewest lines for all plots together."""
 
-_SHORT = 900.0
-"""Seconds of an interval up to which its clock shows seconds."""
+_CLOCK_WITH_SECONDS = 900.0
+"""Longest interval whose clock below the plots shows seconds, in seconds."""
 
-_LONG = 86_400.0
-"""Seconds of an interval beyond which its clock shows the day."""
+_CLOCK_WITH_DATE = 86_400.0
+"""Shortest interval whose clock below the plots shows the date, in seconds."""
 
 
-_CALM = 10.0
-"""Seconds over which rates are averaged at least."""
+_AVERAGED_SECONDS = 10.0
+"""Rates are averaged over at least this time, in seconds."""
 
 
 class StackedPlot(NamedTuple):
-    """One plot: the words on its left, a line each, and its rows as cells."""
+    """One plot: the labels on its left, one per line, and the lines of the plot itself."""
 
-    words: list[PaneLine]
+    labels: list[PaneLine]
     rows: list[PaneLine]
 
 
 def plot_lines(
-    past: GroupTimeline,
+    timeline: GroupTimeline,
     width: int,
     height: int,
     *,
-    drawn: bool,
+    with_curves: bool,
     at: float | None = None,
     since: float | None = None,
     states: bool = True,
 ) -> list[PaneLine]:
-    """Plots of so many cells and lines.
+    """Draw all plots of a group into `width` terminal cells and `height` lines.
 
     Args:
-        drawn: as curves (`curves.available`); otherwise as sparks.
-        at: the moment that is shown: its values stand beside the plots, and it is marked.
-        since: a moment to mark while the values are those of the end.
-        states: with lanes of states and of changes.
+        with_curves: whether to draw curves (see `curves.available`) instead of bars.
+        at: point in time to mark in a recording. The labels show the values at this time.
+        since: point in time to mark. The labels show the values at the end of the interval.
+        states: whether to draw the plots of states and changes.
     """
-    room = max(width - LABEL - 1, 10)
-    free = max(height, MIN_LINES) - (4 if states else 2)  # each of the lanes below and the clock take a line
-    lanes = _curves(past, room, free, at) if drawn else _sparks(past, room, free, at)
-    lanes += [_members(past, room, at), *([_states(past, room), _changes(past, room, at)] if states else [])]
-    lines = [line for lane in lanes for line in _beside(lane)]
+    plot_width = max(width - LABEL_WIDTH - 1, 10)
+    free_lines = max(height, MIN_LINES) - (
+        4 if states else 2
+    )  # members, states, changes and the clock take one line each
+    plots = (
+        _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
+    )
+    plots += [
+        _members(timeline, plot_width, at),
+        *([_states(timeline, plot_width), _changes(timeline, plot_width, at)] if states else []),
+    ]
+    lines = [line for plot in plots for line in _label_rows(plot)]
     mark = since if at is None else at
-    column = None if mark is None else _column(past, mark, room)
+    column = None if mark is None else _column(timeline, mark, plot_width)
     if column is not None:
-        lines = [_marked(line, LABEL + 1 + column) for line in lines]
-    return [*lines, _clock(past, room, column)]
+        lines = [_draw_stroke(line, LABEL_WIDTH + 1 + column) for line in lines]
+    return [*lines, _clock(timeline, plot_width, column)]
 
 
-def _beside(lane: StackedPlot) -> list[PaneLine]:
-    blank = (Cell(SafeText(" " * LABEL)),)
-    words = [*lane.words, *[blank] * len(lane.rows)][: len(lane.rows)]
-    if len(words) > len(lane.words):
-        words[-1] = (Cell(SafeText("0".rjust(LABEL)), MUTED),)
-    return [(*left, Cell(SafeText(" ")), *row) for left, row in zip(words, lane.rows, strict=False)]
+def _label_rows(plot: StackedPlot) -> list[PaneLine]:
+    blank = (Cell(SafeText(" " * LABEL_WIDTH)),)
+    labels = [*plot.labels, *[blank] * len(plot.rows)][: len(plot.rows)]
+    if len(labels) > len(plot.labels):
+        labels[-1] = (Cell(SafeText("0".rjust(LABEL_WIDTH)), MUTED),)
+    return [(*left, Cell(SafeText(" ")), *row) for left, row in zip(labels, plot.rows, strict=False)]
 
 
 def _label(name: str, value: str, role: str = ACCENT) -> PaneLine:
-    room = LABEL - len(name) - 1
-    return Cell(SafeText(f"{name} "), MUTED), Cell(SafeText(text.pad(value, room, right=True)), role)
+    plot_width = LABEL_WIDTH - len(name) - 1
+    return Cell(SafeText(f"{name} "), MUTED), Cell(SafeText(text.pad(value, plot_width, right=True)), role)
 
 
 def rate(value: float | None) -> str:
-    """`0/s`, `4.2/s`, `1.2k/s`; `?` for what is not known."""
+    """Write a rate as `0/s`, `4.2/s` or `1.2k/s`; `?` if it is unknown."""
     if value is None:
         return text.marks().unknown
     return f"{value:.1f}/s" if 0 < value < 10 else f"{text.short(round(value))}/s"
@@ -97,157 +104,174 @@ def _count(value: float | None) -> str:
     return text.marks().unknown if value is None else text.short(round(value))
 
 
-# -- lag and rates ---------------------------------------------------------------------------------------------------
+# Lag and rates
 
 
-def _words(past: GroupTimeline, at: float | None) -> tuple[list[PaneLine], list[PaneLine], list[PaneLine]]:
-    """What stands beside lag, written, read."""
-    lag = [_label("lag", _count(past.value_at(past.lag, at))), _label("max", _count(largest(past.lag)), MUTED)]
-    written, read = ([_label(name, rate(past.mean_at(values, _CALM, at)), role)] for name, values, role in _flows(past))
+def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], list[PaneLine], list[PaneLine]]:
+    """Return the labels of the plots of lag, records written and records read."""
+    lag = [
+        _label("lag", _count(timeline.value_at(timeline.lag, at))),
+        _label("max", _count(largest(timeline.lag)), MUTED),
+    ]
+    written, read = (
+        [_label(name, rate(timeline.mean_at(values, _AVERAGED_SECONDS, at)), role)]
+        for name, values, role in _flows(timeline)
+    )
     return lag, written, read
 
 
-def _drawn_flows(past: GroupTimeline, cells: int) -> list[list[float]]:
-    """Rates to draw: clients commit every few seconds, and polls in between would draw a comb."""
-    calm = math.ceil(_CALM * cells / max(past.until - past.since, 1e-9))
-    return [smooth(resample(past, values, cells, "mean"), calm) for _, values, _ in _flows(past)]
+def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
+    """Return the averaged rates.
+
+    Clients commit every few seconds, so that the rate of each poll alternates with zero.
+    """
+    averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
+    return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
 
 
-def _flows(past: GroupTimeline) -> tuple[tuple[str, Sequence[float], str], ...]:
-    return ("in", past.written, ACCENT), ("out", past.read, OK)
+def _flows(timeline: GroupTimeline) -> tuple[tuple[str, Sequence[float], str], ...]:
+    return ("in", timeline.written, ACCENT), ("out", timeline.read, OK)
 
 
-def _curves(past: GroupTimeline, room: int, free: int, at: float | None) -> list[StackedPlot]:
-    high = max(free - free * 2 // 5, 1)
-    lag, written, read = _words(past, at)
-    fine = room * curves.FINE
-    rows = curves.curve_rows([resample(past, past.lag, fine, "largest")], room, high, largest(past.lag) or 0.0)
-    flows = _drawn_flows(past, fine)
+def _curves(timeline: GroupTimeline, plot_width: int, free_lines: int, at: float | None) -> list[StackedPlot]:
+    high = max(free_lines - free_lines * 2 // 5, 1)
+    lag, written, read = _labels(timeline, at)
+    value_count = plot_width * curves.VALUES_PER_CELL
+    rows = curves.curve_rows(
+        [resample(timeline, timeline.lag, value_count, "largest")], plot_width, high, largest(timeline.lag) or 0.0
+    )
+    flows = _drawn_flows(timeline, value_count)
     top = max((largest(flow) or 0.0 for flow in flows), default=0.0)
-    both = curves.curve_rows(flows, room, free - high, top)
-    words = [*written, *read, _label("max", rate(top), MUTED)]
-    return [StackedPlot(lag, [_inked(row) for row in rows]), StackedPlot(words, [_inked(row) for row in both])]
+    both = curves.curve_rows(flows, plot_width, free_lines - high, top)
+    labels = [*written, *read, _label("max", rate(top), MUTED)]
+    return [
+        StackedPlot(lag, [_split_curves(row) for row in rows]),
+        StackedPlot(labels, [_split_curves(row) for row in both]),
+    ]
 
 
-def _inked(row: str) -> PaneLine:
-    """A row of two curves in their colours."""
+def _split_curves(row: str) -> PaneLine:
+    """Split a line with two curves into cells with the color of each curve."""
     return tuple(
         Cell(SafeText("".join(run)), OK if second else ACCENT) for second, run in groupby(row, key=curves.is_second)
     )
 
 
-def _sparks(past: GroupTimeline, room: int, free: int, at: float | None) -> list[StackedPlot]:
-    low = min(max(free * 3 // 10, 1), 3)
-    high = max(free - 2 * low, 1)
-    lag, *words = _words(past, at)
-    rows = spark_rows(resample(past, past.lag, room, "largest"), high, largest(past.lag) or 0.0)
-    lanes = [StackedPlot(lag, [(Cell(SafeText(row), ACCENT),) for row in rows])]
-    flows = _drawn_flows(past, room)
-    top = max((largest(flow) or 0.0 for flow in flows), default=0.0)  # one scale, so that the two can be compared
-    for told, flow, (_, _, role) in zip(words, flows, _flows(past), strict=True):
-        lanes.append(StackedPlot(told, [(Cell(SafeText(row), role),) for row in spark_rows(flow, low, top)]))
-    return lanes
+def _sparks(timeline: GroupTimeline, plot_width: int, free_lines: int, at: float | None) -> list[StackedPlot]:
+    low = min(max(free_lines * 3 // 10, 1), 3)
+    high = max(free_lines - 2 * low, 1)
+    lag, *labels = _labels(timeline, at)
+    rows = spark_rows(resample(timeline, timeline.lag, plot_width, "largest"), high, largest(timeline.lag) or 0.0)
+    plots = [StackedPlot(lag, [(Cell(SafeText(row), ACCENT),) for row in rows])]
+    flows = _drawn_flows(timeline, plot_width)
+    top = max(
+        (largest(flow) or 0.0 for flow in flows), default=0.0
+    )  # one scale for both plots, so that they can be compared
+    for label, flow, (_, _, role) in zip(labels, flows, _flows(timeline), strict=True):
+        plots.append(StackedPlot(label, [(Cell(SafeText(row), role),) for row in spark_rows(flow, low, top)]))
+    return plots
 
 
-def _members(past: GroupTimeline, room: int, at: float | None) -> StackedPlot:
-    values = resample(past, past.members, room, "last")
-    rows = spark_rows(values, 1, largest(past.members) or 0.0)
+def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> StackedPlot:
+    values = resample(timeline, timeline.members, plot_width, "last")
+    rows = spark_rows(values, 1, largest(timeline.members) or 0.0)
     return StackedPlot(
-        [_label("members", _count(past.value_at(past.members, at)))], [(Cell(SafeText(row), MUTED),) for row in rows]
+        [_label("members", _count(timeline.value_at(timeline.members, at)))],
+        [(Cell(SafeText(row), MUTED),) for row in rows],
     )
 
 
-# -- states and changes ----------------------------------------------------------------------------------------------
+# States and changes
 
 
-def _states(past: GroupTimeline, room: int) -> StackedPlot:
-    """A mark for each cell: of a cell in which the group rebalanced that one."""
-    seen = _by_cell(past, room)
+def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
+    """Draw the state of the group at each terminal cell. A rebalance within the cell takes precedence."""
+    change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
-    for cell in range(room):
-        at = past.since + (cell + 1) * (past.until - past.since) / room
-        states = [point.state for point in seen.get(cell, ()) if point.listed]
-        point = past.change_point_at(at)
+    for cell in range(plot_width):
+        at = timeline.since + (cell + 1) * (timeline.until - timeline.since) / plot_width
+        states = [point.state for point in change_points.get(cell, ()) if point.listed]
+        point = timeline.change_point_at(at)
         if point is not None and point.listed:
             states.append(point.state)
-        marks.append(_mark(states))
-    return StackedPlot([_label("state", "")], [_runs(marks)])
+        marks.append(_state_mark_of(states))
+    return StackedPlot([_label("state", "")], [_join_marks(marks)])
 
 
-def _mark(states: Sequence[str | None]) -> tuple[str, str]:
+def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
     if not states:
         return " ", ""
     odd = [state for state in states if state != STABLE]
     busy = [state for state in odd if state in REBALANCING]
     state = (busy or odd or list(states))[0]
-    # A line of ticks would be hard to look at.
+    # A line of check marks would be hard to read.
     return text.marks().rule if state == STABLE else text.state_mark(state), text.state_role(state)
 
 
-def _changes(past: GroupTimeline, room: int, at: float | None) -> StackedPlot:
-    """A mark where members came or went, the epoch went on, or partitions moved."""
-    seen = _by_cell(past, room)
-    last = past.change_point_at(past.until if at is None else at)
-    told = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
-    marks = [(text.marks().bar if seen.get(cell) else " ", ACCENT) for cell in range(room)]
-    return StackedPlot([told], [_runs(marks)])
+def _changes(timeline: GroupTimeline, plot_width: int, at: float | None) -> StackedPlot:
+    """Mark the terminal cells in which members joined or left, the epoch grew, or partitions moved."""
+    change_points = _by_cell(timeline, plot_width)
+    last = timeline.change_point_at(timeline.until if at is None else at)
+    label = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
+    marks = [(text.marks().bar if change_points.get(cell) else " ", ACCENT) for cell in range(plot_width)]
+    return StackedPlot([label], [_join_marks(marks)])
 
 
-def _by_cell(past: GroupTimeline, room: int) -> dict[int, list[ChangePoint]]:
+def _by_cell(timeline: GroupTimeline, plot_width: int) -> dict[int, list[ChangePoint]]:
     found: dict[int, list[ChangePoint]] = {}
-    for change in past.changes:
+    for change in timeline.changes:
         if change.before is not None or change.now.gap:
-            cell = _column(past, change.at, room)
+            cell = _column(timeline, change.at, plot_width)
             if cell is not None:
                 found.setdefault(cell, []).append(change.now)
     return found
 
 
-def _runs(marks: Sequence[tuple[str, str]]) -> PaneLine:
+def _join_marks(marks: Sequence[tuple[str, str]]) -> PaneLine:
     return tuple(
         Cell(SafeText("".join(mark for mark, _ in run)), role) for role, run in groupby(marks, key=lambda mark: mark[1])
     )
 
 
-# -- time ------------------------------------------------------------------------------------------------------------
+# Time
 
 
-def _column(past: GroupTimeline, at: float, room: int) -> int | None:
-    """The cell of a moment; None outside of the interval."""
-    if not past.since <= at <= past.until:
+def _column(timeline: GroupTimeline, at: float, plot_width: int) -> int | None:
+    """Return the terminal cell of a point in time; None outside of the interval."""
+    if not timeline.since <= at <= timeline.until:
         return None
-    return min(int((at - past.since) / max(past.until - past.since, 1e-9) * room), room - 1)
+    return min(int((at - timeline.since) / max(timeline.until - timeline.since, 1e-9) * plot_width), plot_width - 1)
 
 
-def _marked(line: PaneLine, column: int) -> PaneLine:
-    """A line with a stroke at a cell, where nothing is drawn there."""
+def _draw_stroke(line: PaneLine, column: int) -> PaneLine:
+    """Draw a vertical stroke at a terminal cell of a line, unless something is drawn there."""
     stroke = "|" if text.display_settings().ascii else "│"
     cells: list[Cell] = []
     left = 0
     for cell in line:
-        place = column - left
+        offset = column - left
         left += len(cell.text)
-        if 0 <= place < len(cell.text) and cell.text[place] in " \u2800":
-            before, after = SafeText(cell.text[:place]), SafeText(cell.text[place + 1 :])
+        if 0 <= offset < len(cell.text) and cell.text[offset] in " \u2800":
+            before, after = SafeText(cell.text[:offset]), SafeText(cell.text[offset + 1 :])
             cells += [Cell(before, cell.role), Cell(SafeText(stroke), MUTED), Cell(after, cell.role)]
         else:
             cells.append(cell)
     return tuple(cells)
 
 
-def _clock(past: GroupTimeline, room: int, column: int | None) -> PaneLine:
-    """Times below the plots, and where the marked moment is."""
-    long = past.until - past.since > _LONG
-    size = 11 if long else 8 if past.until - past.since <= _SHORT else 5
-    line = [" "] * room
-    labels = max(room // (24 if long else 20), 2)
-    for number in range(labels):
-        part = number / (labels - 1)
-        moment = past.since + part * (past.until - past.since)
-        words = (text.date(moment)[5:] if long else text.clock(moment))[:size]
-        start = min(max(round(part * room - size / 2), 0), room - size)
-        line[start : start + size] = words
-    blank = Cell(SafeText(" " * (LABEL + 1)))
+def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> PaneLine:
+    """Write the times below the plots, with a mark below the marked point in time."""
+    long = timeline.until - timeline.since > _CLOCK_WITH_DATE
+    size = 11 if long else 8 if timeline.until - timeline.since <= _CLOCK_WITH_SECONDS else 5
+    line = [" "] * plot_width
+    label_count = max(plot_width // (24 if long else 20), 2)
+    for number in range(label_count):
+        part = number / (label_count - 1)
+        at_label = timeline.since + part * (timeline.until - timeline.since)
+        label_text = (text.date(at_label)[5:] if long else text.clock(at_label))[:size]
+        start = min(max(round(part * plot_width - size / 2), 0), plot_width - size)
+        line[start : start + size] = label_text
+    blank = Cell(SafeText(" " * (LABEL_WIDTH + 1)))
     if column is None:
         return blank, Cell(SafeText("".join(line)), MUTED)
     before, after = "".join(line[:column]), "".join(line[column + 1 :])
@@ -257,29 +281,29 @@ def _clock(past: GroupTimeline, room: int, column: int | None) -> PaneLine:
 Summary = Literal["largest", "mean", "last"]
 
 
-def resample(past: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
-    """`count` values over the whole interval, NaN where nothing is known.
+def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
+    """Resample values over the whole interval into `count` values, with NaN where they are unknown.
 
-    A value holds until the next sample, but not over a gap and not beyond the last one.
+    A value holds until the next sample, but not over a gap and not beyond the last sample.
     """
     buckets: list[list[float]] = [[] for _ in range(count)]
-    scale = count / max(past.until - past.since, 1e-9)
-    places = [min(max(int((at - past.since) * scale), 0), count - 1) for at in past.times]
+    scale = count / max(timeline.until - timeline.since, 1e-9)
+    cells = [min(max(int((at - timeline.since) * scale), 0), count - 1) for at in timeline.times]
     before = -1
-    for index, (place, value) in enumerate(zip(places, values, strict=False)):
-        if index and place > before + 1 and not _over_gap(past, past.times[index - 1], past.times[index]):
-            for empty in range(before + 1, place):
+    for index, (cell, value) in enumerate(zip(cells, values, strict=False)):
+        if index and cell > before + 1 and not _over_gap(timeline, timeline.times[index - 1], timeline.times[index]):
+            for empty in range(before + 1, cell):
                 buckets[empty].append(values[index - 1])
-        buckets[place].append(value)
-        before = place
-    return [_one(bucket, summary) for bucket in buckets]
+        buckets[cell].append(value)
+        before = cell
+    return [_summarize(bucket, summary) for bucket in buckets]
 
 
-def _over_gap(past: GroupTimeline, earlier: float, later: float) -> bool:
-    return any(start <= earlier and later <= end for start, end, _ in past.gaps)
+def _over_gap(timeline: GroupTimeline, earlier: float, later: float) -> bool:
+    return any(start <= earlier and later <= end for start, end, _ in timeline.gaps)
 
 
-def _one(bucket: list[float], summary: Summary) -> float:
+def _summarize(bucket: list[float], summary: Summary) -> float:
     known = [value for value in bucket if not math.isnan(value)]
     if not known:
         return math.nan
@@ -289,7 +313,7 @@ def _one(bucket: list[float], summary: Summary) -> float:
 
 
 def smooth(values: Sequence[float], cells: int) -> list[float]:
-    """The mean of so many known values up to each; what is not known stays so."""
+    """Return the moving average over the last `cells` known values. Unknown values stay unknown."""
     if cells <= 1:
         return list(values)
     found = []

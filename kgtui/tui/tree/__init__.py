@@ -1,6 +1,13 @@
-"""The tree of groups: a line-API widget that stays fluid with 100,000 of them.
+"""The tree of groups on the main screen, which stays responsive with 100,000 groups.
 
-`forest` arranges a snapshot into nodes, `order` sorts the groups of a node, `totals` adds up lag, `layout` knows which
-row is what, `draw` writes a row, `widget` puts it on the screen. All but `widget` and `draw` are pure, and every pass
-over many groups is a generator that yields at each slice, so that the widget can let the event loop breathe.
+- `grouping` puts the groups of a snapshot under nodes, and sums up the lag of each node
+- `sorting` sorts the groups of a node
+- `layout` filters, groups and sorts a snapshot, and knows which row shows which node or group
+- `model` keeps what is open, marked and selected from one snapshot to the next
+- `rows` writes the text of a row
+- `renderer` draws the rows on the screen
+- `widget` is the tree's widget, which handles keys and the mouse
+
+Only `renderer` and `widget` know Textual. Every pass over many groups is a generator that yields after each slice, so
+that the event loop can handle keys in between (`kgtui.model.slices`).
 """

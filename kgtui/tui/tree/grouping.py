@@ -1,4 +1,4 @@
-"""A snapshot arranged into nodes: by type and protocol and state, state, coordinator, topic, name family, or flat."""
+"""Put the groups of a snapshot under nodes by type, state, coordinator, topic or name prefix, and sum up their lag."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot, Summary
 
 SLICE = 1_000
-"""Groups that are looked at between two pauses."""
+"""Number of groups that a pass handles before it yields to the event loop."""
 
 Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
@@ -30,7 +30,10 @@ GROUPING_TITLES: dict[Grouping, str] = {
 }
 
 Path = tuple[str, ...]
-"""Keys of the nodes from the top to a node. Keys are text of the cluster, or end in one of ours."""
+"""Keys of the nodes from the top to a node.
+
+A key is text from the cluster, or one of the names below for missing data.
+"""
 
 STATE_UNKNOWN = "unknown state"
 NO_TOPIC = "no topic"
@@ -40,11 +43,11 @@ OTHER_NAMES = "other names"
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A node and all that is under it.
+    """A node of the tree, with its child nodes or its groups.
 
     Attributes:
-        parts: sorted lists of group ids, not merged; only in nodes without children.
-        count: groups under it.
+        parts: sorted lists of group ids, which are not merged yet. Only nodes without children have any.
+        count: number of groups under the node.
     """
 
     path: Path
@@ -54,18 +57,18 @@ class Node:
 
     @property
     def key(self) -> str:
-        """The last part of the path."""
+        """The last key of the path; empty for the root of an ungrouped tree."""
         return self.path[-1] if self.path else ""
 
     @property
     def depth(self) -> int:
-        """0 for the top nodes."""
+        """How far the node is indented: 0 for top nodes."""
         return len(self.path) - 1
 
 
 @dataclass(slots=True, eq=False)
 class TreeNodes:
-    """Every node, by path, and the top ones in the order in which they are drawn."""
+    """All nodes of the tree by path, and the top nodes in drawing order."""
 
     top: list[Node] = field(default_factory=list)
     by_path: dict[Path, Node] = field(default_factory=dict)
@@ -73,19 +76,28 @@ class TreeNodes:
 
     @property
     def count(self) -> int:
-        """Groups shown; with groups under several topics, how many rows of groups there are."""
+        """Number of group rows.
+
+        A group that reads several topics counts once per topic if the tree is grouped by topic.
+        """
         return sum(node.count for node in self.top)
 
 
 def type_label(group_type: str | None, protocol: str) -> str:
-    """`consumer`, `classic · connect`, `classic · simple`: type and protocol, once if they are the same word."""
+    """Label a group type with its protocol: `consumer`, `classic · connect`, `classic · simple`.
+
+    A protocol that has the name of the type is left out.
+    """
     name = group_type or "unknown type"
     shown = protocol or (SIMPLE if kind_of(group_type, protocol) == SIMPLE else "")
     return name if shown in ("", name) else f"{name} · {shown}"
 
 
 def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
-    """Under which node a group is; None if it is not listed. Of several topics, the first."""
+    """Return the path of the node that holds a group; None if the cluster does not list the group.
+
+    In a tree by topic, a group that reads several topics is looked up under the first one.
+    """
     listing = snapshot.groups.get(group)
     if listing is None:
         return None
@@ -108,7 +120,9 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 
 
 def family_of(group: str) -> str | None:
-    """The family that a name belongs to by its first separator: `team-007.settle` → `team-007.*`."""
+    """Return the name prefix up to the first separator, such as `team-007.*` for `team-007.settle`; None without
+    separator.
+    """
     for separators in (".", ":/_", "-"):
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
         if ends and min(ends) < len(group) - 1:
@@ -119,10 +133,10 @@ def family_of(group: str) -> str | None:
 def build_nodes(
     snapshot: Snapshot, grouping: Grouping, chosen: Mapping[Listing, Sequence[str]] | None = None
 ) -> Generator[None, None, TreeNodes]:
-    """Arrange the groups of a snapshot, all or the chosen ones. Yields at each slice; returns the forest.
+    """Put the groups of a snapshot under nodes. Yields after each slice of groups and returns the nodes.
 
     Args:
-        chosen: sorted ids that a filter lets through, by what the list says of them; None for all.
+        chosen: sorted ids of the groups that match the filter, by listing; None if there is no filter.
     """
     lists = snapshot.by_listing if chosen is None else chosen
     if grouping in ("topic", "family"):
@@ -142,25 +156,25 @@ def _by_listing(
         if grouping == "flat" or (listing.type is not None and listing.state is not None):
             buckets[_path(listing, grouping, listing.type, listing.state)].append(ids)
         else:
-            yield from _split_untold(snapshot, grouping, listing, ids, buckets)
+            yield from _split_by_known_state(snapshot, grouping, listing, ids, buckets)
     return buckets
 
 
-def _split_untold(
+def _split_by_known_state(
     snapshot: Snapshot,
     grouping: Grouping,
     listing: Listing,
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Groups of an old broker, whose list has no types or no states: the sweep may have learned them."""
-    found: dict[Path, list[str]] = defaultdict(list)
+    """Group the ids of a listing without type or state, as old brokers send it, by what the sweep has read since."""
+    ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
         for group in ids[start : start + SLICE]:
             path = _path(listing, grouping, facts.type_of(snapshot, group), snapshot.state_of(group))
-            found[path].append(group)
+            ids_by_path[path].append(group)
         yield
-    for path, part in found.items():
+    for path, part in ids_by_path.items():
         buckets[path].append(part)
 
 
@@ -179,17 +193,17 @@ def _by_group(
     snapshot: Snapshot, grouping: Grouping, lists: Mapping[Listing, Sequence[str]]
 ) -> Generator[None, None, dict[Path, list[Sequence[str]]]]:
     keys_of: Callable[[Snapshot, str], Sequence[str]] = _topics_of if grouping == "topic" else _families_of
-    found: dict[str, list[str]] = defaultdict(list)
+    ids_by_key: dict[str, list[str]] = defaultdict(list)
     for ids in lists.values():
         for start in range(0, len(ids), SLICE):
             for group in ids[start : start + SLICE]:
                 for key in keys_of(snapshot, group):
-                    found[key].append(group)
+                    ids_by_key[key].append(group)
             yield
     if grouping == "family":
-        _join_singles(found)
+        _join_singles(ids_by_key)
     buckets: dict[Path, list[Sequence[str]]] = {}
-    for number, (key, part) in enumerate(found.items()):
+    for number, (key, part) in enumerate(ids_by_key.items()):
         part.sort()
         buckets[key,] = [part]
         if number % 100 == 99:
@@ -197,11 +211,11 @@ def _by_group(
     return buckets
 
 
-def _join_singles(found: dict[str, list[str]]) -> None:
-    """A family of one is none."""
-    single = [key for key, part in found.items() if len(part) == 1 and key != OTHER_NAMES]
+def _join_singles(ids_by_key: dict[str, list[str]]) -> None:
+    """Move prefixes that only one group has to `OTHER_NAMES`."""
+    single = [key for key, part in ids_by_key.items() if len(part) == 1 and key != OTHER_NAMES]
     for key in single:
-        found.setdefault(OTHER_NAMES, []).extend(found.pop(key))
+        ids_by_key.setdefault(OTHER_NAMES, []).extend(ids_by_key.pop(key))
 
 
 def _create_nodes(buckets: Mapping[Path, list[Sequence[str]]], grouping: Grouping) -> TreeNodes:
@@ -246,7 +260,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """The state that all groups of a node share, where the grouping says so."""
+    """Return the state that all groups of a node share; None if the tree is not grouped by state at this node."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state":
@@ -256,11 +270,11 @@ def shared_state(node: Node, grouping: Grouping) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class NodeTotal:
-    """What the groups under a node have in sum.
+    """The lag of all groups under a node.
 
     Attributes:
-        lag: in records, over what is known; None when nothing is.
-        unknown: groups of which the lag, or a part of it, is not known.
+        lag: sum of the known lags, in records; None if no lag is known.
+        unknown: number of groups whose lag is unknown, or known only in part.
     """
 
     lag: int | None = None
@@ -272,8 +286,8 @@ class NodeTotal:
 
 
 def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """The total of every node. Yields at each slice of about a thousand groups."""
-    found: dict[Path, NodeTotal] = {}
+    """Sum up the lag of every node. Yields after each slice of about 1,000 groups and returns the totals by path."""
+    totals: dict[Path, NodeTotal] = {}
     budget = SLICE
     for node in nodes.by_path.values():
         if node.children:
@@ -287,10 +301,10 @@ def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dic
             if budget <= 0:
                 budget = SLICE
                 yield
-        found[node.path] = NodeTotal(lag if some else None, unknown)
+        totals[node.path] = NodeTotal(lag if some else None, unknown)
     for node in nodes.top:
-        _sum_children(node, found)
-    return found
+        _sum_children(node, totals)
+    return totals
 
 
 def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
@@ -315,10 +329,10 @@ def _sum_lags(ids: Sequence[str], summaries: Mapping[str, Summary]) -> tuple[int
     return lag, unknown, some
 
 
-def _sum_children(node: Node, found: dict[Path, NodeTotal]) -> NodeTotal:
+def _sum_children(node: Node, totals: dict[Path, NodeTotal]) -> NodeTotal:
     if node.children:
         total = NodeTotal()
         for child in node.children:
-            total += _sum_children(child, found)
-        found[node.path] = total
-    return found[node.path]
+            total += _sum_children(child, totals)
+        totals[node.path] = total
+    return totals[node.path]

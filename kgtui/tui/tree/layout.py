@@ -1,4 +1,4 @@
-"""Which row is what: open nodes as segments with cumulative starts, so that no object stands for a row."""
+"""Lay out the rows of the tree: filter, group and sort a snapshot, then find the node or group of each row."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowKey:
-    """What a row is: a node's own line (`group` is None), or a group under a node."""
+    """Identity of a row: the path of a node and, for the row of a group, the group id."""
 
     path: Path
     group: str | None = None
 
 
 class RowLayout:
-    """The rows of a forest, given which nodes are open and in which order the groups of each are.
+    """The rows of the tree. Each open node is one segment with its first row, so that no object per row is needed.
 
     Args:
-        is_open: whether a node is open, by its path.
-        leaves: the groups of a node without children, in drawing order.
+        nodes: all nodes of the tree.
+        is_open: returns whether a node is open.
+        groups_in_order: returns the group ids of a node without children in drawing order.
     """
 
     def __init__(
@@ -39,10 +40,10 @@ class RowLayout:
     ) -> None:
         self.nodes = nodes
         self._nodes: list[Node] = []
-        self._leaves: list[Sequence[str] | None] = []
+        self._group_ids: list[Sequence[str] | None] = []
         self._starts: list[int] = []
         self._header_at: dict[Path, int] = {}
-        self._leaves_at: dict[Path, int] = {}
+        self._groups_at: dict[Path, int] = {}
         self.rows = 0
         self.opened: set[Path] = set()
         for node in nodes.top:
@@ -61,35 +62,35 @@ class RowLayout:
             self._add_node(child, is_open, groups_in_order)
         if node.parts:
             ids = groups_in_order(node)
-            self._leaves_at[node.path] = len(self._nodes)
+            self._groups_at[node.path] = len(self._nodes)
             self._append(node, ids, len(ids))
 
     def _append(self, node: Node, ids: Sequence[str] | None, length: int) -> None:
         self._nodes.append(node)
-        self._leaves.append(ids)
+        self._group_ids.append(ids)
         self._starts.append(self.rows)
         self.rows += length
 
     def row_key(self, row: int) -> RowKey | None:
-        """What is in a row; None outside."""
-        found = self.at(row)
-        return None if found is None else RowKey(found[0].path, found[1])
+        """Return the identity of a row; None beyond the last row."""
+        row_content = self.at(row)
+        return None if row_content is None else RowKey(row_content[0].path, row_content[1])
 
     def at(self, row: int) -> tuple[Node, str | None] | None:
-        """Node and group in a row; None outside."""
+        """Return the node and the group id (None for the node's own row) of a row; None beyond the last row."""
         if not 0 <= row < self.rows:
             return None
         index = bisect_right(self._starts, row) - 1
-        ids = self._leaves[index]
+        ids = self._group_ids[index]
         return self._nodes[index], None if ids is None else ids[row - self._starts[index]]
 
     def node_row(self, path: Path) -> int | None:
-        """The row of a node's own line; None if it is not shown."""
+        """Return the row of a node itself; None if an ancestor is closed."""
         index = self._header_at.get(path)
         return None if index is None else self._starts[index]
 
     def find(self, row_key: RowKey) -> int | None:
-        """The row of a place; None if it is not shown."""
+        """Return the row with this identity; None if it is not shown."""
         if row_key.group is None:
             return self.node_row(row_key.path)
         span = self.span(row_key.path)
@@ -100,23 +101,25 @@ class RowLayout:
         return None if at is None else start + at
 
     def span(self, path: Path) -> tuple[int, Sequence[str]] | None:
-        """First row and groups of an open node that holds groups itself."""
-        index = self._leaves_at.get(path)
+        """Return the first group row and the group ids of an open node without children; None if the node is closed."""
+        index = self._groups_at.get(path)
         if index is None:
             return None
-        ids = self._leaves[index]
+        ids = self._group_ids[index]
         return None if ids is None else (self._starts[index], ids)
 
     def groups(self, first: int, last: int) -> Iterator[str]:
-        """The groups in rows `first` … `last` (exclusive)."""
+        """Yield the ids of the groups in rows `first` to `last`, `last` excluded."""
         for row in range(max(first, 0), min(last, self.rows)):
-            found = self.at(row)
-            if found is not None and found[1] is not None:
-                yield found[1]
+            row_content = self.at(row)
+            if row_content is not None and row_content[1] is not None:
+                yield row_content[1]
 
 
 def position(ids: Sequence[str], group: str) -> int | None:
-    """Where a group is in a list that is usually, but not always, sorted by name."""
+    """Return the index of a group in a list, by binary search if the list is sorted by name; None if it is not in the
+    list.
+    """
     at = bisect_left(ids, group)
     if at < len(ids) and ids[at] == group:
         return at
@@ -128,12 +131,13 @@ def position(ids: Sequence[str], group: str) -> int | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedLayout:
-    """What a pass found.
+    """Nodes and order of groups for the next layout, from one pass over a snapshot.
 
     Attributes:
-        order: the groups of open nodes, where they are not sorted by name.
-        shown: how many groups are shown.
-        searched: of how many groups the filter's data was there, of how many; None when the list says all.
+        order: sorted group ids of each open node; empty if the groups are sorted by name.
+        shown: number of groups that match the filter.
+        searched: number of groups whose data for the filter has been read, and number of all groups. None if the filter
+            needs only the list of groups.
     """
 
     nodes: TreeNodes
@@ -143,7 +147,10 @@ class PreparedLayout:
 
 
 async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
-    """Arrange the view's snapshot. Raises `SupersededError` once the user has chosen otherwise."""
+    """Filter, group and sort the snapshot of the tree.
+
+    Raises `SupersededError` once the user has changed filter, grouping or order.
+    """
     snapshot = model.snapshot
     chosen = None
     if query.terms:

@@ -1,4 +1,4 @@
-"""What the tree remembers from one snapshot to the next: what is open, marked, sorted, and where the cursor is."""
+"""The state of the tree that survives a refresh: open nodes, marks, order and cursor."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Grouping, Node, NodeTotal, Path
 
 OPEN_ALL_BELOW = 200
-"""With at most so many groups shown, every node starts open."""
+"""Every node starts open if at most this many groups are shown."""
 SORTED_AT_ONCE = 3_000
-"""Groups of one node that are sorted without a pause when it is opened."""
+"""Most groups of one node that are sorted without a pause when the node is opened."""
 FRESH_SECONDS = 15.0
-"""Data of a row in view that is older than this shows its age."""
+"""Age in seconds from which a row in view shows how old its data is."""
 FRESH_VERDICT_SECONDS = 60.0
-"""A verdict from reads older than this is shown as stale."""
+"""Age in seconds from which a verdict is drawn as stale."""
 
 
 class TreeModel:
-    """The rows of the tree, its cursor and its choices. Knows no widget.
+    """Rows, cursor and settings of the tree, without any widget.
 
     Attributes:
-        anchor: what the cursor stands for; it stays while the group is out of sight or gone.
-        row: the row in which the cursor is drawn.
-        totals: lag by node, of the newest pass.
-        filter_cache: what filters have let through so far.
+        totals: lag of each node, from the last pass over all groups.
+        cursor_key: row that the cursor belongs to. It stays while its group is filtered out or deleted.
+        cursor_row: row in which the cursor is drawn.
+        filter_cache: groups that filters matched recently, to search fewer groups for the next letter of a filter.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -61,22 +61,22 @@ class TreeModel:
         self._lags: dict[str, tuple[Reading[GroupOffsets], LagTotal]] = {}
         self.layout = self._lay_out()
 
-    # Opening and closing
+    # Opening and closing nodes
 
     def is_open(self, node: Node) -> bool:
-        """Whether a node is open: by hand, or because few groups are shown or it holds nodes only."""
+        """Return whether a node is open: as the user left it, else if few groups are shown or it has child nodes."""
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
             return by_hand
         return self._open_all or not node.parts
 
     def set_open(self, path: Path, opened: bool) -> None:
-        """Open or close a node, and lay the rows out again around the cursor."""
+        """Open or close a node, and lay out the rows again."""
         self._opened_by_user[path] = opened
         self.relayout()
 
     def reveal(self, group: str) -> bool:
-        """Open the nodes above a group and put the cursor there; False if the tree does not show it."""
+        """Open the ancestors of a group and put the cursor on it. Returns False if the tree does not show the group."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None or path not in self.nodes.by_path:
             return False
@@ -91,29 +91,32 @@ class TreeModel:
         return True
 
     def set_initial_openness(self, nodes: TreeNodes) -> None:
-        """Let the number of groups shown now decide which nodes start open; a refresh does not ask again."""
+        """Decide from the number of groups whether nodes start open.
+
+        A refresh does not repeat this, so that no node jumps.
+        """
         self._open_all = nodes.count <= OPEN_ALL_BELOW
 
     def reset_openness(self) -> None:
-        """Start again with what is open, as when the grouping changes."""
+        """Forget which nodes the user opened and closed, because another grouping has other nodes."""
         self._opened_by_user.clear()
 
     def copy_cursor(self, model: TreeModel) -> None:
-        """Open the nodes that are open in another tree, with the cursor where it is there."""
+        """Take open nodes and cursor from another tree."""
         self._opened_by_user = dict(model._opened_by_user)
         self.cursor_key = model.cursor_key
 
     # Rows
 
     def set_nodes(self, nodes: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
-        """Take a forest just arranged; `order` has the groups of open nodes where they are not sorted by name."""
+        """Show new nodes. `order` has the sorted groups of open nodes unless they are sorted by name."""
         self.nodes = nodes
         self._ordered = dict(order)
         self._merged = {path: kept for path, kept in self._merged.items() if path in nodes.by_path}
         self.relayout()
 
     def relayout(self) -> None:
-        """Lay the rows out again; the cursor follows its group."""
+        """Lay out the rows again and find the row of the cursor."""
         self.layout = self._lay_out()
         self.cursor_row = self._find_cursor_row()
 
@@ -121,9 +124,12 @@ class TreeModel:
         return RowLayout(self.nodes, self.is_open, self.groups_in_order)
 
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
-        """The groups of a node sorted by name, merged again only when its lists differ. Yields at slices."""
+        """Merge the group ids of a node into one sorted list, unless they are as before.
+
+        Yields at slices, returns the list.
+        """
         kept = self._merged.get(node.path)
-        # Each letter of a filter makes new lists, which often are like those before.
+        # Compared by value: each letter of a filter makes new lists, often with the same ids.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
         ids = untrack((yield from merge_sorted(node.parts)))
@@ -131,7 +137,9 @@ class TreeModel:
         return ids
 
     def groups_in_order(self, node: Node) -> Sequence[str]:
-        """The groups of a node in drawing order; by name for now where the order takes longer to make."""
+        """Return the group ids of a node in drawing order, or by name until a large node has been sorted in the
+        background.
+        """
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != "name":
             return ids
@@ -142,26 +150,29 @@ class TreeModel:
             return ids
         return run_at_once(sort_groups(ids, self.snapshot, self.sort, self.descending))
 
-    # The cursor
+    # Cursor
 
     @property
     def group(self) -> str | None:
-        """The group that the cursor stands for, even when it is gone or its node is closed."""
+        """The group under the cursor, even if it is deleted or its node is closed; None on the row of a node."""
         return self.cursor_key.group if self.cursor_key else None
 
     def put_cursor(self, row: int) -> None:
-        """Move the cursor to a row, as far as there are rows."""
+        """Move the cursor to a row, or to the last row if there are fewer."""
         self.cursor_row = max(0, min(row, self.layout.rows - 1))
         self.cursor_key = self.layout.row_key(self.cursor_row)
 
     def next_group(self) -> int | None:
-        """The row of the next group after the cursor, opening the node that it is in; the first one after the last."""
+        """Return the row of the next group after the cursor, and open its node.
+
+        After the last group comes the first.
+        """
         start = self.cursor_row + 1
         for row in chain(range(start, self.layout.rows), range(min(start, self.layout.rows))):
-            found = self.layout.at(row)
-            if found is None:
+            row_content = self.layout.at(row)
+            if row_content is None:
                 continue
-            node, group = found
+            node, group = row_content
             if group is not None:
                 return row
             if node.path not in self.layout.opened:
@@ -194,7 +205,7 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """The row of a group that moved to another node, or the line of the closed node that it is in."""
+        """Return the new row of a group that moved to another node, or the row of that node if it is closed."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
             return None
@@ -205,7 +216,7 @@ class TreeModel:
         return self._nearest_node_row(path) if path in self.nodes.by_path else None
 
     def _row_where_it_was(self, anchor: RowKey) -> int | None:
-        """The row where a group that is gone would be."""
+        """Return the row in which a deleted group would be; None unless the groups are sorted by name."""
         span = self.layout.span(anchor.path)
         if span is None or anchor.group is None or self.sort != "name":
             return None
@@ -220,14 +231,14 @@ class TreeModel:
                 return row
         return None
 
-    # What rows show
+    # Contents of rows
 
     def group_row(self, group: str) -> TreeRow:
-        """What the row of a group shows, from the newest that is known."""
+        """Return what the row of a group shows, from whichever read of the group is newest."""
         snapshot = self.snapshot
         at = facts.read_at(snapshot, group)
         age = None if at is None else snapshot.taken_at - at
-        verdict, told_at = _verdict(snapshot, group)
+        verdict, read_at = _verdict(snapshot, group)
         return TreeRow(
             group,
             snapshot.state_of(group),
@@ -237,7 +248,7 @@ class TreeModel:
             facts.has_fault(snapshot, group),
             group in self.marked,
             verdict,
-            bool(verdict) and snapshot.taken_at - told_at > FRESH_VERDICT_SECONDS,
+            bool(verdict) and snapshot.taken_at - read_at > FRESH_VERDICT_SECONDS,
         )
 
     def _lag(self, group: str) -> LagTotal | None:
@@ -254,14 +265,14 @@ class TreeModel:
     # Marks
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
-        """The groups that a row stands for: its own, or all under its node."""
+        """Return the groups that a row stands for: the group itself, or all groups under the node."""
         if row_key.group is not None:
             return (row_key.group,)
         node = self.nodes.by_path.get(row_key.path)
         return () if node is None else [group for part in _parts(node) for group in part]
 
     def toggle_marks(self, groups: Collection[str]) -> None:
-        """Mark these groups; unmark them if all are marked."""
+        """Mark these groups, or unmark them if all of them are marked."""
         if self.marked.issuperset(groups):
             self.marked.difference_update(groups)
         else:
@@ -269,7 +280,7 @@ class TreeModel:
 
 
 def _verdict(snapshot: Snapshot, group: str) -> tuple[str, float]:
-    """A verdict that is worth a look, and when its newest read was made."""
+    """Return a verdict of WARN or ERR and the time of the newest read behind it; an empty verdict otherwise."""
     health = snapshot.health.get(group)
     if health is None or health.read_at is None or health.status.name not in ("WARN", "ERR"):
         return "", 0.0

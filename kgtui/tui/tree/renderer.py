@@ -1,4 +1,4 @@
-"""The rows of the tree as lines on the screen: drawing, scrolling, and redrawing as little as can be."""
+"""Draw the rows of the tree on the screen, and redraw only the lines that changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.layout import RowKey
 
 _MOST_CACHED_STRIPS = 400
-"""Lines kept as they are drawn: scrolling by a row draws one line, and takes the others from here."""
+"""Number of rendered lines that are cached, so that scrolling by a row renders one line."""
 
 ROLES = (
     "node", "guide", "leaf", "count", "lag", "muted", "stale", "mark", "kg-ok", "kg-warn", "kg-error", "kg-muted",
@@ -28,7 +28,7 @@ ROLES = (
 
 
 class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
-    """Draws the rows of a `TreeView` line by line, and redraws only lines whose text differs."""
+    """Base class of the tree's widget: draws the rows of a `TreeModel` and scrolls them."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "group-tree--cursor",
@@ -71,7 +71,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         """Other groups came into view.
 
         Attributes:
-            groups: the groups in view.
+            groups: ids of the groups in view, from top to bottom.
         """
 
         def __init__(self, groups: tuple[str, ...]) -> None:
@@ -81,7 +81,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.model = TreeModel(snapshot)
-        # By line of the window: after rows came or went above it, the same row stands on another one.
+        # Keyed by line of the window, because a row moves to another line when rows are inserted above it.
         self._drawn: dict[int, rows.TreeLine | None] = {}
         self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0
@@ -89,20 +89,25 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
 
     @property
     def columns(self) -> int:
-        """Cells of a row: what the scroll bar leaves."""
+        """Width of a row in terminal cells, without the scroll bar."""
         return self._columns
 
     # Rows and scrolling
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """What must stay on its screen line while rows come and go: the cursor if it is in view, else the top row."""
+        """Return what keeps its line of the window while rows come and go: the cursor if it is in view, else the top
+        row.
+
+        Returns:
+            The identity of the top row and 0, or None and the line of the cursor.
+        """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
             return None, cursor - top
         return self.model.layout.row_key(top), 0
 
     def apply_layout(self, scroll_anchor: tuple[RowKey | None, int]) -> None:
-        """The rows changed: bring scroll bar and lines in line, with as few bytes to the terminal as can be."""
+        """Adjust scroll bar and scroll position to a new layout, and redraw only what differs, for slow terminals."""
         nothing_yet = not self.virtual_size.height
         self.set_line_count(self.model.layout.rows)
         row_key, offset = scroll_anchor
@@ -114,7 +119,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self.refresh_changed()
 
     def scroll_to_cursor(self) -> None:
-        """Scroll as little as needed for the cursor to be in view."""
+        """Scroll as little as needed to bring the cursor into view."""
         row, top, height = self.model.cursor_row, self.scroll_offset.y, self.size.height
         if row < top:
             self.scroll_to(y=row, animate=False)
@@ -122,17 +127,17 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=row - height + 1, animate=False)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other rows are in view."""
+        """Report the groups that scrolled into view."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._post_view_change()
 
     def on_resize(self) -> None:
-        """A new width asks for other columns."""
+        """Choose the columns for the new width, and draw everything again."""
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
         self._strip_cache.clear()
-        # The frame that the new size brought may be drawn already, with the columns of before.
+        # The frame for the new size may have been drawn already with the old columns.
         self.refresh()
         self._post_view_change()
 
@@ -144,14 +149,20 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             self.post_message(self.ViewChanged(groups))
 
     async def on_key(self, event: events.Key) -> None:
-        """Run what a key is bound to at once: on its way up to the app it would wait for each widget's turn."""
+        """Run the action of a key at once.
+
+        On its way up to the app, the key would wait for every widget's message queue.
+        """
         if await run_binding(self.app, event.key):
             event.stop()
 
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        """One line of the window, up to the scroll bar: longer ones would be cut in two each time they are drawn."""
+        """Render one line of the window, without the scroll bar's column.
+
+        A longer line would be cropped at every frame.
+        """
         line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
         strip = self._strip_cache.get(line)
@@ -162,17 +173,17 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return strip
 
     def notify_style_update(self) -> None:
-        """Another theme, or the focus."""
+        """Render all lines again, because the theme or the focus changed."""
         super().notify_style_update()
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """What was drawn stands on other lines now."""
+        """Move the record of what is drawn along with the lines when the tree is scrolled."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Lines are coloured and filled to the width as they are."""
+        """Return the line as it is, because it has its final colors and width already."""
         return strip
 
     def _styled(self, line: rows.TreeLine | None) -> Strip:
@@ -187,10 +198,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
 
     def _tree_line(self, row: int) -> rows.TreeLine | None:
         model = self.model
-        found = model.layout.at(row)
-        if found is None:
+        row_content = model.layout.at(row)
+        if row_content is None:
             return None
-        node, group = found
+        node, group = row_content
         cursor, width = row == model.cursor_row, self.columns
         if group is None:
             opened = node.path in model.layout.opened
@@ -199,7 +210,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return rows.group_line(model.group_row(group), len(node.path), width, cursor=cursor)
 
     def refresh_changed(self) -> None:
-        """Redraw the lines of the window whose text is not what was drawn there."""
+        """Redraw the lines of the window whose content is not what was drawn there."""
         top = self.scroll_offset.y
         for y in range(self.size.height):
             if y not in self._drawn or self._drawn[y] != self._tree_line(top + y):

@@ -1,4 +1,4 @@
-"""What a row of the tree says: pieces of text with the role of each, in columns that adapt to the width."""
+"""Write the rows of the tree as text with roles, in columns that adapt to the width of the tree."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NARROWEST_NAME = 22
 
 @dataclass(frozen=True, slots=True)
 class TreeColumns:
-    """Widths in cells; 0 where a column has no room."""
+    """Width of each column in terminal cells; 0 for a column that does not fit."""
 
     name: int
     count: int
@@ -34,7 +34,7 @@ class TreeColumns:
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """A row before it is coloured: `(text, role)` pieces as wide as the tree. Equal lines look the same."""
+    """One row as `(text, role)` pieces that fill the width of the tree. Equal values look the same on the screen."""
 
     pieces: tuple[tuple[str, str], ...]
     cursor: bool = False
@@ -42,14 +42,14 @@ class TreeLine:
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """What the row of a group shows.
+    """The contents of the row of one group.
 
     Attributes:
-        total: summed lag; None when not read yet.
-        age: seconds since it was read, where that is longer than a live view should be; None otherwise.
-        fault: something of it could not be learned.
-        verdict: how it does, where that is worth a look: `WARN` or `ERR`; empty when all is well or nobody knows.
-        verdict_stale: that was some time ago.
+        total: summed lag; None if it has not been read yet.
+        age: seconds since the data was read, if that is unusually long; None otherwise.
+        fault: whether some data of the group could not be read.
+        verdict: `WARN` or `ERR`; empty if the group is OK or has not been judged.
+        verdict_stale: whether the verdict rests on old reads.
     """
 
     group: str
@@ -64,9 +64,10 @@ class TreeRow:
 
 
 def column_widths(width: int) -> TreeColumns:
-    """The name gets what is left; age gives way first, then verdict, count, and the lag last. A blank is at each end.
+    """Return the widths of the columns. The name takes what the others leave, and one blank stays free at each end.
 
-    Where a verdict has no column, its mark before the name tells it.
+    On a narrow tree the age is dropped first, then verdict, count and lag. A mark before the name then shows the
+    verdict.
     """
     room = width - 2
     lag = LAG_WIDTH if room - LAG_WIDTH >= _NARROWEST_NAME - 6 else 0
@@ -78,7 +79,7 @@ def column_widths(width: int) -> TreeColumns:
 
 
 def heading_line(width: int, grouping: str, sort: str, descending: bool) -> TreeLine:
-    """The line above the tree: how it is grouped, and the columns, with the one that it is sorted by."""
+    """Write the line above the tree: the grouping, and the column titles with a sign at the sorted one."""
     wide = column_widths(width)
     sign = {True: "-", False: "+"}[descending]
     names = {"name": "name", "members": "count", "lag": "lag"}
@@ -92,7 +93,7 @@ def heading_line(width: int, grouping: str, sort: str, descending: bool) -> Tree
 def node_line(
     node: Node, nodes: TreeNodes, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool
 ) -> TreeLine:
-    """The line of a node: its name, how many groups are under it, and their lag."""
+    """Write the row of a node: its name, the number of its groups, and their lag."""
     wide = column_widths(width)
     marks = text.marks()
     indent = "  " * node.depth
@@ -116,7 +117,7 @@ def node_line(
 
 
 def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLine:
-    """The line of a group: its mark, state, name, members and lag."""
+    """Write the row of a group: its mark, state, name, verdict, members and lag."""
     wide = column_widths(width)
     marks = text.marks()
     indent = "  " * depth
@@ -143,14 +144,16 @@ def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLin
 
 
 def coarse_age(seconds: float | None) -> str:
-    """An age in steps, so that a broker that does not answer does not make its rows change at every poll."""
+    """Write an age in steps of ten seconds below a minute, so that rows of a dead broker are not redrawn at every
+    poll.
+    """
     if seconds is not None and seconds < 60:
         seconds -= seconds % 10
     return text.age(seconds)
 
 
 def _flag(row: TreeRow) -> tuple[str, str]:
-    """The mark before a row: only one has room, and the hand's goes first."""
+    """Return the mark before a row. There is one cell for it, and a mark of the user hides the others."""
     marks = text.marks()
     if row.marked:
         return marks.marked, "mark"
@@ -185,7 +188,7 @@ def _right(wide: TreeColumns, count: str, count_role: str, lag: str, lag_role: s
 
 
 def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
-    """The line; blanks go with what stands before them: fewer pieces to draw, and fewer bytes over the line."""
+    """Join pieces of one role, and blanks with the piece before them, so that fewer bytes go to the terminal."""
     joined: list[tuple[str, str]] = []
     for words, role in pieces:
         if joined and (role == joined[-1][1] or words.isspace()):

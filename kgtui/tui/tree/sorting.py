@@ -1,4 +1,4 @@
-"""The groups of one node in the order that the user chose, sorted in slices short enough for the event loop."""
+"""Sort the groups of one node by name, lag or members, in slices that are short enough for the event loop."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Sort = Literal["name", "lag", "members"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 
 CHUNK = 8_000
-"""Numbers or ids sorted at once: about 2 ms."""
+"""Number of ids that are sorted at once, which takes about 2 ms."""
 _UNKNOWN = 1 << 62
 
 
 def merge_sorted(parts: Sequence[Sequence[str]]) -> Generator[None, None, Sequence[str]]:
-    """Sorted lists as one sorted list, in stretches of the alphabet. Yields at each."""
+    """Merge sorted lists into one sorted list, one part of the alphabet at a time. Yields after each part."""
     if len(parts) == 1:
         return parts[0]
     longest = max(parts, key=len, default=())
@@ -40,9 +40,11 @@ def merge_sorted(parts: Sequence[Sequence[str]]) -> Generator[None, None, Sequen
 def sort_groups(
     ids: Sequence[str], snapshot: Snapshot, sort: Sort, descending: bool
 ) -> Generator[None, None, Sequence[str]]:
-    """Ids, which come sorted by name, in another order; equals stay sorted by name, unknown ones come last.
+    """Sort ids, which are sorted by name already, by lag or members.
 
-    Yields at each slice.
+    Yields after each slice and returns the sorted ids.
+
+    Equal values stay sorted by name, and groups with an unknown value come last.
     """
     if sort == "name":
         return ids[::-1] if descending else ids

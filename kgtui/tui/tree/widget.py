@@ -1,4 +1,4 @@
-"""The tree of groups: takes snapshots and choices, moves the cursor, and tells which group it stands for."""
+"""The widget of the tree: takes snapshots, filters and keys, and posts messages about the selected group."""
 
 from __future__ import annotations
 
@@ -30,22 +30,24 @@ if TYPE_CHECKING:
 SLICE_SECONDS = 0.004
 """Length of a slice of work for a new snapshot, in seconds."""
 AWAITED_SLICE_SECONDS = 0.012
-"""Length of a slice of work that the user waits for, such as a new filter: it may delay the next key a little more."""
+"""Length of a slice of work that the user waits for, such as a new filter, in seconds. A key may wait this long."""
 GROUPS_LAID_OUT_PER_SECOND = 80_000
-"""Groups a second that are arranged anew at most: a cluster of 100,000 every 1.25 seconds."""
+"""Most groups that are laid out per second, so that a cluster of 100,000 is laid out every 1.25 seconds."""
 GROUPS_SUMMED_PER_SECOND = 20_000
-"""Groups a second whose lag is summed up at most: 100,000 every five seconds."""
+"""Most groups whose lag is summed up per second, so that 100,000 groups are summed up every five seconds."""
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
-    """Every group as a tree. A refresh moves neither cursor nor scroll, and opens and closes nothing."""
+    """The tree of all groups. A refresh moves neither cursor nor scroll position, and opens or closes no node."""
 
     class LaidOut(Message):
-        """The rows were laid out anew, after a snapshot or a choice of the user.
+        """The rows have been laid out again, after a snapshot or a change by the user.
 
         Attributes:
-            shown: groups that the filter lets through.
-            searched: of how many groups the filter's data was there, of how many; None when the list says all.
+            shown: number of groups that match the filter.
+            searched: number of groups whose data for the filter has been read, and number of all groups. None if the
+                filter
+                needs only the list of groups.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -54,7 +56,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.searched = searched
 
     class SettingsChanged(Message):
-        """Grouping or sorting changed, or marks did; what tells of them is out of date."""
+        """The user changed grouping, order or marks, so that headings and counts have to be updated."""
 
     def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(snapshot, id=id)
@@ -69,24 +71,24 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._totals_due = 0.0
 
     def on_mount(self) -> None:
-        """Start the arranging worker; it ends with the widget."""
+        """Start the worker that lays out the rows; Textual stops it with the widget."""
         self.run_worker(self._keep_layout_current(), name="arrange", group="tree")
         self._layout_due.set()
 
-    # What others ask of the tree
+    # Public API of the tree
 
     @property
     def group(self) -> str | None:
-        """The group under the cursor; it stays while that group is gone, until the cursor is moved."""
+        """The group under the cursor. It stays when the group is deleted, until the user moves the cursor."""
         return self.model.group
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show a newer snapshot. Cursor, scroll, expansion and focus stay."""
+        """Show a newer snapshot, without a change to cursor, scroll position, open nodes and focus."""
         self.model.snapshot = snapshot
         self._layout_due.set()
 
     def filter(self, query: Query) -> None:
-        """Show only groups that the query chooses; its `sort:` overrides the order."""
+        """Show only groups that match the query. A `sort:` term of the query sets the order."""
         self._query = query
         if query.order and query.order[0].key in ("name", "lag", "members"):
             self.model.sort = query.order[0].key  # type: ignore[assignment]
@@ -94,7 +96,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def group_by(self, grouping: Grouping) -> None:
-        """Arrange the tree in another way; the cursor follows its group."""
+        """Group the tree in another way; the cursor stays on its group."""
         self.model.grouping = grouping
         self.model.reset_openness()
         self._choice_made()
@@ -105,7 +107,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def copy_arrangement(self, model: TreeModel, *, cursor: bool = False) -> None:
-        """Group and sort as another tree does; with `cursor` stand where it stands, with the same nodes open."""
+        """Take grouping and order from another tree, and with `cursor` also its open nodes and cursor."""
         self.model.grouping, self.model.sort, self.model.descending = model.grouping, model.sort, model.descending
         if cursor:
             self.model.copy_cursor(model)
@@ -118,10 +120,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._layout_due.set()
         self.post_message(self.SettingsChanged())
 
-    # Arranging
+    # Layout
 
     async def wait_for_layout(self) -> None:
-        """Wait until the newest snapshot and choice are arranged."""
+        """Wait until the newest snapshot and settings are laid out."""
         while self._layout_due.is_set() or not self._layout_done.is_set():
             await asyncio.sleep(0)
             await self._layout_done.wait()
@@ -130,7 +132,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # Before the pass: a choice made during it must not wait until the rest is over.
+            # Cleared first, so that a change by the user during this pass shortens the pause that follows it.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -142,7 +144,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """Let a large cluster's snapshots gather for a moment; a choice of the user ends the rest."""
+        """Wait between two layouts, longer for a large cluster. A change by the user ends the wait."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND
@@ -151,40 +153,40 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     async def _lay_out_once(self) -> None:
         choice, model = self._choice_number, self.model
 
-        anew = self._choice_pending and bool(model.snapshot.groups)
-        seconds = AWAITED_SLICE_SECONDS if anew else SLICE_SECONDS
+        user_waits = self._choice_pending and bool(model.snapshot.groups)
+        seconds = AWAITED_SLICE_SECONDS if user_waits else SLICE_SECONDS
         slices = Slices(asyncio.sleep, seconds, lambda: choice == self._choice_number)
-        found = await prepare_layout(model, self._query, slices)
+        prepared = await prepare_layout(model, self._query, slices)
         before, scroll_anchor = model.group, self.scroll_anchor()
-        if anew:
+        if user_waits:
             self._choice_pending = False
-            model.set_initial_openness(found.nodes)
-        model.set_nodes(found.nodes, found.order)
+            model.set_initial_openness(prepared.nodes)
+        model.set_nodes(prepared.nodes, prepared.order)
         self.apply_layout(scroll_anchor)
-        if anew:
+        if user_waits:
             self.scroll_to_cursor()
         self._post_selection(before)
         sought, self._group_to_reveal = self._group_to_reveal, None
         if sought is not None:
             self.reveal(sought)
-        self.post_message(self.LaidOut(found.shown, found.searched))
-        if anew or monotonic() >= self._totals_due:
-            model.totals = await slices.run(sum_nodes(found.nodes, model.snapshot))
+        self.post_message(self.LaidOut(prepared.shown, prepared.searched))
+        if user_waits or monotonic() >= self._totals_due:
+            model.totals = await slices.run(sum_nodes(prepared.nodes, model.snapshot))
             self._totals_due = monotonic() + len(model.snapshot.groups) / GROUPS_SUMMED_PER_SECOND
             self.refresh_changed()
 
-    # Moving
+    # Moving the cursor
 
     def move(self, rows: int) -> None:
-        """Move the cursor by so many rows."""
+        """Move the cursor by a number of rows."""
         self.move_to(self.model.cursor_row + rows)
 
     def page(self, pages: int) -> None:
-        """Move the cursor by whole windows."""
+        """Move the cursor by a number of pages."""
         self.move(pages * max(1, self.size.height - 1))
 
     def move_to(self, row: int) -> None:
-        """Move the cursor to a row, as far as there are rows."""
+        """Move the cursor to a row, or to the last row if there are fewer."""
         if not self.model.layout.rows:
             return
         before, old = self.model.group, self.model.cursor_row
@@ -199,7 +201,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.post_message(GroupSelected(self.model.group))
 
     def reveal(self, group: str) -> bool:
-        """Put the cursor on a group, opening its nodes; False if it is not shown."""
+        """Open the nodes above a group and put the cursor on it. Returns False if the tree does not show the group."""
         before, scroll_anchor = self.model.group, self.scroll_anchor()
         if not self.model.reveal(group):
             return False
@@ -211,26 +213,26 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group once the rows are arranged anew."""
+        """Put the cursor on a group after the next layout, for a group that the tree does not show yet."""
         self._group_to_reveal = group
         self._choice_made()
 
     def unfold(self) -> None:
-        """Open the node under the cursor; on an open one, go to its first row."""
-        found = self.model.layout.at(self.model.cursor_row)
-        if found is None or found[1] is not None:
+        """Open the node under the cursor, or move to its first row if it is open."""
+        row_content = self.model.layout.at(self.model.cursor_row)
+        if row_content is None or row_content[1] is not None:
             return
-        if found[0].path in self.model.layout.opened:
+        if row_content[0].path in self.model.layout.opened:
             self.move(1)
         else:
-            self._open_node(found[0], opened=True)
+            self._open_node(row_content[0], opened=True)
 
     def fold(self) -> None:
-        """Close the node under the cursor; on a group or a closed node, go to the node above."""
-        found = self.model.layout.at(self.model.cursor_row)
-        if found is None:
+        """Close the node under the cursor; from a group or a closed node, move to the node above."""
+        row_content = self.model.layout.at(self.model.cursor_row)
+        if row_content is None:
             return
-        node, group = found
+        node, group = row_content
         if group is None and node.path in self.model.layout.opened:
             self._open_node(node, opened=False)
             return
@@ -240,11 +242,11 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.move_to(row)
 
     def open(self) -> None:
-        """Open or close a node; on a group, ask for its panes."""
-        found = self.model.layout.at(self.model.cursor_row)
-        if found is None:
+        """Open or close the node under the cursor, or show the panes of the group under it."""
+        row_content = self.model.layout.at(self.model.cursor_row)
+        if row_content is None:
             return
-        node, group = found
+        node, group = row_content
         if group is None:
             self._open_node(node, opened=node.path not in self.model.layout.opened)
         else:
@@ -260,7 +262,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._layout_due.set()
 
     def next_match(self) -> bool:
-        """Go to the next group after the cursor, opening its node; from the last one to the first."""
+        """Move to the next group and open its node; from the last group, move to the first.
+
+        Returns False without any group.
+        """
         row = self.model.next_group()
         if row is None:
             return False
@@ -271,7 +276,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     # Marks
 
     def mark(self) -> None:
-        """Mark the group under the cursor, or all groups of its node; a group's mark moves the cursor on."""
+        """Mark the group under the cursor and move down, or mark all groups of the node under it."""
         row_key = self.model.layout.row_key(self.model.cursor_row)
         if row_key is None:
             return
@@ -281,19 +286,19 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._marks_changed()
 
     def mark_all(self) -> None:
-        """Mark every group that is shown; unmark them if all are marked."""
+        """Mark all groups that are shown, or unmark them if all of them are marked."""
         self.model.toggle_marks(
             [group for node in self.model.nodes.top for group in self.model.groups_of_row(RowKey(node.path))]
         )
         self._marks_changed()
 
     def set_marks(self, groups: Collection[str], *, marked: bool) -> None:
-        """Mark these groups, shown or not, or unmark them."""
+        """Mark or unmark groups, whether they are shown or not."""
         (self.model.marked.update if marked else self.model.marked.difference_update)(groups)
         self._marks_changed()
 
     def unmark(self) -> None:
-        """Take all marks away."""
+        """Unmark all groups."""
         self.model.marked.clear()
         self._marks_changed()
 
@@ -306,12 +311,12 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     # Mouse
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor there; a click on a node opens or closes it, a double click on a group opens its panes."""
+        """Move the cursor to the clicked row. A click opens or closes a node; a double click shows a group's panes."""
         row = self.scroll_offset.y + event.y
-        found = self.model.layout.at(row)
-        if found is None:
+        row_content = self.model.layout.at(row)
+        if row_content is None:
             return
-        node, group = found
+        node, group = row_content
         self.move_to(row)
         if group is None:
             self._open_node(node, opened=node.path not in self.model.layout.opened)

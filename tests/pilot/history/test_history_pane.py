@@ -38,7 +38,7 @@ async def shown(pilot: Pilot[int], app: KgtuiApp, group: str = made.GROUP) -> Hi
     await pilot.press("5")
     await settled(pilot)
     pane = pane_of(app)
-    await until(pilot, lambda: "state" in pane.plots.plain)
+    await until(pilot, lambda: "state" in pane.plots.plain_text)
     return pane
 
 
@@ -57,7 +57,7 @@ async def test_a_session_has_plots_and_a_log(tmp_path: Path) -> None:
         assert [change.now.state for change in rows] == ["Stable", "Reconciling", "Stable", "Reconciling", "Stable"]
         assert [change.rebalanced for change in rows] == [20.0, None, 20.0, None, None]
         assert [change.now.joined for change in rows] == [("settle-3",), (), ("settle-2",), (), ()]
-        words = [line[:12].split() for line in pane.plots.plain.splitlines()]
+        words = [line[:12].split() for line in pane.plots.plain_text.splitlines()]
         assert ["lag", "700"] in words
         assert ["in", "60/s"] in words
         assert ["members", "4"] in words
@@ -73,7 +73,7 @@ async def test_new_samples_are_drawn_and_the_cursor_stays_on_its_line(tmp_path: 
         row = pane.table.row
         watch.series.add(made.GROUP, NOW + 10, 123_000, 5, description=made.describe(0))
         watch.publish(company(serial=2))
-        await until(pilot, lambda: "123k" in pane.plots.plain)
+        await until(pilot, lambda: "123k" in pane.plots.plain_text)
         assert pane.table.row == row
         assert len(pane.table.rows) == 6
 
@@ -85,7 +85,7 @@ async def test_without_the_extra_there_are_sparks_and_what_brings_curves(
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         pane = await shown(pilot, app)
-        assert "▅" in pane.plots.plain or "▆" in pane.plots.plain
+        assert "▅" in pane.plots.plain_text or "▆" in pane.plots.plain_text
         assert "pip install 'kgtui[plots]'" in screen_text(app)
 
 
@@ -111,7 +111,7 @@ async def test_a_group_never_looked_at_has_nothing_yet(tmp_path: Path) -> None:
         main_screen(app).go_to("old-batch")
         await settled(pilot)
         await until(pilot, lambda: pane.group == "old-batch" and not pane.table.rows)
-        assert "lag" not in pane.plots.plain
+        assert "lag" not in pane.plots.plain_text
 
 
 async def test_hostile_members_and_states_are_shown_harmless(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ async def test_a_recording_is_plotted_around_its_moment_and_enter_goes_there(
             assert "10 min not recorded" in screen_text(app)
             await pilot.press("tab", "down", "enter")
             await until(pilot, lambda: admin.poll.at == made.seconds(made.REBALANCES[1]))
-            await until(pilot, lambda: "^" in pane.plots.plain)
+            await until(pilot, lambda: "^" in pane.plots.plain_text)
 
             def broken(*_: object) -> None:
                 raise LakeError("the disk is [/gone]")

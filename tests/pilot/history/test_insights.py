@@ -79,14 +79,17 @@ async def test_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: 
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot, app)
         assert subjects(screen) == ["pay", "fraud", "restless", "calm", "fill", "perf.*", "tmp"]
-        await until(pilot, lambda: "lag" in screen.plot.plain and not screen.plot.busy)
+        await until(pilot, lambda: "lag" in screen.plot.plain_text and not screen.plot.busy)
         await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 unread records." in said(app))
         assert "(4 h)" in said(app)
         assert "kgtui show pay" in said(app)
         assert "evidence: 2 rows of gold/health" in said(app)
         assert [fact.values[:4] for fact in screen.facts.rows] == [("t", 1, "STOP", 700), ("t", 0, "STOP", 300)]
-        assert [word for word in screen.plot.plain.split() if word in ("lag", "members", "state")] == ["lag", "members"]
-        assert "2.0/s" in screen.plot.plain
+        assert [word for word in screen.plot.plain_text.split() if word in ("lag", "members", "state")] == [
+            "lag",
+            "members",
+        ]
+        assert "2.0/s" in screen.plot.plain_text
         await pilot.press(*["down"] * 4)
         await until(pilot, lambda: "The group catches up on 1,000 unread records in about 1 h 30 min." in said(app))
         await until(pilot, lambda: "DRAIN 1 h 30 min" in screen_text(app).replace("drain", "DRAIN"))
@@ -182,7 +185,7 @@ async def test_plot_and_evidence_share_a_low_screen(tmp_path: Path, lake: Path) 
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await asked(pilot, app)
-        await until(pilot, lambda: "lag" in screen.plot.plain)
+        await until(pilot, lambda: "lag" in screen.plot.plain_text)
         await until(pilot, lambda: "gold/health" not in said(app))
         await pilot.press("l")
         await until(pilot, lambda: "gold/health" in screen_text(app) and screen.plot.size.height == 0)

@@ -152,12 +152,12 @@ def test_a_course_is_plotted_with_its_gap_and_without_states() -> None:
     assert past.gaps == ((60.0, 600.0, "nothing recorded"),)
     assert past.value_at(past.lag, 600.0) is None
     assert past.value_at(past.lag) == 7
-    lines = words(plot_lines(past, 80, 8, drawn=False, since=330.0, states=False))
+    lines = words(plot_lines(past, 80, 8, with_curves=False, since=330.0, states=False))
     labels = [line[:12].split()[0] for line in lines if line[:12].strip()]
     assert labels[0] == "lag"
     assert {"in", "out", "members"} <= set(labels)
     assert not {"state", "epoch", "changes"} & set(labels)
     assert "^" in lines[-1]
     assert len(lines) == 8
-    days = words(plot_lines(course.timeline(NOW, NOW + 3 * 86_400), 80, 8, drawn=False, states=False))
+    days = words(plot_lines(course.timeline(NOW, NOW + 3 * 86_400), 80, 8, with_curves=False, states=False))
     assert text.date(NOW)[5:16] in days[-1]
