@@ -14,7 +14,7 @@ from tests.brokers import happenings, past, wire
 from tests.brokers.cluster import Cluster
 from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
 from tests.brokers.past import ABORTED, COMMITTED, DELETED, EXPRESSION, TYPES
-from tests.unit.protocol.records import kafka
+from tests.unit.protocol.records import kafka_coordinator
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ class Written:
     raw: list[TopicRecord]
     records: list[CoordinatorRecord]
     """By us, in the order of `raw`."""
-    kafkas: list[kafka.Read]
+    kafkas: list[kafka_coordinator.Read]
     """By Kafka, in the same order."""
 
     def of_group(self, group: str) -> list[CoordinatorRecord]:
@@ -47,7 +47,7 @@ def written(live: Live) -> Written:
     records = [
         record for record in (decode(one.key, one.value) for one in raw) if isinstance(record, CoordinatorRecord)
     ]
-    return Written(live, raw, records, kafka.read((one.key or b"", one.value) for one in raw))
+    return Written(live, raw, records, kafka_coordinator.read((one.key or b"", one.value) for one in raw))
 
 
 def test_every_record_is_read_as_kafka_reads_it(written: Written) -> None:
@@ -164,7 +164,7 @@ def test_what_expires_ends_in_a_tombstone(tmp_path: Path) -> None:
         raw = read_offsets_topic(cluster)
     finally:
         cluster.stop()
-    read = kafka.read((one.key or b"", one.value) for one in raw)
+    read = kafka_coordinator.read((one.key or b"", one.value) for one in raw)
     records = [decode(one.key, one.value) for one in raw]
     assert [as_json(r) for r in records if isinstance(r, CoordinatorRecord)] == [answer.json for answer in read]
     found = [(r.type, r.version) for r in records if isinstance(r, CoordinatorRecord)]

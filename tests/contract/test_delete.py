@@ -42,18 +42,18 @@ def folder(tmp_path: Path) -> StateFolder:
 @pytest.fixture(params=PARAMS)
 async def ground(request: pytest.FixtureRequest) -> AsyncIterator[Ground]:
     """Each cluster in turn."""
-    async for ground in grounds(request.param, request, every_kind=False):
+    async for ground in grounds(request.param, request, every_record_type=False):
         yield ground
 
 
 @pytest.fixture(params=PARAMS)
 async def with_victims(request: pytest.FixtureRequest) -> AsyncIterator[Ground]:
     """Each cluster in turn, with an Empty group of every kind that it has."""
-    async for ground in grounds(request.param, request, every_kind=True):
+    async for ground in grounds(request.param, request, every_record_type=True):
         yield ground
 
 
-async def test_empty_groups_of_every_kind_are_deleted(with_victims: Ground, folder: StateFolder) -> None:
+async def test_empty_groups_of_every_record_type_are_deleted(with_victims: Ground, folder: StateFolder) -> None:
     """Classic, Connect, simple, consumer, share and streams groups: backed up, gone, verified, and nothing else is."""
     admin, victims = with_victims.admin, with_victims.victims
     before = set((await admin.list_groups()).rows)
@@ -187,7 +187,7 @@ async def test_the_coordinator_moves_before_it_is_sent(folder: StateFolder) -> N
 @pytest.fixture(params=NEWEST)
 async def newest(request: pytest.FixtureRequest) -> AsyncIterator[Ground]:
     """The newest of each kind of cluster."""
-    async for ground in grounds(request.param, request, every_kind=False):
+    async for ground in grounds(request.param, request, every_record_type=False):
         yield ground
 
 

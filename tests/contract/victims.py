@@ -60,11 +60,11 @@ class Ground:
     joined: Callable[[str], AbstractContextManager[None]]
 
 
-async def grounds(param: str, request: pytest.FixtureRequest, *, every_kind: bool) -> AsyncIterator[Ground]:
-    """The ground of a fixture's parameter; `every_kind` makes victims of every kind that the version has."""
+async def grounds(param: str, request: pytest.FixtureRequest, *, every_record_type: bool) -> AsyncIterator[Ground]:
+    """The ground of a fixture's parameter; `every_record_type` makes victims of every kind that the version has."""
     if param in REAL:
         live: Live = checked(request, REAL[param])
-        victims = _real_victims(live) if every_kind else {}
+        victims = _real_victims(live) if every_record_type else {}
         async with KafkaGroupAdmin(Pool([live.bootstrap])) as admin:
             groups = [group for group in live.groups.values() if group.members]
             yield Ground(
@@ -78,7 +78,7 @@ async def grounds(param: str, request: pytest.FixtureRequest, *, every_kind: boo
         return
     version = param.removeprefix("simulated ")
     async with mirror.simulator(version) as cluster:
-        victims = _simulated_victims(cluster) if every_kind else {}
+        victims = _simulated_victims(cluster) if every_record_type else {}
         async with KafkaGroupAdmin(Pool(cluster.bootstrap.split(","))) as admin:
             yield Ground(
                 cluster.bootstrap,

@@ -13,7 +13,7 @@ from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
 from tests.scripted import member
 from tests.spark.record_samples import Record, commit, write_file
 from tests.unit.history.recording_builder import START, RecordingBuilder
-from tests.unit.protocol.records.records import every_kind
+from tests.unit.protocol.records.random_records import every_record_type
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,5 +86,5 @@ def write_records(folder: Path) -> None:
     """Write files of records of all types, about groups that are not in the recording."""
     for number in range(FILES):
         records: list[Record] = [commit(4, f"g{number}-{n}") for n in range(30)]
-        records += [*every_kind(number, 1)[6 + number :: FILES], (b"\x00\x63?", b"")]
+        records += [*every_record_type(number, 1)[6 + number :: FILES], (b"\x00\x63?", b"")]
         write_file(folder, f"{number}.parquet", records, first_offset=1_000 * number)

@@ -14,7 +14,7 @@ from kgtui.pipeline.spark_schema import spark_schema
 from kgtui.pipeline.transforms.offset_commits import irregular_records, regular_commits
 from tests.spark.record_samples import COMMIT_TIME, NOON, Record, as_bytearray, check_decoded, commit
 from tests.spark.spark_settings import SMALL_JOBS
-from tests.unit.protocol.records.records import every_kind
+from tests.unit.protocol.records.random_records import every_record_type
 from tests.unit.protocol.test_damaged import damage
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def commits() -> list[Record]:
 def records() -> list[Record]:
     """Records of all types and versions, and damaged copies of half of them."""
     random = Random(4)
-    valid: list[Record] = [*commits(), *every_kind(11, 3)]
+    valid: list[Record] = [*commits(), *every_record_type(11, 3)]
     damaged: list[Record] = [(None, b"x"), (b"", None), (b"\x00", None), (b"\x00\x63abc", b""), (valid[0][0], b"\x00")]
     for key, value in valid[::2]:
         assert key is not None
@@ -102,7 +102,7 @@ def test_every_record_is_decoded_into_exactly_one_table(lake: SparkLake, records
 def test_regular_commits_are_decoded_without_python(spark: SparkSession, records: list[Record]) -> None:
     regular = [commit(version, metadata=text) for version in range(5) for text in ("", "é", "m" * 126)]
     regular += [(regular[0][0], None)]
-    every = [*regular, *every_kind(1, 1)[6:], (b"\x00\x01", b""), *records]
+    every = [*regular, *every_record_type(1, 1)[6:], (b"\x00\x01", b""), *records]
     batch = bronze_rows(spark, every).cache()
     decoded = {row.record_offset: row for row in batch.transform(regular_commits).collect()}
     assert decoded.keys() >= set(range(len(regular)))

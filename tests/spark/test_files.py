@@ -15,7 +15,7 @@ from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARA
 from kgtui.pipeline.jobs.run import Sources, run_once
 from kgtui.pipeline.sources import stream_files
 from tests.spark.record_samples import Record, commit, ignore, write_file
-from tests.unit.protocol.records.records import every_kind
+from tests.unit.protocol.records.random_records import every_record_type
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ def test_overlapping_files_and_lost_checkpoints_give_no_duplicates(lake: SparkLa
     assert re.fullmatch(r"decoding: [12] batch(es)?", progress[-1])
     shutil.rmtree(lake.checkpoint("silver"))
     shutil.rmtree(lake.checkpoint("bronze"))
-    more: list[Record] = [*every_kind(3, 1)[9:12], commit(3, "late")]
+    more: list[Record] = [*every_record_type(3, 1)[9:12], commit(3, "late")]
     write_file(folder, "c.parquet", more, first_offset=len(first))
     run_once(lake, Sources(records=folder), ignore, progress.append)
     assert row_counts(lake) == {"coordinator_records": 45, "commits": 41, "group_events": 3, "quarantine": 1}

@@ -1,1 +1,1 @@
-"""The protocol room, held against Kafka's own classes, its schemas and two other codecs."""
+"""Tests of `kgtui.protocol` against Kafka's own classes and schemas, and against two other codecs."""

@@ -1,4 +1,4 @@
-"""Random values for any message and version, made from the parsed tables."""
+"""Generate random values for any message and version from its table."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _RANGES |= {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
 
 class Samples:
-    """Makes values; `texts` are what strings are chosen from."""
+    """Generates values; strings are chosen from `texts`."""
 
     def __init__(self, random: Random, texts: tuple[str, ...] = _TEXTS) -> None:
         self.random = random
         self.texts = texts
 
     def value(self, struct: Struct, version: int) -> dict[str, Any]:
-        """A value with every field that the version has and no other."""
+        """Return a value with exactly the fields of the version."""
         return {field.name: self._field(field, version) for field in struct.fields if field.versions.has(version)}
 
     def _field(self, field: Field, version: int) -> Any:
@@ -70,12 +70,12 @@ class Samples:
 
 
 def hostile(random: Random) -> Samples:
-    """Samples among whose strings are bytes that are not UTF-8."""
+    """Return a generator whose strings include bytes that are not UTF-8."""
     return Samples(random, (*_TEXTS, NOT_UTF8))
 
 
 def messages() -> list[tuple[Message, int]]:
-    """Every message of every API, in every version that we speak."""
+    """Return the requests and responses of all APIs, each with every supported version."""
     return [
         (message, version)
         for api in APIS.values()
@@ -85,11 +85,11 @@ def messages() -> list[tuple[Message, int]]:
 
 
 def data_messages() -> list[tuple[Message, int]]:
-    """The messages inside member bytes, in every version."""
+    """Return the messages of consumer and Connect member data, each with every version."""
     found = (consumer.SUBSCRIPTION, consumer.ASSIGNMENT, connect.SUBSCRIPTIONS, connect.ASSIGNMENTS)
     return [(message, version) for message in found for version in range(message.low, message.high + 1)]
 
 
 def name_of(case: object) -> str:
-    """A test's name for a message or a version."""
+    """Return the test id for a message or a version."""
     return getattr(case, "name", str(case))

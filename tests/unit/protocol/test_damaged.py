@@ -1,4 +1,4 @@
-"""Damaged frames: a value or a DecodeError, ever, with memory and time bounded by the size of the frame."""
+"""Decoding a damaged frame returns a value or raises DecodeError, with memory and time bounded by the frame's size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Message
 
 CASES = messages() + data_messages()
-HOSTILE_LENGTHS = (
+FORGED_LENGTHS = (
     b"\xff\xff\xff\xff\x0f",
     b"\xff\xff\xff\xff\xff\xff\xff",
     b"\xfe\xff\xff\xff\x07",
@@ -47,7 +47,7 @@ FAST: dict[str, Callable[[int, bytes], object]] = {
 
 
 def damage(random: Random, data: bytes) -> bytes:
-    """Cut, flip bits, overwrite, insert, remove, or put a hostile length somewhere."""
+    """Damage random places: truncate, flip bits, overwrite, insert or remove bytes, or write a forged length."""
     out = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 5))):
         at = random.randint(0, len(out)) if out else 0
@@ -58,10 +58,10 @@ def damage(random: Random, data: bytes) -> bytes:
                 if at < len(out):
                     out[at] ^= 1 << random.randrange(8)
             case 2:
-                length = random.choice(HOSTILE_LENGTHS)
+                length = random.choice(FORGED_LENGTHS)
                 out[at : at + len(length)] = length
             case 3:
-                out[at:at] = random.choice(HOSTILE_LENGTHS)
+                out[at:at] = random.choice(FORGED_LENGTHS)
             case 4:
                 del out[at : at + random.randint(1, 9)]
             case _:
@@ -70,45 +70,45 @@ def damage(random: Random, data: bytes) -> bytes:
 
 
 def outcome(decode: Callable[[int, bytes], object], version: int, data: bytes) -> object:
-    """The value, or DecodeError as a word; anything else is raised."""
+    """Return the decoded value, or "rejected" for a DecodeError; other exceptions are not caught."""
     try:
         return decode(version, data)
     except DecodeError:
-        return "refused"
+        return "rejected"
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 def test_damage_gives_a_value_or_a_decode_error(message: Message, version: int) -> None:
-    """What decodes in spite of the damage is written and read again as it is."""
+    """A value that decodes despite the damage survives encoding and decoding."""
     random = Random(f"{message.name}{version}")
-    refused = 0
+    rejected = 0
     for _ in range(40):
         data = message.encode(version, hostile(random).value(message.struct, version))
         for _ in range(6):
             try:
                 value = message.decode(version, damage(random, data))
             except DecodeError:
-                refused += 1
+                rejected += 1
             else:
                 assert message.decode(version, message.encode(version, value)) == value
-    assert refused > 0 or not message.encode(version, {})
+    assert rejected > 0 or not message.encode(version, {})
 
 
 @pytest.mark.parametrize(("message", "version"), [c for c in CASES if c[0].name in FAST], ids=name_of)
-def test_damage_is_seen_alike_by_the_fast_decoders(message: Message, version: int) -> None:
-    """The same frames are refused, and the same values come out of the others."""
+def test_fast_decoders_treat_damage_like_the_generated_ones(message: Message, version: int) -> None:
+    """They reject the same frames and return the same values for the others."""
     random = Random(version)
     for _ in range(300):
         data = damage(random, message.encode(version, hostile(random).value(message.struct, version)))
-        general = outcome(message.decode, version, data)
-        quick = outcome(FAST[message.name], version, data)
-        assert (general == "refused") == (quick == "refused"), data.hex()
-        if general != "refused":
-            assert normal(message.name, version, general) == quick, data.hex()
+        generated = outcome(message.decode, version, data)
+        fast = outcome(FAST[message.name], version, data)
+        assert (generated == "rejected") == (fast == "rejected"), data.hex()
+        if generated != "rejected":
+            assert normal(message.name, version, generated) == fast, data.hex()
 
 
 def normal(name: str, version: int, value: Any) -> object:
-    """A general value in the shape of the fast decoder."""
+    """Convert a value of the generated decoder to the structure that the fast decoder returns."""
 
     def topics(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [{"Name": t["Name"], "Partitions": [tuple(row.values()) for row in t["Partitions"]]} for t in found]
@@ -126,15 +126,15 @@ def normal(name: str, version: int, value: Any) -> object:
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 @settings(max_examples=15)
 @given(data=st.binary(max_size=300))
-def test_noise_gives_a_value_or_a_decode_error(message: Message, version: int, data: bytes) -> None:
+def test_random_bytes_give_a_value_or_a_decode_error(message: Message, version: int, data: bytes) -> None:
     outcome(message.decode, version, data)
     if message.name in FAST:
         outcome(FAST[message.name], version, data)
 
 
-@pytest.mark.parametrize("length", HOSTILE_LENGTHS)
-def test_a_hostile_length_allocates_nothing(length: bytes) -> None:
-    """Wherever in a frame a length says two thousand million, memory and time stay those of the frame."""
+@pytest.mark.parametrize("length", FORGED_LENGTHS)
+def test_a_forged_length_allocates_no_memory(length: bytes) -> None:
+    """A forged length of two billion at any position needs no more memory and time than the frame itself."""
     random = Random(1)
     started = time.process_time()
     tracemalloc.start()
@@ -169,10 +169,8 @@ HALF_A_FRAME = bytes(3_000_000)
     ],
     ids=name_of,
 )
-def test_a_count_is_held_against_the_frame_before_anything_is_read(
-    message: Message, version: int, start: bytes
-) -> None:
-    """Not after millions of elements: the error comes at once and says what was claimed."""
+def test_an_array_longer_than_the_frame_is_rejected_at_once(message: Message, version: int, start: bytes) -> None:
+    """The error is raised before any element is read, and names the claimed length."""
     decoders = [message.decode, *([FAST[message.name]] if message.name in FAST else [])]
     for decode in decoders:
         with pytest.raises(DecodeError, match=r"claims 2[0-9]{9} but") as caught:
@@ -180,7 +178,7 @@ def test_a_count_is_held_against_the_frame_before_anything_is_read(
         assert caught.value.position == len(start)
 
 
-def test_a_string_is_held_against_the_frame() -> None:
+def test_a_string_longer_than_the_frame_is_rejected() -> None:
     for version, start in ((5, bytes(6) + b"\2\x80\1"), (0, bytes(2) + b"\0\0\0\1\0\x7f")):
         for decode in (LIST_GROUPS.response.decode, decode_list_groups):
             with pytest.raises(DecodeError, match=r"GroupId claims 127 but|ends too early"):
@@ -191,6 +189,6 @@ def test_a_string_is_held_against_the_frame() -> None:
 
 @settings(max_examples=300)
 @given(data=st.binary(max_size=40), version=st.sampled_from((0, 1)))
-def test_headers_of_noise(data: bytes, version: int) -> None:
+def test_random_bytes_as_headers_raise_only_decode_errors(data: bytes, version: int) -> None:
     outcome(lambda _, noise: decode_request_header(noise), 0, data)
     outcome(decode_response_header, version, data)

@@ -1,4 +1,4 @@
-"""What an encoder refuses, what it may leave out, and what a mistake in a table is answered with."""
+"""Encoders reject values that a version cannot carry, omit defaults, and report mistakes in tables."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 
-def shortly(value: object) -> str:
-    """A test's name for a value."""
+def short_id(value: object) -> str:
+    """Return the test id for a value."""
     return getattr(value, "name", repr(value)[:40])
 
 
@@ -34,10 +34,10 @@ def shortly(value: object) -> str:
         (METADATA, 3, {"AllowAutoTopicCreation": False}),
         (DESCRIBE_GROUPS, 2, {"Groups": ["g"], "IncludeAuthorizedOperations": True}),
     ],
-    ids=shortly,
+    ids=short_id,
 )
-def test_what_a_version_cannot_say_is_refused(api: Api, version: int, value: dict[str, Any]) -> None:
-    """A filter that is dropped silently would list the wrong groups."""
+def test_a_field_that_the_version_lacks_is_rejected(api: Api, version: int, value: dict[str, Any]) -> None:
+    """Dropping a filter silently would list the wrong groups."""
     with pytest.raises(EncodeError, match="may not be left out"):
         api.request.encode(version, value)
 
@@ -55,9 +55,9 @@ def test_what_a_version_cannot_say_is_refused(api: Api, version: int, value: dic
             {"Groups": [{"GroupId": "g", "Topics": None}]},
         ),
     ],
-    ids=shortly,
+    ids=short_id,
 )
-def test_defaults_and_ignorable_fields_are_left_out(
+def test_defaults_and_ignorable_fields_are_omitted(
     api: Api, version: int, value: dict[str, Any], same_as: dict[str, Any]
 ) -> None:
     assert api.request.encode(version, value) == api.request.encode(version, same_as)
@@ -78,15 +78,15 @@ def test_defaults_and_ignorable_fields_are_left_out(
         ({"Groups": [{"GroupId": "x" * 32_768}]}, "32768 bytes; Kafka allows 32767"),
         ({"Groups": [{"GroupId": "\ud800"}]}, "surrogates not allowed"),
     ],
-    ids=shortly,
+    ids=short_id,
 )
 @pytest.mark.parametrize("version", [0, 5])
-def test_a_value_of_the_wrong_kind_is_an_encode_error(version: int, value: dict[str, Any], reason: str) -> None:
+def test_a_value_of_the_wrong_type_is_an_encode_error(version: int, value: dict[str, Any], reason: str) -> None:
     with pytest.raises(EncodeError, match=reason):
         LIST_GROUPS.response.encode(version, value)
 
 
-def test_the_longest_id_that_kafka_allows() -> None:
+def test_the_longest_group_id_survives() -> None:
     value = {"Groups": [{"GroupId": "x" * 32_767}]}
     for version in (0, 5):
         data = LIST_GROUPS.response.encode(version, value)
@@ -94,14 +94,14 @@ def test_the_longest_id_that_kafka_allows() -> None:
 
 
 @pytest.mark.parametrize("version", [-1, 6])
-def test_a_version_that_is_not_spoken(version: int) -> None:
+def test_an_unsupported_version_is_rejected(version: int) -> None:
     with pytest.raises(EncodeError, match="ListGroupsRequest is supported in versions 0 to 5"):
         LIST_GROUPS.request.encode(version, {})
     with pytest.raises(DecodeError, match="ListGroupsRequest is supported in versions 0 to 5"):
         LIST_GROUPS.request.decode(version, b"")
 
 
-def test_a_null_that_the_version_does_not_allow_is_a_decode_error() -> None:
+def test_null_in_a_field_that_is_not_nullable_is_rejected() -> None:
     with pytest.raises(DecodeError, match="GroupId is null") as caught:
         LIST_GROUPS.response.decode(5, bytes(6) + b"\2\0\1\1\1\0\0")
     assert caught.value.position == 8
@@ -109,8 +109,8 @@ def test_a_null_that_the_version_does_not_allow_is_a_decode_error() -> None:
         LIST_GROUPS.response.decode(5, bytes(8))
 
 
-def test_a_tagged_field_may_not_reach_beyond_its_size() -> None:
-    """A tag's content is read inside its own bytes; more of it is skipped, less of it is damage."""
+def test_a_tagged_field_longer_than_its_size_is_rejected() -> None:
+    """Bytes after the content of a tagged field are skipped; a size smaller than the content is an error."""
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
     longer = start + b"\1\1\x0a" + epoch + b"??"
@@ -119,7 +119,7 @@ def test_a_tagged_field_may_not_reach_beyond_its_size() -> None:
         API_VERSIONS.response.decode(3, start + b"\1\1\4" + epoch)
 
 
-def test_a_value_may_be_any_mapping_and_any_sequence() -> None:
+def test_any_mapping_and_any_sequence_can_be_encoded() -> None:
     from types import MappingProxyType
 
     rows = (MappingProxyType({"GroupId": "g"}),)
@@ -138,15 +138,15 @@ def test_a_value_may_be_any_mapping_and_any_sequence() -> None:
         (("Name", "string", "zero"),),
         (("Name", "int32", "0+", "default none"),),
     ],
-    ids=shortly,
+    ids=short_id,
 )
-def test_a_mistake_in_a_table_is_found_when_it_is_parsed(rows: Rows) -> None:
+def test_parsing_a_malformed_table_raises_value_error(rows: Rows) -> None:
     with pytest.raises(ValueError, match=r"Name|invalid literal"):
         parse("Broken", rows)
 
 
 @pytest.mark.parametrize(("text", "low", "high"), [("3+", 3, 32767), ("0-7", 0, 7), ("5", 5, 5)])
-def test_ranges_of_versions(text: str, low: int, high: int) -> None:
+def test_version_ranges_are_parsed(text: str, low: int, high: int) -> None:
     versions = Versions.parse(text)
     assert versions == (low, high)
     assert versions.has(low)
@@ -154,7 +154,7 @@ def test_ranges_of_versions(text: str, low: int, high: int) -> None:
     assert not versions.has(low - 1)
 
 
-def test_codecs_are_made_when_first_needed_and_kept() -> None:
+def test_a_message_encodes_and_decodes_each_of_its_versions() -> None:
     message = Message("Once", (("Name", "string", "0+"),), low=0, high=1, flexible=1)
     assert message.encode(0, {"Name": "x"}) == b"\0\1x"
     assert message.encode(1, {"Name": "x"}) == b"\2x\0"

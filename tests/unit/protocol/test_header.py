@@ -1,4 +1,4 @@
-"""Headers of requests and responses."""
+"""Tests of the headers of requests and responses."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ CASES = [(api, version) for api in APIS.values() for version in range(api.low, a
 
 
 @pytest.mark.parametrize("client_id", ["kgtui", "", None, NOT_UTF8, "x" * 1000])
-def test_request_headers_survive(client_id: str | None) -> None:
+def test_request_headers_survive_encoding_and_decoding(client_id: str | None) -> None:
     for api, version in CASES:
         data = encode_request_header(api, version, 77, client_id)
         header = decode_request_header(data + b"body")
         assert header == RequestHeader(api.key, version, 77, client_id, len(data))
 
 
-def test_response_headers_survive() -> None:
+def test_response_headers_survive_encoding_and_decoding() -> None:
     for api, version in CASES:
         data = encode_response_header(api, version, -5)
         assert encode_response_header(api.key, version, -5) == data
         assert decode_response_header(api.response_header(version), data + b"body") == (-5, len(data))
 
 
-def test_the_client_id_is_never_compact() -> None:
+def test_the_client_id_has_no_compact_length() -> None:
     assert encode_request_header(LIST_GROUPS, 5, 1, "ab").hex() == "001000050000000100026162" + "00"
     assert encode_request_header(LIST_GROUPS, 2, 1, "ab").hex() == "001000020000000100026162"
     assert encode_request_header(LIST_GROUPS, 2, 1, None).hex() == "0010000200000001ffff"
 
 
-def test_the_response_to_api_versions_never_has_tags() -> None:
-    """The client does not know yet what the broker speaks (KIP-511)."""
+def test_the_response_header_of_api_versions_has_no_tags() -> None:
+    """The client does not know the versions of the broker yet (KIP-511)."""
     assert encode_response_header(API_VERSIONS, 4, 9) == bytes.fromhex("00000009")
     assert encode_response_header(LIST_GROUPS, 5, 9) == bytes.fromhex("0000000900")
 
@@ -56,8 +56,8 @@ def test_tagged_fields_of_headers_are_skipped() -> None:
     assert decode_response_header(1, bytes(4) + tags + b"body") == (0, 4 + len(tags))
 
 
-def test_a_request_that_we_do_not_speak_can_still_be_refused() -> None:
-    """The simulator answers an unknown API or version with an error, for which it needs the correlation id."""
+def test_the_header_of_an_unsupported_request_is_decoded() -> None:
+    """The simulator needs the correlation id to respond with an error."""
     produce = bytes.fromhex("0000 000b 0000002a 0002 6162 00".replace(" ", ""))
     assert decode_request_header(produce)[:4] == (0, 11, 42, "ab")
     newer = bytes.fromhex("0012 0063 0000002b ffff 00".replace(" ", ""))
@@ -65,7 +65,7 @@ def test_a_request_that_we_do_not_speak_can_still_be_refused() -> None:
     assert encode_response_header(0, 11, 42) == bytes.fromhex("0000002a")
 
 
-def test_truncated_headers_are_decode_errors() -> None:
+def test_a_truncated_header_is_a_decode_error() -> None:
     for api, version in CASES:
         request = encode_request_header(api, version, 1, "kgtui")
         response = encode_response_header(api, version, 1)
@@ -79,7 +79,7 @@ def test_truncated_headers_are_decode_errors() -> None:
         decode_request_header(bytes.fromhex("001000050000000100026162") + b"\xff" * Random(1).randint(6, 9))
 
 
-def test_a_client_id_that_does_not_fit_is_an_encode_error() -> None:
+def test_a_client_id_that_is_too_long_is_an_encode_error() -> None:
     with pytest.raises(EncodeError):
         encode_request_header(LIST_GROUPS, 5, 1, "x" * 40_000)
     with pytest.raises(EncodeError):

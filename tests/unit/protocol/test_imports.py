@@ -1,4 +1,4 @@
-"""The protocol room is light and leans on nothing."""
+"""The protocol package is light and has no dependencies."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ print(sorted(rest), 'socket' in sys.modules, 'asyncio' in sys.modules)
 """
 
 
-def test_it_imports_the_standard_library_and_the_errors_only() -> None:
+def test_protocol_imports_only_the_standard_library_and_errors() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines() == ["[]", "[] False False"]

@@ -1,4 +1,4 @@
-"""Kafka's own classes read what we write, and write it back the same."""
+"""Kafka's own Java classes decode our messages and encode them to the same bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.protocol.member_data import consumer
 from kgtui.protocol.messages import APIS
-from tests.unit.protocol.oracle import ask
+from tests.unit.protocol.java_oracle import ask
 from tests.unit.protocol.samples import Samples
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kgtui.protocol.api import Message
 
-EACH = 12
+VALUES_PER_VERSION = 12
 
 
 def _every_message() -> Iterator[tuple[str, Message]]:
@@ -26,13 +26,13 @@ def _every_message() -> Iterator[tuple[str, Message]]:
     yield "assignment -", consumer.ASSIGNMENT
 
 
-def test_java_reads_every_version_of_every_message() -> None:
-    """Java reads each frame to its last byte and writes the same bytes."""
+def test_java_decodes_and_reencodes_every_version() -> None:
+    """Java consumes each frame completely and writes the same bytes."""
     samples = Samples(Random(20261121))
     questions, written = [], []
     for prefix, message in _every_message():
         for version in range(message.low, message.high + 1):
-            for _ in range(EACH):
+            for _ in range(VALUES_PER_VERSION):
                 data = message.encode(version, samples.value(message.struct, version)).hex()
                 questions.append(f"echo {prefix} {version} {data}")
                 written.append(data)
@@ -46,7 +46,7 @@ def test_java_reads_every_version_of_every_message() -> None:
     assert len(written) > 1500
 
 
-def test_headers_have_the_versions_that_java_gives_them() -> None:
+def test_header_versions_equal_those_of_java() -> None:
     cases = [(api, version) for api in APIS.values() for version in range(api.low, api.high + 1)]
     answers = ask(f"headers {api.key} {version}" for api, version in cases)
     ours = [f"{api.request_header(version)} {api.response_header(version)}" for api, version in cases]

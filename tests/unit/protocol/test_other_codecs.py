@@ -1,4 +1,4 @@
-"""Two other codecs agree with ours on values and bytes, where they have the message: kio and kafka-python."""
+"""kio and kafka-python agree with our codecs on values and bytes for the messages that they support."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Message
     from kgtui.protocol.schema import Struct
 
-EACH = 15
-# kio 0.6.5 and kafka-python 3.0.12 were made from older schemas.
+VALUES_PER_VERSION = 15
+# kio 0.6.5 and kafka-python 3.0.12 are based on older schemas.
 NEWER_THAN_OTHERS = {
     ("DeleteGroupsRequest", 3),
     ("DeleteGroupsResponse", 3),
     ("StreamsGroupDescribeRequest", 1),
     ("StreamsGroupDescribeResponse", 1),
 }
-# Where kafka-python 3.0 keeps its classes; it has none for groups of the newer types.
+# Modules of kafka-python 3.0 by API; it does not support the newer group types.
 KAFKA_PYTHON = {
     "ApiVersions": "metadata.api_versions",
     "Metadata": "metadata.metadata",
@@ -45,7 +45,7 @@ KAFKA_PYTHON = {
 
 
 class KnownCodes(Samples):
-    """Samples that kio can read: it knows codes up to 133, and times that fit a timedelta."""
+    """Generates values that kio can decode: error codes up to 133, and times that fit a timedelta."""
 
     def value(self, struct: Struct, version: int) -> dict[str, Any]:
         value = super().value(struct, version)
@@ -55,7 +55,7 @@ class KnownCodes(Samples):
 
 
 def in_order(struct: Struct, version: int, value: dict[str, Any], without: str = "\0") -> list[object]:
-    """The values of one version in the order of its fields, without their names."""
+    """Return the values of one version in the order of its fields, without names."""
     found: list[object] = []
     for field in struct.fields:
         if not field.versions.has(version) or field.name.endswith(without):
@@ -71,7 +71,7 @@ def in_order(struct: Struct, version: int, value: dict[str, Any], without: str =
 
 
 def plain(value: object) -> object:
-    """A value of kio as plain lists and numbers."""
+    """Convert a value of kio to plain lists and numbers."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [plain(getattr(value, field.name)) for field in dataclasses.fields(value)]
     if isinstance(value, tuple | list):
@@ -97,11 +97,11 @@ def kio_class(message: Message, version: int) -> Any:
 @pytest.mark.parametrize(
     ("message", "version"), [c for c in messages() if (c[0].name, c[1]) not in NEWER_THAN_OTHERS], ids=name_of
 )
-def test_kio(message: Message, version: int) -> None:
+def test_kio_agrees(message: Message, version: int) -> None:
     kio = kio_class(message, version)
     read, write = entity_reader(kio), entity_writer(kio)
     random = Random(version)
-    for _ in range(EACH):
+    for _ in range(VALUES_PER_VERSION):
         value = KnownCodes(random).value(message.struct, version)
         data = message.encode(version, value)
         theirs, size = read(data, 0)
@@ -115,29 +115,29 @@ def test_kio(message: Message, version: int) -> None:
 
 def kafka_python_class(message: Message) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # it reads its schemas in a way that is going away
+        warnings.simplefilter("ignore", DeprecationWarning)  # it uses a deprecated way to read its schemas
         module = importlib.import_module(f"kafka.protocol.{KAFKA_PYTHON[api_of(message)]}")
     return getattr(module, message.name)
 
 
 def nameless(value: object) -> object:
-    """The values of kafka-python's dicts in order; it turns bit fields into sets, which only bytes compare."""
+    """Return the values of kafka-python's dicts in order, without bit fields, which it converts to sets."""
     if isinstance(value, dict):
         return [nameless(item) for name, item in value.items() if not name.endswith("authorized_operations")]
     return [nameless(item) for item in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize(("message", "version"), [c for c in messages() if api_of(c[0]) in KAFKA_PYTHON], ids=name_of)
-def test_kafka_python(message: Message, version: int) -> None:
+def test_kafka_python_agrees(message: Message, version: int) -> None:
     theirs = kafka_python_class(message)
     if version > theirs.max_version:
         assert (message.name, version) in NEWER_THAN_OTHERS
         return
     random = Random(version)
-    for _ in range(EACH):
+    for _ in range(VALUES_PER_VERSION):
         value = KnownCodes(random).value(message.struct, version)
         if message is API_VERSIONS.response:
-            value["ErrorCode"] = 0  # with an error it reads version 0, whatever was asked for
+            value["ErrorCode"] = 0  # with an error, kafka-python always decodes version 0
         data = message.encode(version, value)
         decoded = theirs.decode(data, version=version)
         expected = in_order(message.struct, version, value, without="AuthorizedOperations")

@@ -1,4 +1,4 @@
-"""Answers as real brokers sent them (4.3.1; DescribeGroups v5 as 3.9.2 speaks it)."""
+"""Decode bytes that real brokers sent: 4.3.1, and 3.9.2 for DescribeGroups version 5."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def raw(text: str) -> bytes:
     return bytes.fromhex(text.replace(" ", ""))
 
 
-def test_describe_groups_v6_of_a_group_that_does_not_exist() -> None:
+def test_describe_groups_v6_reports_a_missing_group() -> None:
     answer = raw(
         "00000000 02 0045 16 47726f7570206e6f7065206e6f7420666f756e642e 05 6e6f7065 05 44656164 01 01 0180000000 00 00"
     )
@@ -35,14 +35,14 @@ def test_describe_groups_v6_of_a_group_that_does_not_exist() -> None:
     assert DESCRIBE_GROUPS.response.encode(6, value) == answer
 
 
-def test_describe_groups_v5_says_dead_without_an_error() -> None:
+def test_describe_groups_v5_reports_dead_without_an_error() -> None:
     answer = raw("00000000 02 0000 05 6e6f7065 05 44656164 01 01 01 80000000 00 00")
     (group,) = DESCRIBE_GROUPS.response.decode(5, answer)["Groups"]
     assert (group["ErrorCode"], group["ErrorMessage"], group["GroupState"]) == (0, None, "Dead")
     assert DESCRIBE_GROUPS.response.encode(5, {"Groups": [group]}) == answer
 
 
-def test_delete_groups_v2_of_a_group_that_does_not_exist() -> None:
+def test_delete_groups_v2_reports_a_missing_group() -> None:
     answer = raw("00000000 02 05 6e6f7065 0045 00 00")
     value = DELETE_GROUPS.response.decode(2, answer)
     assert value == {
@@ -52,16 +52,16 @@ def test_delete_groups_v2_of_a_group_that_does_not_exist() -> None:
     assert DELETE_GROUPS.response.encode(2, value) == answer
 
 
-def test_requests_as_they_were_sent() -> None:
-    """Requests are small enough to be written by hand."""
+def test_requests_have_the_expected_bytes() -> None:
+    """The expected bytes are written by hand."""
     assert LIST_GROUPS.request.encode(5, {}) == raw("01 01 00")
     assert LIST_GROUPS.request.encode(4, {"StatesFilter": ["Stable"]}) == raw("02 07 537461626c65 00")
     assert DELETE_GROUPS.request.encode(2, {"GroupsNames": ["nope"]}) == raw("02 05 6e6f7065 00")
     assert DELETE_GROUPS.request.encode(1, {"GroupsNames": ["nope"]}) == raw("00000001 0004 6e6f7065")
 
 
-def test_features_in_the_tagged_section_of_api_versions() -> None:
-    """Tags 0 to 2 carry features; one that we do not know is skipped, whatever it holds."""
+def test_api_versions_has_features_in_tagged_fields() -> None:
+    """Tags 0 to 2 contain features; an unknown tag is skipped."""
     supported = raw("02 0e 67726f75702e76657273696f6e 0000 0001 00")
     finalized = raw("02 0e 67726f75702e76657273696f6e 0001 0001 00")
     answer = (
@@ -84,7 +84,7 @@ def test_features_in_the_tagged_section_of_api_versions() -> None:
     assert again == answer.replace(raw("00000000 05"), raw("00000000 04")).removesuffix(raw("6f 03 aabbcc"))
 
 
-def test_a_group_state_and_code_from_the_future_survive() -> None:
+def test_unknown_states_types_and_error_codes_survive() -> None:
     row = {"GroupId": "g", "ProtocolType": "telepathy", "GroupState": "Levitating", "GroupType": "hive"}
     answer = LIST_GROUPS.response.encode(5, {"ErrorCode": 4711, "Groups": [row]})
     assert LIST_GROUPS.response.decode(5, answer + b"and more") == {
@@ -94,8 +94,8 @@ def test_a_group_state_and_code_from_the_future_survive() -> None:
     }
 
 
-def test_an_id_that_is_not_utf8_comes_back_as_the_same_bytes() -> None:
-    """Otherwise a delete would go to another group than the one that was listed."""
+def test_a_group_id_that_is_not_utf8_keeps_its_bytes() -> None:
+    """Otherwise a delete would affect a different group than the listed one."""
     body = raw("00000000 0000 02 06 ff67c328fe 01 01 01 00 00")
     (group,) = LIST_GROUPS.response.decode(5, body)["Groups"]
     assert DELETE_GROUPS.request.encode(2, {"GroupsNames": [group["GroupId"]]}) == raw("02 06 ff67c328fe 00")

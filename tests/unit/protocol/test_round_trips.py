@@ -1,4 +1,4 @@
-"""What is encoded decodes to the same, in every version of every message."""
+"""Encoded values decode to the same values in every version of every message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CASES = messages() + data_messages()
 
 
 def with_defaults(struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
-    """What decoding must give: the value, and the default of each field that the version does not have."""
+    """Return the expected decoded value: `value` with defaults for fields that the version lacks."""
     whole: dict[str, Any] = {}
     for field in struct.fields:
         got = value.get(field.name, default_value(field))
@@ -39,7 +39,7 @@ def with_defaults(struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 @settings(max_examples=8)
 @given(seed=st.integers(0, 2**32))
-def test_a_value_survives(message: Message, version: int, seed: int) -> None:
+def test_a_value_survives_encoding_and_decoding(message: Message, version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(message.struct, version)
     data = message.encode(version, value)
     decoded = message.decode(version, data)
@@ -48,14 +48,14 @@ def test_a_value_survives(message: Message, version: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
-def test_an_empty_value_takes_the_defaults(message: Message, version: int) -> None:
+def test_missing_fields_take_their_defaults(message: Message, version: int) -> None:
     decoded = message.decode(version, message.encode(version, {}))
     assert decoded == with_defaults(message.struct, {})
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
-def test_bytes_before_and_after_do_not_matter(message: Message, version: int) -> None:
-    """A body is read from where the header ends, and a newer broker may add bytes behind it."""
+def test_bytes_before_and_after_a_message_are_ignored(message: Message, version: int) -> None:
+    """A body follows its header, and a newer broker may add bytes after it."""
     value = hostile(Random(7)).value(message.struct, version)
     data = message.encode(version, value)
     assert message.decode(version, b"head" + data + b"tail", 4) == message.decode(version, data)
@@ -64,7 +64,7 @@ def test_bytes_before_and_after_do_not_matter(message: Message, version: int) ->
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 def test_every_truncation_is_a_decode_error(message: Message, version: int) -> None:
-    """Cut anywhere, a frame is refused; it is never read as something shorter."""
+    """A frame that is cut at any position is rejected, and never decoded as a shorter value."""
     value = hostile(Random(3)).value(message.struct, version)
     data = message.encode(version, value)
     for size in range(min(len(data), 800)):

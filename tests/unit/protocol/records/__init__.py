@@ -1,1 +1,1 @@
-"""The records of group coordinators."""
+"""Tests of the records in `__consumer_offsets`."""

@@ -1,4 +1,4 @@
-"""Damaged records: a record or a reason, ever, with memory and time bounded by the size of the bytes."""
+"""Decoding a damaged record returns a record or a reason, with memory and time bounded by its size."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from kgtui.protocol.records import (
     decode,
     encode,
 )
-from tests.unit.protocol.records.records import CASES, every_kind, name_of, random_record
-from tests.unit.protocol.test_damaged import HOSTILE_LENGTHS, damage
+from tests.unit.protocol.records.random_records import CASES, every_record_type, name_of, random_record
+from tests.unit.protocol.test_damaged import FORGED_LENGTHS, damage
 
 
 def whole(record: CoordinatorRecord) -> None:
-    """What came out is a record in every way: it prints, gives its members, and survives being written."""
+    """Check that a record can be formatted, gives its members, and survives encoding and decoding."""
     as_json(record)
     classic_members(record)
     again = decode(*encode(record.type, record.key, record.value, version=record.version))
@@ -37,7 +37,7 @@ def whole(record: CoordinatorRecord) -> None:
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
-def test_damage_gives_a_record_or_a_reason(kind: RecordSchema, version: int) -> None:
+def test_a_damaged_record_gives_a_record_or_a_reason(kind: RecordSchema, version: int) -> None:
     random = Random(f"{kind.type} {version}")
     found: Counter[str] = Counter()
     for _ in range(60):
@@ -58,7 +58,7 @@ def test_damage_gives_a_record_or_a_reason(kind: RecordSchema, version: int) -> 
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
-def test_a_record_cut_anywhere_or_followed_by_anything_is_refused(kind: RecordSchema, version: int) -> None:
+def test_a_truncated_or_extended_record_is_rejected(kind: RecordSchema, version: int) -> None:
     random = Random(5)
     samples = [record for record in (random_record(random, kind, version) for _ in range(8)) if record[1]]
     for key, value in samples:
@@ -78,16 +78,16 @@ def test_a_record_cut_anywhere_or_followed_by_anything_is_refused(kind: RecordSc
     version=st.integers(0, 5),
     value=st.none() | st.binary(max_size=200),
 )
-def test_noise_gives_a_record_or_a_reason(number: int, key: bytes, version: int, value: bytes | None) -> None:
+def test_random_bytes_give_a_record_or_a_reason(number: int, key: bytes, version: int, value: bytes | None) -> None:
     outcome = decode(number.to_bytes(2, "big") + key, None if value is None else version.to_bytes(2, "big") + value)
     if isinstance(outcome, CoordinatorRecord):
         whole(outcome)
     decode(key, value)
 
 
-@pytest.mark.parametrize("length", HOSTILE_LENGTHS)
-def test_a_hostile_length_allocates_nothing(length: bytes) -> None:
-    records = every_kind(1, 1)
+@pytest.mark.parametrize("length", FORGED_LENGTHS)
+def test_a_forged_length_allocates_no_memory(length: bytes) -> None:
+    records = every_record_type(1, 1)
     started = time.process_time()
     tracemalloc.start()
     try:
@@ -113,8 +113,8 @@ def test_a_hostile_length_allocates_nothing(length: bytes) -> None:
         (RecordType.STREAMS_GROUP_TOPOLOGY, b"\0\0\0\0\0\1\xff\xff\xff\xff\x07"),
     ],
 )
-def test_a_count_is_held_against_the_record_before_anything_is_read(record_type: RecordType, start: bytes) -> None:
-    """Not after millions of elements: the reason comes at once and says what was claimed."""
+def test_an_array_longer_than_the_record_is_rejected_at_once(record_type: RecordType, start: bytes) -> None:
+    """The reason is returned before any element is read, and names the claimed length."""
     key, _ = encode(record_type, {}, None)
     value = start + bytes(3_000_000)
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""Records by hand, what is no record, and what a record gives beyond its fields."""
+"""Decode records with known bytes, reject what is not a record, and read the members of classic groups."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from kgtui.protocol.records import (
     decode,
     encode,
 )
-from tests.unit.protocol.records.records import CASES, name_of
+from tests.unit.protocol.records.random_records import CASES, name_of
 from tests.unit.protocol.samples import Samples
 from tests.unit.protocol.test_round_trips import with_defaults
 
 COMMIT_KEY = bytes.fromhex("0001 0007 62696c6c696e67 0006 6f7264657273 00000002")
 COMMIT_V4 = b"\0\4" + bytes(12) + b"\1" + bytes(8)
-"""Up to its tagged fields."""
+"""A value of version 4 without its tagged fields."""
 MEMBER = {
     "memberId": "m-1",
     "groupInstanceId": "static-1",
@@ -47,13 +47,13 @@ def decoded(key: bytes, value: bytes | None) -> CoordinatorRecord:
     return record
 
 
-def refused(key: bytes | None, value: bytes | None) -> Undecodable:
+def undecodable(key: bytes | None, value: bytes | None) -> Undecodable:
     record = decode(key, value)
     assert isinstance(record, Undecodable), record
     return record
 
 
-# commits by hand
+# Commits with known bytes.
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def refused(key: bytes | None, value: bytes | None) -> Undecodable:
         (4, "0000000000000029 00000005 01 0000018bcfe56800 01 00 10 000102030405060708090a0b0c0d0e0f"),
     ],
 )
-def test_a_commit_by_hand(version: int, rest: str) -> None:
+def test_commits_have_the_expected_fields(version: int, rest: str) -> None:
     record = decoded(COMMIT_KEY, version.to_bytes(2, "big") + bytes.fromhex(rest))
     assert record.type is RecordType.OFFSET_COMMIT
     assert (record.group, record.member, record.version) == ("billing", None, version)
@@ -81,22 +81,22 @@ def test_a_commit_by_hand(version: int, rest: str) -> None:
     }
 
 
-def test_a_tag_of_a_newer_broker_is_skipped() -> None:
-    """Values that are flexible may grow by tagged fields without a new version (KIP-915)."""
+def test_an_unknown_tagged_field_is_skipped() -> None:
+    """Newer brokers may add tagged fields to flexible values without a new version (KIP-915)."""
     record = decoded(COMMIT_KEY, COMMIT_V4 + bytes.fromhex("02 07 03 aabbcc 09 00"))
     assert record.value is not None
     assert record.value["topicId"] == UUID(int=0)
 
 
-def test_a_tombstone_has_its_key_and_nothing_else() -> None:
+def test_a_tombstone_has_only_a_key() -> None:
     record = decoded(COMMIT_KEY, None)
     assert (record.value, record.version) == (None, None)
     assert record.key["partition"] == 2
     assert as_json(record)["value"] is None
 
 
-def test_a_member_that_is_not_classic_by_hand() -> None:
-    """Brokers write the tagged field with null, whose mark is 0 there and 255 in a field without a tag."""
+def test_a_member_without_classic_metadata_is_decoded() -> None:
+    """Brokers write null into the tagged field: its mark is 0 in a tagged field, and 255 in any other field."""
     key = bytes.fromhex("0005 0001 67 0001 6d")
     start = bytes.fromhex("0000 00 00 02 63 02 68 02 02 74 00 0000ea60 00")
     record = decoded(key, start + bytes.fromhex("01 00 01 00"))
@@ -112,11 +112,11 @@ def test_a_member_that_is_not_classic_by_hand() -> None:
     }
 
 
-# what is no record
+# Bytes that are not a record.
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "fault", "reason"),
+    ("key", "value", "failure", "reason"),
     [
         (None, None, DecodeFailure.DAMAGED_KEY, "the record has no key"),
         (b"", b"", DecodeFailure.DAMAGED_KEY, "the key has only 0 bytes"),
@@ -141,36 +141,38 @@ def test_a_member_that_is_not_classic_by_hand() -> None:
         (b"\0\0" + COMMIT_KEY[2:], b"\0\1" + bytes(26), DecodeFailure.UNKNOWN_VERSION, "versions 0 to 0, not 1"),
     ],
 )
-def test_what_is_no_record_says_why(key: bytes | None, value: bytes | None, fault: DecodeFailure, reason: str) -> None:
-    found = refused(key, value)
-    assert found.failure is fault
+def test_an_undecodable_record_has_a_reason(
+    key: bytes | None, value: bytes | None, failure: DecodeFailure, reason: str
+) -> None:
+    found = undecodable(key, value)
+    assert found.failure is failure
     assert reason in found.reason
 
 
-def test_the_numbers_of_what_is_no_record() -> None:
+def test_an_undecodable_record_keeps_its_type_and_version() -> None:
     found = [
-        refused(b"", None),
-        refused(b"\0\x18", b"\0\7"),
-        refused(COMMIT_KEY[:5], b"\0\3"),
-        refused(COMMIT_KEY, b""),
-        refused(COMMIT_KEY, b"\0\5"),
-        refused(COMMIT_KEY, b"\0\3"),
+        undecodable(b"", None),
+        undecodable(b"\0\x18", b"\0\7"),
+        undecodable(COMMIT_KEY[:5], b"\0\3"),
+        undecodable(COMMIT_KEY, b""),
+        undecodable(COMMIT_KEY, b"\0\5"),
+        undecodable(COMMIT_KEY, b"\0\3"),
     ]
     assert [(one.type, one.version) for one in found] == [
         (None, None), (24, None), (1, None), (1, None), (1, 5), (1, 3)
     ]  # fmt: skip
 
 
-def test_a_tombstone_of_a_damaged_key_is_no_tombstone() -> None:
-    """Else a flipped bit would delete the commit of another partition's key that never was."""
-    assert refused(COMMIT_KEY[:-2], None).failure is DecodeFailure.DAMAGED_KEY
+def test_a_tombstone_with_a_damaged_key_is_undecodable() -> None:
+    """Otherwise a flipped bit could delete the commit of a different partition."""
+    assert undecodable(COMMIT_KEY[:-2], None).failure is DecodeFailure.DAMAGED_KEY
 
 
-# round trips
+# Encoding and decoding.
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
-def test_a_record_survives(kind: RecordSchema, version: int) -> None:
+def test_a_record_survives_encoding_and_decoding(kind: RecordSchema, version: int) -> None:
     random = Random(f"{kind.type} {version}")
     for _ in range(25):
         samples = Samples(random)
@@ -185,12 +187,12 @@ def test_a_record_survives(kind: RecordSchema, version: int) -> None:
         json.dumps(as_json(record)).encode("ascii")
 
 
-def test_the_newest_version_is_written_unless_told() -> None:
+def test_the_newest_version_is_the_default() -> None:
     for kind in RECORD_SCHEMAS.values():
         assert decoded(*encode(kind.type, {}, {})).version == kind.value.high
 
 
-def test_what_a_version_cannot_carry_is_refused() -> None:
+def test_a_field_that_the_version_lacks_is_rejected() -> None:
     key = {"group": "g", "topic": "t", "partition": 0}
     assert decoded(*encode(RecordType.OFFSET_COMMIT, key, {"leaderEpoch": 3}, version=0)).value is not None
     with pytest.raises(EncodeError, match="in versions 0 to 4, not 5"):
@@ -199,7 +201,7 @@ def test_what_a_version_cannot_carry_is_refused() -> None:
         encode(RecordType.OFFSET_COMMIT, {"GroupId": "g"}, {})
 
 
-# the members of classic groups
+# Members of classic groups.
 
 
 def group_of(protocol_type: str, *members: tuple[bytes, bytes]) -> CoordinatorRecord:
@@ -208,7 +210,7 @@ def group_of(protocol_type: str, *members: tuple[bytes, bytes]) -> CoordinatorRe
     return decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, value, version=3))
 
 
-def test_members_of_a_consumer_group() -> None:
+def test_members_of_a_group_of_consumers_are_decoded() -> None:
     wants = consumer.Subscription(3, ("orders",), rack="eu-1a")
     got = (("orders", (0, 2)),)
     record = group_of("consumer", (consumer.encode_subscription(wants), consumer.encode_assignment(got)))
@@ -220,7 +222,7 @@ def test_members_of_a_consumer_group() -> None:
     )  # fmt: skip
 
 
-def test_workers_and_registries() -> None:
+def test_connect_workers_and_registries_are_decoded() -> None:
     worker = connect.Subscription(2, "http://worker:8083/", 42)
     tasks = connect.Assignment(2, 0, "m-1", "http://worker:8083/", 42, assigned=(("sink", (0, -1)),))
     (member,) = classic_members(
@@ -235,7 +237,7 @@ def test_workers_and_registries() -> None:
     assert (member.subscription, member.assignment) == (node, primary)
 
 
-def test_members_that_wrote_something_else() -> None:
+def test_members_with_malformed_data_are_kept() -> None:
     noise = (b"\xff\xfe noise", b"")
     for protocol_type in ("consumer", "connect", "sr", "of somebody's own"):
         members = classic_members(group_of(protocol_type, noise, noise))
@@ -243,7 +245,7 @@ def test_members_that_wrote_something_else() -> None:
         assert {(m.raw_subscription, m.raw_assignment) for m in members} == {noise}
 
 
-def test_no_other_record_has_classic_members() -> None:
+def test_other_records_have_no_classic_members() -> None:
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
     assert classic_members(decoded(COMMIT_KEY, None)) == ()

@@ -1,4 +1,4 @@
-"""What we read of a record equals what Kafka's own coordinator reads of it, in every kind and version."""
+"""Our decoded records equal those of Kafka's own coordinator, for every record type and version."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.protocol.records import RECORD_SCHEMAS, CoordinatorRecord, RecordType, Undecodable, as_json, decode, encode
-from tests.unit.protocol.records.kafka import read
-from tests.unit.protocol.records.records import CASES, every_kind
+from tests.unit.protocol.records.kafka_coordinator import read
+from tests.unit.protocol.records.random_records import CASES, every_record_type
 from tests.unit.protocol.test_damaged import damage
 
 if TYPE_CHECKING:
-    from tests.unit.protocol.records.kafka import Read, Record
+    from tests.unit.protocol.records.kafka_coordinator import Read, Record
 
 EACH = 40
 
 
 @pytest.fixture(scope="module")
 def answers() -> list[tuple[Record, Read]]:
-    """Random records of every kind and version, and those with nothing but defaults, with Kafka's reading."""
-    records = every_kind(20261121, EACH)
+    """Return random records of every type and version, and records of defaults only, each with Kafka's result."""
+    records = every_record_type(20261121, EACH)
     records += [encode(kind.type, {}, {}, version=version) for kind, version in CASES]
     records += [encode(kind.type, {}, None) for kind in RECORD_SCHEMAS.values()]
     return list(zip(records, read(records), strict=True))
 
 
-def test_the_json_of_every_record_is_kafkas(answers: list[tuple[Record, Read]]) -> None:
+def test_the_json_of_every_record_equals_kafkas(answers: list[tuple[Record, Read]]) -> None:
     seen: set[tuple[RecordType, int | None]] = set()
     for (key, value), kafka in answers:
         record = decode(key, value)
@@ -39,16 +39,16 @@ def test_the_json_of_every_record_is_kafkas(answers: list[tuple[Record, Read]]) 
     }
 
 
-def test_kafka_writes_the_same_bytes(answers: list[tuple[Record, Read]]) -> None:
+def test_kafka_encodes_the_same_bytes(answers: list[tuple[Record, Read]]) -> None:
     for record, kafka in answers:
         assert kafka.written == record
 
 
-def test_no_damaged_record_is_read_otherwise_than_by_kafka() -> None:
-    """We refuse all that Kafka refuses, and more: it takes any bytes for text, and does not look behind a record."""
+def test_no_damaged_record_is_decoded_differently_from_kafka() -> None:
+    """We reject everything that Kafka rejects. Kafka also accepts strings that are not UTF-8 and trailing bytes."""
     random = Random(9)
     damaged: list[Record] = []
-    for key, value in every_kind(3, 60):
+    for key, value in every_record_type(3, 60):
         if value is None or random.random() < 0.3:
             damaged.append((damage(random, key), value))
         else:

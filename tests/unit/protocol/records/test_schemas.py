@@ -1,4 +1,4 @@
-"""Every table equals, field by field and version by version, the schema inside the jar of Kafka's coordinator."""
+"""Every record table equals the schema in the jar of Kafka's coordinator, field by field and version by version."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from kgtui.protocol.records import RECORD_SCHEMAS, RecordType
 from tests.jars import folder
-from tests.unit.protocol.records.kafka import types
+from tests.unit.protocol.kafka_schemas import check_every_field_is_used, check_versions, ours, read_schema, theirs
+from tests.unit.protocol.records.kafka_coordinator import types
 from tests.unit.protocol.samples import name_of
-from tests.unit.protocol.schemas import check_no_row_is_dead, check_versions, ours, read_schema, theirs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def coordinator_jar(version: str) -> Path:
 
 
 def names_in(version: str) -> set[str]:
-    """Every message that the coordinator of one release has a schema of."""
+    """Return the names of all schemas in the coordinator's jar of one release."""
     with ZipFile(coordinator_jar(version)) as jar:
         files = [name for name in jar.namelist() if name.startswith("common/message/") and name.endswith(".json")]
     return {name.rpartition("/")[2].removesuffix(".json") for name in files}
@@ -37,50 +37,50 @@ def schema(message: Message) -> dict[str, Any]:
     return read_schema(coordinator_jar("4.3.1"), message.name)
 
 
-def test_every_schema_has_its_table_and_every_table_its_schema() -> None:
+def test_schemas_and_tables_match_one_to_one() -> None:
     assert {message.name for message in MESSAGES} == names_in("4.3.1")
     assert len(MESSAGES) == 44
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_every_version_has_kafkas_fields(message: Message) -> None:
+def test_every_version_has_the_fields_of_kafkas_schema(message: Message) -> None:
     check_versions(message, schema(message))
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_no_version_of_kafka_is_missing(message: Message) -> None:
+def test_all_versions_of_kafka_are_supported(message: Message) -> None:
     newest = schema(message)["validVersions"].rpartition("-")[2]
     assert (message.low, message.high) == (0, int(newest))
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_no_table_has_a_field_that_none_of_its_versions_has(message: Message) -> None:
-    check_no_row_is_dead(message)
+def test_every_field_is_in_some_version(message: Message) -> None:
+    check_every_field_is_used(message)
 
 
 @pytest.mark.parametrize("kind", RECORD_SCHEMAS.values(), ids=lambda kind: kind.type.name)
-def test_numbers_are_kafkas(kind: RecordSchema) -> None:
+def test_record_type_numbers_equal_kafkas(kind: RecordSchema) -> None:
     for message, what in ((kind.key, "coordinator-key"), (kind.value, "coordinator-value")):
         kafka = schema(message)
         assert (kafka["apiKey"], kafka["type"], kafka["name"]) == (kind.type, what, message.name)
 
 
-def test_types_are_those_of_kafkas_own_enumeration() -> None:
+def test_record_types_equal_kafkas_enumeration() -> None:
     assert {number: (kind.type.name, kind.value.high) for number, kind in RECORD_SCHEMAS.items()} == types()
     assert set(RECORD_SCHEMAS) == set(RecordType)
 
 
 RELEASED_IN_3_9 = sorted(name for name in names_in("3.9.2") if not name.startswith("Share"))
-"""What 3.9.2 writes; its share groups were an early design that no release has."""
+"""Record types that 3.9.2 writes, without those of its early design of share groups."""
 
 
 @pytest.mark.parametrize("name", RELEASED_IN_3_9)
 def test_records_of_an_older_release_differ_in_tagged_fields_only(name: str) -> None:
-    """So that one table reads both: what an older broker leaves out has its default."""
+    """One table decodes both releases, because fields that an older broker omits take their defaults."""
     kafka = read_schema(coordinator_jar("3.9.2"), name)
     shared = {struct["name"]: struct["fields"] for struct in kafka.get("commonStructs", [])}
     message = next(message for message in MESSAGES if message.name == name)
-    # Until 4.1 the schema of a key gave its number as its version.
+    # Until 4.1, the schema of a key had the record type as its version.
     number = kafka["validVersions"].rpartition("-")[2] if name.endswith("Key") else None
     for version in range(message.high + 1):
         older = theirs(kafka["fields"], shared, version if number is None else int(number))

@@ -1,4 +1,4 @@
-"""The hand-written decoders equal the general ones, whatever the frame looks like."""
+"""The hand-written decoders return the same values as the generated ones for every kind of frame."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ TAGS = tag_section([(0, b""), (5, b"unknown"), (200, b"x" * 200)])
 LONG = "long-" * 60
 
 
-def general_list_groups(version: int, body: bytes) -> tuple[int, int, list[tuple[str, ...]]]:
+def generated_list_groups(version: int, body: bytes) -> tuple[int, int, list[tuple[str, ...]]]:
     value = LIST_GROUPS.response.decode(version, body)
     rows = [tuple(row.values()) for row in value["Groups"]]
     return value["ThrottleTimeMs"], value["ErrorCode"], rows
 
 
-def general_offset_fetch(version: int, body: bytes) -> dict[str, Any]:
+def generated_offset_fetch(version: int, body: bytes) -> dict[str, Any]:
     value = OFFSET_FETCH.response.decode(version, body)
     groups = value["Groups"]
     if version < 8:
@@ -40,7 +40,7 @@ def general_offset_fetch(version: int, body: bytes) -> dict[str, Any]:
     return {"ThrottleTimeMs": value["ThrottleTimeMs"], "Groups": [_tuples(group) for group in groups]}
 
 
-def general_list_offsets(version: int, body: bytes) -> dict[str, Any]:
+def generated_list_offsets(version: int, body: bytes) -> dict[str, Any]:
     return _tuples(LIST_OFFSETS.response.decode(version, body))
 
 
@@ -55,33 +55,33 @@ def _tuples(holder: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("version", LIST_GROUPS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_list_groups(version: int, seed: int) -> None:
+def test_list_groups_equals_the_generated_decoder(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_GROUPS.response.struct, version)
     body = LIST_GROUPS.response.encode(version, value)
-    assert decode_list_groups(version, body) == general_list_groups(version, body)
-    assert decode_list_groups(version, memoryview(body + b"more")) == general_list_groups(version, body)
+    assert decode_list_groups(version, body) == generated_list_groups(version, body)
+    assert decode_list_groups(version, memoryview(body + b"more")) == generated_list_groups(version, body)
 
 
 @pytest.mark.parametrize("version", OFFSET_FETCH_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), alike=st.sampled_from(["", None, "nine byte", LONG, NOT_UTF8]))
-def test_offset_fetch(version: int, seed: int, alike: str | None) -> None:
+def test_offset_fetch_equals_the_generated_decoder(version: int, seed: int, alike: str | None) -> None:
     value = hostile(Random(seed)).value(OFFSET_FETCH.response.struct, version)
     if seed % 2:
         for group in value.get("Groups", [value]):
             for topic in group["Topics"]:
                 topic["Partitions"] = [{**row, "Metadata": alike} for row in topic["Partitions"] * 5]
     body = OFFSET_FETCH.response.encode(version, value)
-    assert decode_offset_fetch(version, body) == general_offset_fetch(version, body)
+    assert decode_offset_fetch(version, body) == generated_offset_fetch(version, body)
 
 
 @pytest.mark.parametrize("version", LIST_OFFSETS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_list_offsets(version: int, seed: int) -> None:
+def test_list_offsets_equals_the_generated_decoder(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_OFFSETS.response.struct, version)
     body = LIST_OFFSETS.response.encode(version, value)
-    assert decode_list_offsets(version, body) == general_list_offsets(version, body)
+    assert decode_list_offsets(version, body) == generated_list_offsets(version, body)
 
 
 def compact(text: str) -> bytes:
@@ -95,19 +95,19 @@ def list_groups_body(*rows: bytes) -> bytes:
 
 
 def test_list_groups_with_tags_and_long_strings() -> None:
-    """Rows of every shape in one frame, each reached from the one before."""
+    """One frame has rows with and without tagged fields and with long strings, in random order."""
     plain = b"".join(map(compact, ("a", "consumer", "Stable", "classic")))
     long_id = b"".join(map(compact, (LONG, "consumer", "Stable", "classic")))
     long_state = b"".join(map(compact, ("b", "consumer", LONG, "classic")))
     rows = [row + tags for row in (plain, long_id, long_state) for tags in (b"\0", TAGS)] * 3
     body = list_groups_body(*rows)
     assert split_list_groups(5, body).rows == rows
-    assert decode_list_groups(5, body) == general_list_groups(5, body)
+    assert decode_list_groups(5, body) == generated_list_groups(5, body)
     assert {row.group_id for row in decode_list_groups(5, body)[2]} == {"a", "b", LONG}
 
 
-def test_equal_groups_are_equal_bytes_and_their_tails_are_shared() -> None:
-    """A poll is compared with the one before by the bytes of its rows; their tails exist once."""
+def test_equal_rows_share_one_decoded_tail() -> None:
+    """Two polls are compared by the bytes of their rows, so that equal groups have equal bytes."""
     groups = [
         {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
         for n in range(50)
@@ -122,8 +122,8 @@ def test_equal_groups_are_equal_bytes_and_their_tails_are_shared() -> None:
     assert isinstance(rows[0], GroupRow)
 
 
-def test_the_shared_tails_do_not_grow_without_end() -> None:
-    """A broker that makes up a new state for each group must not fill the memory."""
+def test_the_number_of_shared_tails_is_bounded() -> None:
+    """A broker that sends a new state for each group must not exhaust the memory."""
     decode = row_decoder(4)
     for number in range(20_000):
         decode(b"".join(map(compact, (f"g{number}", "consumer", f"State{number}"))) + b"\0")
@@ -132,8 +132,8 @@ def test_the_shared_tails_do_not_grow_without_end() -> None:
     assert len(caches[0]) <= 4096
 
 
-def test_tails_that_differ_in_their_tags_share_their_words() -> None:
-    """A future tagged field with a time in it must not make 100,000 copies of `consumer`."""
+def test_tails_that_differ_only_in_tags_share_their_strings() -> None:
+    """A future tagged field with a timestamp must not cause 100,000 copies of `consumer`."""
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
         for n in range(9000)
@@ -143,8 +143,8 @@ def test_tails_that_differ_in_their_tags_share_their_words() -> None:
     assert len({id(row.state) for row in decoded}) == 1
 
 
-def test_a_long_id_is_not_mistaken_for_a_short_one_with_a_known_tail() -> None:
-    """The end of this id, read as if its length had one byte, is a tail that was seen before."""
+def test_a_long_id_that_ends_like_a_known_tail_is_decoded() -> None:
+    """If its length is read as one byte, the rest of this id equals a tail that is already cached."""
     seen = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
     rows = list(map(row_decoder(5), [seen, seen, compact(long_id) + b"\1\1\1\0"]))
@@ -159,7 +159,7 @@ def test_a_damaged_row_is_a_decode_error(row: bytes) -> None:
 
 
 def test_offset_fetch_with_tags_on_some_partitions() -> None:
-    """Tagged fields shift what follows: the fixed stride must notice and the row be read the long way."""
+    """Tagged fields shift the following rows, so that the decoder must fall back to reading row by row."""
 
     def partition(index: int, metadata: bytes, tags: bytes) -> bytes:
         fixed = index.to_bytes(4, "big") + (1000 + index).to_bytes(8, "big") + bytes(4)
@@ -171,7 +171,7 @@ def test_offset_fetch_with_tags_on_some_partitions() -> None:
             topic = compact("topic") + bytes([11]) + b"".join(rows) + TAGS
             body = bytes(4) + b"\2" + compact("group") + b"\2" + topic + b"\0\x10" + TAGS + TAGS
             decoded = decode_offset_fetch(9, body)
-            assert decoded == general_offset_fetch(9, body)
+            assert decoded == generated_offset_fetch(9, body)
             assert [row[:2] for row in decoded["Groups"][0]["Topics"][0]["Partitions"]] == [
                 (n, 1000 + n) for n in range(10)
             ]
@@ -186,12 +186,12 @@ def test_list_offsets_with_tags_on_some_partitions() -> None:
         rows = [partition(n, TAGS if n in tagged else b"\0") for n in range(10)]
         body = bytes(4) + b"\2" + compact("topic") + bytes([11]) + b"".join(rows) + TAGS + TAGS
         decoded = decode_list_offsets(7, body)
-        assert decoded == general_list_offsets(7, body)
+        assert decoded == generated_list_offsets(7, body)
         assert [row[3] for row in decoded["Topics"][0]["Partitions"]] == [7 * n for n in range(10)]
 
 
-def test_a_stride_that_only_looks_right_is_not_believed() -> None:
-    """Metadata of different lengths, chosen so that the bytes at some strides look like lengths."""
+def test_rows_that_only_look_equally_long_are_read_one_by_one() -> None:
+    """The metadata has different lengths and content that looks like length bytes at the expected positions."""
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):
         value = samples.value(OFFSET_FETCH.response.struct, 9)
@@ -199,11 +199,11 @@ def test_a_stride_that_only_looks_right_is_not_believed() -> None:
             for topic in group["Topics"]:
                 topic["Partitions"] = topic["Partitions"] * 4
         body = OFFSET_FETCH.response.encode(9, value)
-        assert decode_offset_fetch(9, body) == general_offset_fetch(9, body)
+        assert decode_offset_fetch(9, body) == generated_offset_fetch(9, body)
 
 
 @pytest.mark.parametrize("version", [-1, 6, 99])
-def test_a_version_that_is_not_spoken(version: int) -> None:
+def test_an_unsupported_version_is_rejected(version: int) -> None:
     with pytest.raises(DecodeError, match="versions 0 to 5"):
         split_list_groups(version, bytes(100))
     with pytest.raises(DecodeError, match="versions 0 to 5"):

@@ -1,4 +1,4 @@
-"""Asks the group coordinator of Kafka 4.3.1 how it reads records."""
+"""Decode and encode records with the group coordinator of Kafka 4.3.1, to compare its results with ours."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _PROGRAM = Path(__file__).with_name("CoordinatorRecords.java")
 _QUIET = ("-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
 
 Record = tuple[bytes, bytes | None]
-"""The key and the value of a record."""
+"""The key and the value of a record, as bytes."""
 
 
 class Read(NamedTuple):
-    """How Kafka read a record: either `json` and `written` are there, or the error."""
+    """How Kafka decoded a record: either `json` and `written`, or `error`."""
 
     json: dict[str, Any] | None
-    """As CoordinatorRecordJsonConverters prints key and value."""
+    """The record as CoordinatorRecordJsonConverters prints it."""
     written: Record | None
-    """As Kafka writes what it has read."""
+    """The bytes that Kafka encodes from the decoded record."""
     error: str
 
 
 def types() -> dict[int, tuple[str, int]]:
-    """The name of each type of record, and the newest version of its value."""
+    """Return the name and the newest value version of each record type, by number."""
     lines = (line.split("\t") for line in _ask(["types"]))
     return {int(number): (name, int(newest)) for number, name, newest in lines}
 
 
 def read(records: Iterable[Record]) -> list[Read]:
-    """Have Kafka read each record."""
+    """Let Kafka decode each record; return one result per record."""
     return [_read(line) for line in _ask(f"{_hex(key)} {_hex(value)}" for key, value in records)]
 
 

@@ -1,4 +1,4 @@
-"""What members of classic groups write into their metadata and assignments."""
+"""Tests of the metadata and assignments of members of classic groups."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtui.protocol.member_data import connect, consumer, schema_registry
-from tests.unit.protocol.oracle import ask
+from tests.unit.protocol.java_oracle import ask
 from tests.unit.protocol.samples import NOT_UTF8, Samples
 from tests.unit.protocol.test_damaged import damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-READERS: list[Callable[[bytes], object]] = [
+DECODERS: list[Callable[[bytes], object]] = [
     consumer.decode_subscription,
     consumer.decode_assignment,
     connect.decode_subscription,
@@ -30,16 +30,16 @@ OWNED = (("orders", (0, 1, 2)), ("payments", ()))
 
 
 @pytest.fixture(scope="module")
-def kafkas_connect() -> dict[str, bytes]:
-    """Connect data as ConnectProtocol and IncrementalCooperativeConnectProtocol of 4.3.1 write it."""
+def connect_data_of_java() -> dict[str, bytes]:
+    """Return data written by ConnectProtocol and IncrementalCooperativeConnectProtocol of 4.3.1, by name."""
     return {name: bytes.fromhex(data) for name, data in (line.split(" ") for line in ask(["connect"]))}
 
 
-# consumer
+# Protocol type consumer.
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_a_subscription_survives(version: int) -> None:
+def test_a_subscription_survives_encoding_and_decoding(version: int) -> None:
     value = consumer.Subscription(
         version,
         ("orders", "payments", NOT_UTF8),
@@ -51,26 +51,26 @@ def test_a_subscription_survives(version: int) -> None:
     assert consumer.decode_subscription(consumer.encode_subscription(value)) == value
 
 
-def test_a_subscription_by_hand() -> None:
+def test_a_subscription_has_the_expected_bytes() -> None:
     data = bytes.fromhex("0003 00000001 0001 61 ffffffff 00000001 0001 61 00000002 00000000 00000007 00000005 ffff")
     assert consumer.decode_subscription(data) == consumer.Subscription(3, ("a",), None, (("a", (0, 7)),), 5, None)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_an_assignment_survives(version: int) -> None:
+def test_an_assignment_survives_encoding_and_decoding(version: int) -> None:
     assert consumer.decode_assignment(consumer.encode_assignment(OWNED, version=version, user_data=b"x")) == OWNED
     assert consumer.decode_assignment(consumer.encode_assignment((), version=version)) == ()
 
 
-def test_consumer_data_of_a_newer_version_is_read_as_far_as_it_is_known() -> None:
+def test_a_newer_version_is_decoded_as_the_newest_known() -> None:
     newest = consumer.encode_subscription(consumer.Subscription(3, ("a",), rack="r"))
     found = consumer.decode_subscription(b"\0\x09" + newest[2:] + b"what 9 adds")
     assert found == consumer.Subscription(9, ("a",), rack="r")
     assert consumer.decode_assignment(b"\0\x09" + consumer.encode_assignment(OWNED)[2:] + b"more") == OWNED
 
 
-def test_a_client_that_leaves_out_the_last_fields() -> None:
-    """It says version 1 and ends where version 0 ends; cut anywhere else, it is damaged."""
+def test_a_subscription_without_its_last_fields_is_decoded() -> None:
+    """It claims version 1 but ends where version 0 ends; a cut at another position is an error."""
     oldest = consumer.encode_subscription(consumer.Subscription(0, ("orders",)))
     assert consumer.decode_subscription(b"\0\1" + oldest[2:]) == consumer.Subscription(1, ("orders",))
     full = consumer.encode_subscription(consumer.Subscription(1, ("orders",), owned=OWNED))
@@ -78,7 +78,7 @@ def test_a_client_that_leaves_out_the_last_fields() -> None:
     assert ends == [len(oldest)]
 
 
-# Connect
+# Protocol type connect.
 
 
 def connect_assignment(version: int) -> connect.Assignment:
@@ -95,34 +95,34 @@ def connect_assignment(version: int) -> connect.Assignment:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_connect_assignments_are_those_of_java(kafkas_connect: dict[str, bytes], version: int) -> None:
-    data = kafkas_connect[f"assignment-{version}" if version else "eager-assignment"]
+def test_connect_assignments_equal_those_of_java(connect_data_of_java: dict[str, bytes], version: int) -> None:
+    data = connect_data_of_java[f"assignment-{version}" if version else "eager-assignment"]
     value = connect_assignment(version)
     assert connect.decode_assignment(data) == value
     assert connect.encode_assignment(value) == data
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_connect_subscriptions_are_those_of_java(kafkas_connect: dict[str, bytes], version: int) -> None:
-    data = kafkas_connect[f"state-{version}" if version else "eager-state"]
+def test_connect_subscriptions_equal_those_of_java(connect_data_of_java: dict[str, bytes], version: int) -> None:
+    data = connect_data_of_java[f"state-{version}" if version else "eager-state"]
     value = connect.Subscription(version, "http://worker:8083/", 42, connect_assignment(version) if version else None)
     assert connect.decode_subscription(data) == value
     assert connect.encode_subscription(value) == data
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_connect_worker_without_an_allocation(kafkas_connect: dict[str, bytes], version: int) -> None:
-    """Null, as Java writes it, or left out."""
-    data = kafkas_connect[f"fresh-{version}"]
+def test_a_connect_worker_without_an_allocation(connect_data_of_java: dict[str, bytes], version: int) -> None:
+    """The allocation is null, as Java writes it, or missing."""
+    data = connect_data_of_java[f"fresh-{version}"]
     value = connect.Subscription(version, "http://worker:8083/", 42)
     assert connect.decode_subscription(data) == value
     assert connect.encode_subscription(value) == data
     assert connect.decode_subscription(data[:-4]) == value
 
 
-def test_connect_assignments_may_lack_their_last_three_fields(kafkas_connect: dict[str, bytes]) -> None:
-    """They may be missing from the end, one after the other; cut inside one, the data is damaged."""
-    full = kafkas_connect["assignment-2"]
+def test_connect_assignments_may_lack_their_last_three_fields(connect_data_of_java: dict[str, bytes]) -> None:
+    """Fields may be missing at the end; a cut inside a field is an error."""
+    full = connect_data_of_java["assignment-2"]
     found = {size: connect.decode_assignment(full[:size]) for size in range(len(full))}
     read = {size: value for size, value in found.items() if value is not None}
     assert [(len(v.assigned), len(v.revoked), v.delay_ms) for v in read.values()] == [
@@ -132,10 +132,10 @@ def test_connect_assignments_may_lack_their_last_three_fields(kafkas_connect: di
     ]
 
 
-# Schema registries
+# Protocol type sr, of schema registries.
 
 
-def test_a_registry_identity_survives() -> None:
+def test_a_registry_identity_survives_encoding_and_decoding() -> None:
     value = schema_registry.Identity(1, "registry-1", 8081, master_eligibility=True, scheme="https")
     data = schema_registry.encode_identity(value)
     assert json.loads(data) == {
@@ -149,7 +149,7 @@ def test_a_registry_identity_survives() -> None:
     assert value.url == "https://registry-1:8081"
 
 
-def test_a_registry_assignment_survives() -> None:
+def test_a_registry_assignment_survives_encoding_and_decoding() -> None:
     identity = schema_registry.Identity(1, "registry-1", 8081, master_eligibility=True)
     value = schema_registry.Assignment(1, 0, "sr-1-uuid", identity)
     assert schema_registry.decode_assignment(schema_registry.encode_assignment(value)) == value
@@ -158,17 +158,17 @@ def test_a_registry_assignment_survives() -> None:
     assert schema_registry.decode_assignment(b'{"version":1,"error":1,"master":null}') == nobody
 
 
-def test_registries_of_other_makers_are_read_as_far_as_they_go() -> None:
+def test_other_registry_implementations_are_decoded() -> None:
     data = b'{"host":"karapace","port":"8081","master_eligibility":"yes","leader":false,"new":[1]}'
     found = schema_registry.decode_identity(data)
     assert found == schema_registry.Identity(None, "karapace", None, None, "http", leader=False)
     assert found.url == "http://karapace"
 
 
-# None of it raises
+# Malformed data of any protocol type.
 
 
-@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("read", DECODERS)
 @pytest.mark.parametrize(
     "data",
     [
@@ -192,25 +192,25 @@ def test_registries_of_other_makers_are_read_as_far_as_they_go() -> None:
     ],
     ids=lambda data: repr(data)[:30],
 )
-def test_what_is_not_of_the_protocol_is_none(read: Callable[[bytes], object], data: bytes) -> None:
+def test_malformed_data_is_none(read: Callable[[bytes], object], data: bytes) -> None:
     assert read(data) is None
 
 
-@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("read", DECODERS)
 @settings(max_examples=200)
 @given(data=st.binary(max_size=120))
-def test_noise_never_raises(read: Callable[[bytes], object], data: bytes) -> None:
+def test_random_bytes_never_raise(read: Callable[[bytes], object], data: bytes) -> None:
     read(data)
 
 
-def test_damage_never_raises(kafkas_connect: dict[str, bytes]) -> None:
+def test_damaged_data_never_raises(connect_data_of_java: dict[str, bytes]) -> None:
     random = Random(11)
     samples = Samples(random)
-    seeds = [*kafkas_connect.values(), schema_registry.encode_identity(schema_registry.Identity(1, "h", 1, None))]
+    seeds = [*connect_data_of_java.values(), schema_registry.encode_identity(schema_registry.Identity(1, "h", 1, None))]
     for version in range(4):
         value = samples.value(consumer.SUBSCRIPTION.struct, version)
         seeds.append(version.to_bytes(2, "big") + consumer.SUBSCRIPTION.encode(version, value))
     for _ in range(3000):
         data = damage(random, random.choice(seeds))
-        for read in READERS:
+        for read in DECODERS:
             read(data)

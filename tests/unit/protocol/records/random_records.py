@@ -1,4 +1,4 @@
-"""Records of every kind and version, made at random from the tables."""
+"""Generate random records of every type and version from the tables."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from tests.unit.protocol.samples import Samples
 
 if TYPE_CHECKING:
     from kgtui.protocol.records import RecordSchema
-    from tests.unit.protocol.records.kafka import Record
+    from tests.unit.protocol.records.kafka_coordinator import Record
 
 CASES = [(kind, version) for kind in RECORD_SCHEMAS.values() for version in range(kind.value.high + 1)]
-"""Every kind of record with every version of its value."""
+"""All record schemas, each with every version of its value."""
 
 
 def name_of(case: object) -> str:
-    """A test's name for a kind or a version."""
+    """Return the test id for a record schema or a version."""
     return str(getattr(case, "type", case)).rpartition(".")[2].lower()
 
 
 def random_record(random: Random, kind: RecordSchema, version: int) -> Record:
-    """A record with any values, written in one version; one in eight is a tombstone."""
+    """Return the key and value of a random record in one version; one in eight is a tombstone."""
     samples = Samples(random)
     key = samples.value(kind.key.struct, 0)
     if random.random() < 1 / 8:
@@ -30,7 +30,7 @@ def random_record(random: Random, kind: RecordSchema, version: int) -> Record:
     return encode(kind.type, key, samples.value(kind.value.struct, version), version=version)
 
 
-def every_kind(seed: int, each: int) -> list[Record]:
-    """`each` records of every kind and version."""
+def every_record_type(seed: int, each: int) -> list[Record]:
+    """Return `each` random records of every type and version."""
     random = Random(seed)
     return [random_record(random, kind, version) for kind, version in CASES for _ in range(each)]

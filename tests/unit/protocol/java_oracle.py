@@ -1,4 +1,4 @@
-"""Asks Kafka's own Java classes (kafka-clients 4.4.0, Connect 4.3.1)."""
+"""Run Kafka's own Java classes (kafka-clients 4.4.0, Connect 4.3.1) to compare their results with ours."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _QUIET = ("-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=e
 
 
 def ask(questions: Iterable[str]) -> list[str]:
-    """Put one question a line to `Oracle.java`; return the lines of its answer."""
+    """Run `Oracle.java` with one request per line, which it documents; return the lines of its output."""
     path = f"{clients_jar('4.4.0')}:{classpath('4.3.1')}"
     done = subprocess.run(
         ["java", *_QUIET, "-cp", path, str(_PROGRAM)],

@@ -1,4 +1,4 @@
-"""Kafka's own schemas of its messages, and their comparison with our tables, field by field."""
+"""Read Kafka's own message schemas from its jars, and compare our tables with them field by field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULTS: dict[str, object] = {"string": "", "bytes": b"", "bool": False, "uuid"
 
 @cache
 def read_schema(jar: Path, name: str) -> dict[str, Any]:
-    """The schema of a message, read from a jar; the files have comments, which JSON has not."""
+    """Read the schema of a message from a jar; the comments in the file are removed, because JSON has none."""
     with ZipFile(jar) as opened:
         text = opened.read(f"common/message/{name}.json").decode()
     loaded: dict[str, Any] = json.loads(re.sub(r"^[ \t]*//.*$", "", text, flags=re.MULTILINE))
@@ -33,7 +33,7 @@ def versions(text: str | None) -> Versions:
 
 
 def ours(struct: Struct, version: int) -> list[object]:
-    """The layout of one version as our table has it: a row for each field, in order."""
+    """Return the layout of one version in our table, one row per field in order."""
     return [
         (
             field.name,
@@ -50,7 +50,7 @@ def ours(struct: Struct, version: int) -> list[object]:
 
 
 def theirs(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -> list[object]:
-    """The same as Kafka's schema has it."""
+    """Return the layout of one version in Kafka's schema, in the same form as `ours`."""
     rows: list[object] = []
     for field in fields:
         if not versions(field.get("versions", field.get("taggedVersions"))).has(version):
@@ -79,7 +79,7 @@ def _our_default(field: Field) -> object:
 
 
 def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
-    # JSON's own null is no default to Kafka's generator, the text "null" is one.
+    # Kafka's generator ignores a JSON null as default; only the string "null" is a default of null.
     written = field.get("default")
     if not plain:
         return "null" if written == "null" else "empty"
@@ -93,7 +93,7 @@ def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
 
 
 def check_versions(message: Message, kafka: dict[str, Any]) -> None:
-    """Asserts that each of our versions of a message is laid out as the schema says."""
+    """Assert that our table has the layout of Kafka's schema in every version."""
     shared = {struct["name"]: struct["fields"] for struct in kafka.get("commonStructs", [])}
     for version in range(message.low, message.high + 1):
         assert versions(kafka["validVersions"]).has(version)
@@ -101,14 +101,14 @@ def check_versions(message: Message, kafka: dict[str, Any]) -> None:
         assert message.is_flexible(version) == versions(kafka["flexibleVersions"]).has(version)
 
 
-def check_no_row_is_dead(message: Message) -> None:
-    """Asserts that some version has each field: a row with a mistyped range would never be read, nor be missed."""
+def check_every_field_is_used(message: Message) -> None:
+    """Assert that every field is in some version, because a row with a mistyped range would go unnoticed."""
 
     def check(struct: Struct, low: int, high: int) -> None:
         for field in struct.fields:
-            there = [v for v in range(low, high + 1) if field.versions.has(v)]
-            assert there, field
+            present = [v for v in range(low, high + 1) if field.versions.has(v)]
+            assert present, field
             if field.struct is not None:
-                check(field.struct, there[0], there[-1])
+                check(field.struct, present[0], present[-1])
 
     check(message.struct, message.low, message.high)

@@ -1,4 +1,4 @@
-"""Variable-length integers and sections of tagged fields."""
+"""Tests of variable-length integers and sections of tagged fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgtui.protocol.primitives import skip_tags, tag_section, uvarint, uvarint_b
 
 
 @given(value=st.integers(0, 2**32 - 1), before=st.binary(max_size=3))
-def test_an_integer_survives(value: int, before: bytes) -> None:
+def test_an_integer_survives_encoding_and_decoding(value: int, before: bytes) -> None:
     data = before + uvarint_bytes(value)
     assert uvarint(data + b"\xff", len(before)) == (value, len(data))
 
@@ -20,12 +20,12 @@ def test_an_integer_survives(value: int, before: bytes) -> None:
     ("value", "data"),
     [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02"), (2**31 - 1, "ffffffff07"), (2**32 - 1, "ffffffff0f")],
 )
-def test_integers_by_hand(value: int, data: str) -> None:
+def test_integers_have_the_expected_bytes(value: int, data: str) -> None:
     assert uvarint_bytes(value).hex() == data
 
 
-def test_an_integer_ends_after_five_bytes_at_the_latest() -> None:
-    """Kafka's limit: without it a frame of 0x80 bytes would grow one integer without end."""
+def test_an_integer_of_more_than_five_bytes_is_rejected() -> None:
+    """Without Kafka's limit, a frame of 0x80 bytes would be one integer of unlimited size."""
     with pytest.raises(DecodeError, match="more than five bytes") as caught:
         uvarint(b"\x80\x80\x80\x80\x80\x00", 0)
     assert caught.value.position == 5
@@ -34,11 +34,11 @@ def test_an_integer_ends_after_five_bytes_at_the_latest() -> None:
 
 
 @given(tags=st.dictionaries(st.integers(0, 1000), st.binary(max_size=200), max_size=5))
-def test_a_section_of_tags_is_skipped(tags: dict[int, bytes]) -> None:
+def test_a_section_of_tagged_fields_is_skipped(tags: dict[int, bytes]) -> None:
     section = tag_section(sorted(tags.items()))
     assert skip_tags(b"?" + section + b"rest", 1) == 1 + len(section)
 
 
-def test_a_tag_that_claims_too_much() -> None:
+def test_a_tagged_field_longer_than_the_data_is_rejected() -> None:
     with pytest.raises(DecodeError, match="claims 9 bytes"):
         skip_tags(b"\x01\x00\x09abc", 0)
