@@ -1,6 +1,6 @@
-"""kgtui: every group of a Kafka cluster, live, in a terminal, on the command line and from Python.
+"""kgtui shows and manages every group of a Kafka cluster: in a terminal, on the command line, and from Python.
 
-`errors` is drawn in its own docstring; the rooms and who may import whom are in the README.
+The README describes the packages and which of them may import which; import-linter enforces it.
 """
 
 __version__ = "0.1.0"

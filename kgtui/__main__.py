@@ -1,4 +1,4 @@
-"""`python -m kgtui`."""
+"""Run the command line with `python -m kgtui`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""The command line: finds the command, runs it, and turns whatever happens into an exit code and one line.
+"""The entry point of the command line: runs a command, and turns every error into one line and an exit code.
 
-Exit codes: 0 fine, 1 the answer is bad or partial, 2 usage or configuration, 3 nothing could be reached, 4 refused by a
-guard, 130 interrupted, 141 the reader of our output went away. Nothing heavy is imported before it is needed.
+Exit codes: 0 success; 1 the answer is bad or partial; 2 wrong usage or configuration; 3 no broker could be reached;
+4 refused by a guard; 70 a defect of kgtui; 130 interrupted; 141 the reader of stdout has gone away.
+
+Large modules are imported only when they are needed, so that commands start fast.
 """
 
 from __future__ import annotations
@@ -20,13 +22,13 @@ PIPE_CLOSED = 141
 CRASHED = 70
 """Exit code after a defect of kgtui: EX_SOFTWARE of sysexits.h, which no command answers with."""
 ALIASES = ("groups",)
-"""Commands that read their options as Kafka's own script of that name does."""
+"""Commands that parse their options like Kafka's script `kafka-NAME.sh`."""
 
 _MOST_REASON_CHARACTERS = 2_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
+    """Run the command line and return the exit code; `argv` defaults to the arguments of the process."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(words)
@@ -40,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         redirect_to_devnull(sys.stdout)
         return PIPE_CLOSED
-    except Exception as error:  # noqa: BLE001 - the edge of the program: reported, with a redacted file
+    except Exception as error:  # noqa: BLE001 - the edge of the program; the error is reported
         return _report_crash(error, words)
 
 
@@ -65,7 +67,7 @@ def _complain(error: KgtuiError) -> None:
 
 
 def _sentence(error: KgtuiError) -> str:
-    """What went wrong and what to do, in one line."""
+    """Describe in one line what went wrong and what to do."""
     message = str(error)
     if isinstance(error, QueryError):
         expected = f"; expected {error.expected}" if error.expected else ""
@@ -81,7 +83,7 @@ def _sentence(error: KgtuiError) -> str:
 
 
 def _report_crash(error: BaseException, words: Sequence[str]) -> int:
-    """Write the report and say where it is; the exit code."""
+    """Write a crash report, print where it is, and return the exit code."""
     from kgtui.commands.printing import notify
     from kgtui.config import state_dir
     from kgtui.config.crash import report_of, write_report
@@ -93,14 +95,14 @@ def _report_crash(error: BaseException, words: Sequence[str]) -> int:
         path = write_report(error, state_dir(), command)
     except OSError as failed:
         sys.stderr.write(report_of(error, command))
-        notify(f"a defect: {reason} (no report could be written: {failed.strerror or failed})")
+        notify(f"internal error: {reason} (the crash report could not be written: {failed.strerror or failed})")
         return CRASHED
-    notify(f"a defect: {reason}; please report it with {path}, which holds no secrets")
+    notify(f"internal error: {reason}; please report this bug and attach {path}, which contains no secrets")
     return CRASHED
 
 
 def _without_values(words: Sequence[str]) -> str:
-    """The command and the names of its options."""
+    """Return the command line with the names of its options, without their values, which may be secrets."""
     options = [word.partition("=")[0] if word.startswith("-") else "…" for word in words[1:]]
     first = words[:1] if words and not words[0].startswith("-") else []
     return " ".join(["kgtui", *first, *options])

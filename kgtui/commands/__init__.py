@@ -1,5 +1,8 @@
-"""The command line, one module per command; builds the parts and hands them to each other.
+"""The command line, one module per command.
 
-May import every room, and does so inside functions: `kgtui ls` must not wait for what only the UI needs. A command
-module has `SUMMARY`, `configure(parser)` and `run(args) -> int` (the exit code).
+A command module has `configure(parser)`, which adds its options, and `run(args)`, which returns the exit code. Some
+also have `epilog()`, the text below their `--help`. `kgtui.commands.parser` lists all commands.
+
+The package may import every other package. Most imports are inside functions, so that `kgtui ls` does not load what
+only the screen needs.
 """

@@ -1,4 +1,4 @@
-"""`kgtui audit`: what was done, when, by whom, and with which outcome."""
+"""`kgtui audit`: show the audit log, that is who changed which group, when, and with which outcome."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _COLUMNS = [
     Column("GROUP"),
     Column("TYPE"),
     Column("RESULT"),
-    Column("WHAT TO KNOW"),
+    Column("NOTE"),
 ]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui audit`."""
     from kgtui.commands.parser import add_format_option
 
-    parser.add_argument("--group", metavar="NAME", help="only what concerns the group of this exact name")
-    parser.add_argument("--unfinished", action="store_true", help="only what has no outcome yet")
+    parser.add_argument("--group", metavar="NAME", help="only entries about the group with exactly this id")
+    parser.add_argument("--unfinished", action="store_true", help="only entries without an outcome")
     add_format_option(parser, "table", "json")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code: 1 when lines of the log are damaged."""
+    """Run `kgtui audit` and return its exit code: 1 if some lines of the log are damaged."""
     log = StateFolder(state_dir()).audit
     try:
         entries, damaged = read_entries(log)
     except OSError as error:
-        raise UsageError(f"{log} cannot be read: {error.strerror or error}") from error
+        raise UsageError(f"cannot read {log}: {error.strerror or error}") from error
     entries = [
         entry
         for entry in entries
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if not entries and args.format == "table":
         notify(f"no matching entry in {log}")
     if damaged:
-        notify(f"{damaged} lines of {log} cannot be read")
+        notify(f"{damaged} damaged lines in {log} were skipped")
     return 1 if damaged else 0
 
 
@@ -64,5 +64,5 @@ def _cells(entry: Entry) -> tuple[str, ...]:
     intent: dict[str, Any] = dict(entry.intent)
     outcome = entry.outcome or {}
     result = str(outcome.get("result", "no outcome yet"))
-    told = [intent.get(key) for key in ("at", "user", "action", "group", "type")]
-    return (*("?" if value is None else str(value) for value in told), result, str(outcome.get("reason") or ""))
+    values = [intent.get(key) for key in ("at", "user", "action", "group", "type")]
+    return (*("?" if value is None else str(value) for value in values), result, str(outcome.get("reason") or ""))

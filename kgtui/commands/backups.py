@@ -1,4 +1,4 @@
-"""`kgtui backups`: lists what was backed up before deletions, or shows one backup in full."""
+"""`kgtui backups`: list the backups that were made before deletions, or show one backup in full."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui backups`."""
     from kgtui.commands.parser import add_format_option
 
-    parser.add_argument("backup", nargs="?", metavar="FILE", help="show this backup: a name from the list, or a path")
-    parser.add_argument("--group", metavar="NAME", help="only backups of the group of this exact name")
+    parser.add_argument("backup", nargs="?", metavar="FILE", help="show this backup; a name from the list, or a path")
+    parser.add_argument("--group", metavar="NAME", help="only backups of the group with exactly this id")
     add_format_option(parser, "table", "json")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code: 1 when a file could not be read or is cut short."""
+    """Run `kgtui backups` and return its exit code: 1 if a file cannot be read or is incomplete."""
     folder = StateFolder(state_dir())
     if args.backup is not None:
         return _show(args, read_backup(_path(folder, args.backup)))
@@ -61,16 +61,16 @@ _COLUMNS = [
 
 
 def _path(folder: StateFolder, name: str) -> Path:
-    """A name as the list shows it, or a path. Raises `UsageError`."""
+    """Find a backup by its name in the list, or by its path. Raises `UsageError` if there is none."""
     for path in (folder.backups / name, folder.backups / f"{name}.jsonl", Path(name)):
         if path.is_file():
             return path.with_suffix(".jsonl")
-    raise UsageError(f"there is no backup {name} in {folder.backups}")
+    raise UsageError(f"there is no backup {name} in {folder.backups}; kgtui backups lists all")
 
 
 def _cells(backup: Backup) -> tuple[str, ...]:
     header = backup.header
-    name = backup.path.name if backup.complete else f"{backup.path.name} (cut short)"
+    name = backup.path.name if backup.complete else f"{backup.path.name} (incomplete)"
     kind, made_at = str(header.get("type", "?")), str(header.get("made_at", "?"))
     return made_at, backup.group, kind, str(backup.offsets), _cluster(header), name
 
@@ -103,7 +103,7 @@ def _show(args: argparse.Namespace, backup: Backup) -> int:
         json=lambda: json_bytes({"version": VERSION, **_summary(backup), "header": backup.header, "rows": backup.rows}),
     )
     if not backup.complete:
-        notify(f"{backup.path} is cut short: it does not hold all that was read")
+        notify(f"{backup.path} is incomplete, because writing it was interrupted; some offsets are missing")
     return 0 if backup.complete else 1
 
 
@@ -115,12 +115,12 @@ def _text(backup: Backup) -> str:
         ("cluster", _cluster(backup.header)),
         ("file", str(backup.path)),
     ]
-    told = table([Column(""), Column("")], facts, header=False)
+    header = table([Column(""), Column("")], facts, header=False)
     offsets = [row for row in backup.rows if row.get("kind") in ("committed", "share")]
     columns = [Column("TOPIC"), Column("PARTITION", number=True), Column("OFFSET", number=True),
                Column("LEADER EPOCH", number=True), Column("METADATA")]  # fmt: skip
     rows = table(columns, [_offset_cells(row) for row in offsets])
-    return f"{told}\n{rows}\nto put these offsets back with Kafka's own tool:\n  {_restore(backup)}\n"
+    return f"{header}\n{rows}\nTo restore these offsets with Kafka's own tool:\n  {_restore(backup)}\n"
 
 
 def _offset_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def _offset_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _restore(backup: Backup) -> str:
-    """The command line, quoted for a shell."""
+    """Return the command line that restores the offsets of a backup, quoted for a shell."""
     group_type = GROUP_TYPES.get(str(backup.header.get("type")))
     tool = group_type.tool if group_type else CONSUMER_TOOL
     cluster = backup.header.get("cluster")

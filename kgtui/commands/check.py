@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
-from kgtui.commands.gather import gather
 from kgtui.commands.printing import notify, print_result
+from kgtui.commands.selection import select_groups
 from kgtui.errors import KgtuiError, UsageError
 from kgtui.model.answer import Answer, fault_of
 from kgtui.model.cluster import Retention
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.commands.check_lake import RecordedWatch
-    from kgtui.commands.gather import Gathered
+    from kgtui.commands.selection import Selection
     from kgtui.commands.watching import Pace, Watch
     from kgtui.history.replay import ReplayAdmin
     from kgtui.model.answer import Fault
@@ -49,7 +49,7 @@ Exit code: 0 fine; 1 a verdict is as bad as --fail-on says, a part could not be 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui check`."""
     from kgtui.commands.parser import add_format_option, add_lake_options
 
     add_lake_options(parser)
@@ -74,7 +74,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code."""
+    """Run `kgtui check` and return its exit code."""
     from kgtui.model.health import Watching
     from kgtui.model.verdict import Options
 
@@ -124,7 +124,7 @@ async def check(
     from kgtui.commands.watching import Plan, Watch
 
     timeout = timeout_of(args)
-    found = await gather(admin, _at_first(query), timeout=timeout)
+    found = await select_groups(admin, _at_first(query), timeout=timeout)
     if found.ids and sys.stderr.isatty():
         notify(f"watching {len(found.ids)} groups for {args.seconds:g} s")
     plan = Plan(args.seconds, args.interval, policy.check_timeout(args.interval, timeout))
@@ -138,7 +138,7 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
     """The same of the time before a recorded moment."""
     from kgtui.commands.check_lake import RecordedWatch
 
-    found = await gather(admin, _at_first(query), timeout=timeout_of(args))
+    found = await select_groups(admin, _at_first(query), timeout=timeout_of(args))
     found = replace(found, snapshot=as_of(found.snapshot, admin))
     watch = RecordedWatch(admin, {group: found.snapshot.groups[group] for group in found.ids}, args.seconds, watching)
     if found.ids:
@@ -171,7 +171,7 @@ def _at_first(query: Query) -> Query:
 
 
 def _tell(
-    args: argparse.Namespace, query: Query, found: Gathered, watch: Watch | RecordedWatch, kept: Retention
+    args: argparse.Namespace, query: Query, found: Selection, watch: Watch | RecordedWatch, kept: Retention
 ) -> int:
     """Print the verdicts; the exit code."""
     from kgtui.model.health import Lack
@@ -189,7 +189,7 @@ def _tell(
 
 
 def _judge(
-    args: argparse.Namespace, query: Query, found: Gathered, watch: Watch | RecordedWatch, kept: Retention
+    args: argparse.Namespace, query: Query, found: Selection, watch: Watch | RecordedWatch, kept: Retention
 ) -> tuple[CheckResults, list[GroupHealth]]:
     """What to print, and the health of all groups that are chosen."""
     from kgtui.model.answer import Coverage

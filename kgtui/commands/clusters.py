@@ -1,4 +1,4 @@
-"""`kgtui clusters`: the clusters that are configured. Shows no property's value: there may be secrets."""
+"""`kgtui clusters`: list the configured clusters, without the values of properties, which may be secrets."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui clusters`."""
     from kgtui.commands.parser import add_format_option
 
     add_format_option(parser, "table", "json")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code."""
+    """Run `kgtui clusters` and return its exit code."""
     settings = load()
     if settings.clusters or args.format == "json":
         print_result(args.format, table=lambda: as_text(settings), json=lambda: as_json(settings))
     else:
-        notify(f'no cluster is configured; write [clusters.NAME] with bootstrap = "host:port" into {settings.path}')
+        notify(f'no cluster is configured; add [clusters.NAME] with bootstrap = "host:port" to {settings.path}')
     return 0
 
 
 def as_text(settings: Settings) -> str:
-    """A table; the default cluster has a star."""
+    """Write the clusters as a table, with a star at the default one."""
     columns = [
         Column(title) for title in ("CLUSTER", "DEFAULT", "BOOTSTRAP", "ENVIRONMENT", "WRITES", "COMMAND-CONFIG")
     ]
@@ -54,7 +54,7 @@ def as_text(settings: Settings) -> str:
 
 
 def as_json(settings: Settings) -> bytes:
-    """The same as JSON; of Java properties written inline, the names only."""
+    """Write the clusters as JSON; of inline client properties it has the names only."""
     clusters: list[dict[str, Any]] = [
         {
             "name": name,

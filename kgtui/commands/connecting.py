@@ -1,4 +1,4 @@
-"""From options and configuration to a cluster: which one, how to log in, how long to wait."""
+"""Connects a command to the cluster, or opens the recording, that its options and the configuration name."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DEFAULT_TIMEOUT = 30.0
+"""Time for a whole command without `--timeout`, in seconds."""
 
 
 def timeout_of(args: argparse.Namespace) -> float:
-    """Seconds for the whole command. Raises `UsageError`."""
+    """Return the time for the whole command, in seconds. Raises `UsageError` if `--timeout` is not above 0."""
     timeout = DEFAULT_TIMEOUT if args.timeout is None else float(args.timeout)
     if not 0 < timeout < float("inf"):
         raise UsageError("--timeout takes a number of seconds above 0")
@@ -35,11 +36,13 @@ def timeout_of(args: argparse.Namespace) -> float:
 
 @asynccontextmanager
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
-    """The cluster that the options mean, closed at the end; a `--timeout` not given is that of the properties.
+    """Connect to the cluster that the options name, and close the connections at the end.
+
+    Without `--timeout`, `args.timeout` is set from the client properties, if they have `default.api.timeout.ms`.
 
     Raises:
-        ConfigError: options or configuration are wrong.
-        UnreachableError: inside the block; says so when the cluster was only a guess.
+        ConfigError: the options or the configuration are wrong.
+        UnreachableError: raised inside the block; if no cluster was named, the message says which one was assumed.
     """
     from kgtui.admin.kafka import connect
     from kgtui.config import ASSUMED, load, resolve
@@ -59,11 +62,11 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 
 
 def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[ReplayAdmin] | None:
-    """The recorded moment that `--lake` and `--at` mean; None where a cluster is meant. Raises `UsageError`."""
+    """Open the recording that `--lake` and `--at` name; None if the command is for a cluster. Raises `UsageError`."""
     if args.lake is not None:
         return _recorded(args)
     if args.at is not None:
-        raise UsageError("--at needs --lake: a cluster only knows the present")
+        raise UsageError("--at needs --lake, because a cluster only reports the present")
     return None
 
 
@@ -81,20 +84,20 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
     """
     from kgtui.history import RecordingReader, ReplayAdmin
 
-    found = await asyncio.to_thread(RecordingReader, lake)
+    reader = await asyncio.to_thread(RecordingReader, lake)
     if at is None:
-        return await ReplayAdmin.open(found, None)
-    from kgtui.commands.times import instant_of
+        return await ReplayAdmin.open(reader, None)
+    from kgtui.commands.times import parse_time
 
-    return await ReplayAdmin.open(found, instant_of(option, at, found.last.at))
+    return await ReplayAdmin.open(reader, parse_time(option, at, reader.last.at))
 
 
 def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """The snapshot with the time of the recorded moment, if it was taken of one."""
-    moment: RecordedPoll | None = getattr(admin, "poll", None)
-    return snapshot if moment is None else replace(snapshot, taken_at=moment.at)
+    """Return the snapshot with the time of the recorded poll it shows; unchanged if it was read from a cluster."""
+    poll: RecordedPoll | None = getattr(admin, "poll", None)
+    return snapshot if poll is None else replace(snapshot, taken_at=poll.at)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine. Ctrl-C cancels it, so that connections are closed, and is then `KeyboardInterrupt`."""
+    """Run the coroutine of a command. Ctrl-C cancels it, so that it closes its connections, and is raised again."""
     return asyncio.run(work)

@@ -15,8 +15,8 @@ from kgtui.actions.plan import Allowed, loss_text, plan, type_text, undo_text
 from kgtui.actions.state_folder import StateFolder
 from kgtui.actions.verification import unfinished
 from kgtui.commands.connecting import connected, run_async, timeout_of
-from kgtui.commands.gather import gather
 from kgtui.commands.printing import notify, print_result, print_text
+from kgtui.commands.selection import select_groups
 from kgtui.config import load, resolve, state_dir
 from kgtui.errors import RefusedError, UsageError
 from kgtui.model.query import parse
@@ -37,7 +37,7 @@ _SURE = "irreversible"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui delete`."""
     from kgtui.commands.parser import add_format_option
 
     parser.epilog = (
@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code."""
+    """Run `kgtui delete` and return its exit code."""
     query = _query(args)
     _refuse_read_only(args)
     return run_async(_run(args, query, StateFolder(state_dir())))
@@ -164,7 +164,7 @@ async def _plan(
 
 
 async def _matching(admin: GroupAdmin, query: Query, timeout: float) -> list[str]:
-    gathered = await gather(admin, query, timeout=timeout)
+    gathered = await select_groups(admin, query, timeout=timeout)
     answered, brokers = gathered.coverage.brokers
     if answered < brokers:
         notify(f"partial: {answered} of {brokers} brokers answered; groups of the others are left alone")

@@ -1,4 +1,4 @@
-"""`kgtui demo`: the UI on a simulated cluster in a process of its own; or just the cluster."""
+"""`kgtui demo`: open the screen on a simulated cluster, or run the simulated cluster alone."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui demo`."""
     from kgtui.commands.parser import add_screen_options
     from kgtui.simulator.options import add_arguments
 
-    parser.add_argument("--no-tui", action="store_true", help="serve the cluster and print its address")
+    parser.add_argument("--no-tui", action="store_true", help="run the cluster only, and print its address")
     add_arguments(parser)
     add_screen_options(parser, again=True)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code."""
+    """Run `kgtui demo` and return its exit code."""
     from kgtui.simulator.options import options_from
 
     options = options_from(args)
@@ -49,8 +49,8 @@ def _serve(options: Options) -> int:
 
 
 def _ready(line: str) -> None:
-    """The address on stdout, for a script; the rest for a person."""
-    told = json.loads(line)
-    print_text(f"{told['bootstrap']}\n")
-    notify(f"a simulated cluster of {len(told['brokers'])} brokers with {told['groups']} groups; Ctrl-C ends it")
+    """Print the address on stdout, for scripts, and a sentence for people on stderr."""
+    cluster = json.loads(line)
+    print_text(f"{cluster['bootstrap']}\n")
+    notify(f"simulated cluster with {len(cluster['brokers'])} brokers and {cluster['groups']} groups; Ctrl-C stops it")
     sys.stderr.flush()

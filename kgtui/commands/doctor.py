@@ -68,14 +68,14 @@ class Findings:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui doctor`."""
     from kgtui.commands.parser import add_format_option
 
     add_format_option(parser, "table", "json")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code: 1 when a broker does not answer or something is forbidden."""
+    """Run `kgtui doctor` and return its exit code: 1 if a broker does not answer or something is forbidden."""
     findings = run_async(_run(args))
     print_result(args.format, table=lambda: as_text(findings), json=lambda: as_json(findings))
     for fault in findings.faults:

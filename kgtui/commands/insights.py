@@ -33,7 +33,7 @@ _INDENT = "    "
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui insights`."""
     from kgtui.commands.parser import add_format_option
 
     parser.add_argument("expr", nargs="*", metavar="EXPR", help="only of groups that match: filter terms of kgtui ls")
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def epilog() -> str:
-    """What else there is to know."""
+    """Return the text below the options of `kgtui insights --help`."""
     return (
         "Findings come from the lake's gold tables, which kgtui pipeline makes; how old they are is told. Nothing is\n"
         "asked of a cluster, and no Java is needed. Exit code 1: a table could not be read."
@@ -51,7 +51,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code: 1 when a table could not be read."""
+    """Run `kgtui insights` and return its exit code: 1 if a table could not be read."""
     from kgtui.insights.reader import read_insights
 
     query = query_of(" ".join(args.expr))
@@ -106,10 +106,10 @@ def complain(found: Insights) -> int:
 
 def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
     from kgtui.commands.connecting import open_recording
-    from kgtui.commands.gather import gather
+    from kgtui.commands.selection import select_groups
 
     async def look() -> set[str]:
-        found = await gather(await open_recording(lake, None), query, timeout=60.0)
+        found = await select_groups(await open_recording(lake, None), query, timeout=60.0)
         return set(found.ids)
 
     try:

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from kgtui.commands.printing import notify, print_result, print_text, terminal_width
-from kgtui.commands.times import seconds_of
+from kgtui.commands.times import parse_duration
 from kgtui.errors import UsageError
 from kgtui.model.amounts import in_bytes
 
@@ -103,7 +103,7 @@ def parse_keep(values: Iterable[str]) -> Keep:
     by_name: dict[str, int | None] = {}
     for value in values:
         name, equals, text = value.rpartition("=")
-        days = None if text == "all" else int(seconds_of("--keep", text) // _DAY)
+        days = None if text == "all" else int(parse_duration("--keep", text) // _DAY)
         if days is not None and days < 1:
             raise UsageError(f"--keep takes whole days: {text} is less than one day")
         if equals:

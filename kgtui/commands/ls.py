@@ -10,8 +10,8 @@ from asyncio import sleep as pause
 from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
-from kgtui.commands.gather import gather
 from kgtui.commands.printing import notify, print_result
+from kgtui.commands.selection import select_groups
 from kgtui.errors import UsageError
 from kgtui.output import group_list
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kgtui.admin.base import GroupAdmin
-    from kgtui.commands.gather import Gathered
+    from kgtui.commands.selection import Selection
     from kgtui.model.answer import Fault
     from kgtui.model.query import Query
 
@@ -27,7 +27,7 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui ls`."""
     from kgtui.commands.parser import add_format_option, add_lake_options
 
     add_lake_options(parser)
@@ -49,7 +49,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code: 1 when a part could not be learned."""
+    """Run `kgtui ls` and return its exit code: 1 if a part could not be learned."""
     query = _query(" ".join([args.filter, *args.expr]).strip())
     if args.watch is True:
         from kgtui.monitor.policy import WATCH_INTERVAL
@@ -87,7 +87,7 @@ async def _run(args: argparse.Namespace, query: Query | None) -> int:
 
 async def _once(args: argparse.Namespace, query: Query | None, admin: GroupAdmin, *, one_line: bool = False) -> int:
     members = args.members or args.format == "wide"
-    found = await gather(admin, query, members=members, lag=args.lag, timeout=timeout_of(args))
+    found = await select_groups(admin, query, members=members, lag=args.lag, timeout=timeout_of(args))
     listed = group_list.GroupList(
         as_of(found.snapshot, admin), found.ids, found.coverage, found.faults, found.members, found.lag
     )
@@ -108,7 +108,7 @@ async def _watch(args: argparse.Namespace, query: Query | None, admin: GroupAdmi
         await pause(args.watch)
 
 
-def _notes(query: Query | None, gathered: Gathered) -> None:
+def _notes(query: Query | None, gathered: Selection) -> None:
     """What the rows do not tell: how much is missing, why, and what a filter could not look at."""
     answered, brokers = gathered.coverage.brokers
     if answered < brokers:

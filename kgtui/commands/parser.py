@@ -179,7 +179,7 @@ def run_command(args: argparse.Namespace) -> int:
     if args.command == "print-completion":
         return _print_completion(args.print_completion)
     if args.debug and args.command not in (None, "demo"):
-        from kgtui.commands.logs import start_log
+        from kgtui.commands.log_file import start_log
 
         start_log(debug=True)
     module = import_module(COMMANDS[args.command][0] if args.command else "kgtui.commands.ui")

@@ -15,7 +15,7 @@ from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.parser import add_cluster_options
 from kgtui.commands.printing import notify
 from kgtui.commands.progress import Progress
-from kgtui.commands.times import instant_of, seconds_of
+from kgtui.commands.times import parse_duration, parse_time
 from kgtui.config import load, resolve
 from kgtui.errors import KgtuiError, LakeError, SourceError
 
@@ -70,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     if args.what == "demo":
         return pipeline_demo.run(args)
-    interval = seconds_of("--every", args.every) if args.what == "watch" else None
-    since = None if args.since is None else instant_of("--since", args.since, time.time())
+    interval = parse_duration("--every", args.every) if args.what == "watch" else None
+    since = None if args.since is None else parse_time("--since", args.since, time.time())
     _check_lake(args.lake)
     from kgtui.pipeline.requirements import check_pyspark
     from kgtui.pipeline.session import start, stop

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.printing import notify, print_text, terminal_width
 from kgtui.commands.progress import Progress
-from kgtui.commands.times import seconds_of
+from kgtui.commands.times import parse_duration
 from kgtui.errors import UsageError
 from kgtui.model.command_line import join
 from kgtui.model.rfc3339 import parse_rfc3339
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _history(args: argparse.Namespace) -> DemoHistory:
     """Return the history that the options describe. Raises `UsageError`."""
-    interval = seconds_of("--every", args.every)
+    interval = parse_duration("--every", args.every)
     if not 0.04 <= args.days <= _MOST_DAYS:
         raise UsageError(f"--days takes a number from 0.04 (an hour) to {_MOST_DAYS}")
     if not 10 <= interval <= 3_600:
@@ -231,7 +231,7 @@ class _SimulatedMonitor:
 
 
 async def _list_groups(admin: GroupAdmin) -> Snapshot:
-    from kgtui.commands.gather import list_all
+    from kgtui.commands.selection import list_groups
 
-    snapshot, _ = await list_all(admin, timeout=_TIMEOUT)
+    snapshot, _ = await list_groups(admin, timeout=_TIMEOUT)
     return snapshot

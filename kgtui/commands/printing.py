@@ -1,4 +1,4 @@
-"""Results on stdout, everything else on stderr, one line each; a reader that went away ends the program quietly."""
+"""Prints results on stdout and messages on stderr, and ends quietly when the reader of stdout has gone away."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 def print_text(text: str) -> None:
-    """Print a table, in the terminal's encoding; marks that it does not have are written in ASCII.
+    """Print text on stdout in the terminal's encoding; marks that the encoding lacks are replaced by ASCII.
 
     Raises:
-        KgtuiError: it cannot be written there, as when the disk is full.
+        KgtuiError: stdout cannot be written to, for example because the disk is full.
     """
     with _to_stdout():
-        sys.stdout.write(_fitting(text, sys.stdout))
+        sys.stdout.write(_encodable(text, sys.stdout))
         sys.stdout.flush()
 
 
 def print_bytes(data: bytes) -> None:
-    """Print a machine format, in UTF-8 whatever the locale. Raises as `print_text`."""
+    """Print JSON or CSV on stdout as it is, which is UTF-8 in every locale. Raises the same errors as `print_text`."""
     with _to_stdout():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -54,7 +54,7 @@ def print_result(
 
 
 def terminal_width() -> int | None:
-    """Cells of a line of the terminal that is printed to; None where that is none."""
+    """Return the width of the terminal in cells; None if stdout is not a terminal."""
     if not sys.stdout.isatty():
         return None
     from shutil import get_terminal_size
@@ -63,8 +63,8 @@ def terminal_width() -> int | None:
 
 
 def notify(message: str) -> None:
-    """One line on stderr, with the program's name before it; what is not text in it is made harmless."""
-    sys.stderr.write(_fitting(f"kgtui: {visible(message)}\n", sys.stderr))
+    """Print one line on stderr after `kgtui:`, with control characters escaped."""
+    sys.stderr.write(_encodable(f"kgtui: {visible(message)}\n", sys.stderr))
     sys.stderr.flush()
 
 
@@ -76,10 +76,10 @@ def _to_stdout() -> Iterator[None]:
         raise
     except OSError as error:
         redirect_to_devnull(sys.stdout)
-        raise KgtuiError(f"the output cannot be written: {error.strerror or error}") from error
+        raise KgtuiError(f"cannot write the output: {error.strerror or error}") from error
 
 
-def _fitting(text: str, stream: TextIO) -> str:
+def _encodable(text: str, stream: TextIO) -> str:
     if text.isascii():
         return text
     encoding = stream.encoding or "utf-8"

@@ -1,4 +1,4 @@
-"""One line on stderr that tells how far long work is: rewritten on a terminal, a line now and then elsewhere."""
+"""Reports the progress of long work on stderr: one line that is redrawn on a terminal, else a line every 10 s."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self, TextIO
 
-_REDRAW, _REPEAT = 0.1, 10.0
+_REDRAW = 0.1
+"""Shortest time between two updates of the line on a terminal, in seconds."""
+_REPEAT = 10.0
+"""Time between two lines where stderr is not a terminal, in seconds."""
 _ERASE = "\x1b[2K\r"
 
 
 class Progress:
-    """How far the work is; as a context manager, the line is gone at the end.
+    """Shows the progress of one piece of work; as a context manager, it erases its line at the end.
 
     Args:
-        stream: by default stderr.
+        stream: where the line is written; stderr by default.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -32,7 +35,7 @@ class Progress:
         self._shown = False
 
     def tell(self, sentence: str) -> None:
-        """How far it is now; shown if the last time was long enough ago."""
+        """Show the progress, unless the line was updated a moment ago."""
         now = time.monotonic()
         if now - self._last < self._every:
             return
@@ -45,7 +48,7 @@ class Progress:
             notify(sentence)
 
     def end(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self._shown:
             self._stream.write(_ERASE)
             self._stream.flush()

@@ -1,4 +1,4 @@
-"""`kgtui record`: look at every group again and again, and write what changed into a lake."""
+"""`kgtui record`: read every group at a fixed interval, and write all changes into a lake."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import notify
-from kgtui.commands.times import seconds_of
+from kgtui.commands.times import parse_duration
 
 if TYPE_CHECKING:
     import argparse
@@ -22,30 +22,33 @@ _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("lake", metavar="LAKE", help="a folder; made if there is none")
-    parser.add_argument("--interval", default="10s", metavar="TIME", help="between two looks at every group (10s)")
+    """Add the options of `kgtui record`."""
+    parser.add_argument("lake", metavar="LAKE", help="the folder to record into; created if needed")
+    parser.add_argument("--interval", default="10s", metavar="TIME", help="time between two reads of every group (10s)")
     parser.add_argument("--flush", default="10s", metavar="TIME", help="write at least this often (10s)")
-    parser.add_argument("--keep", default="30d", metavar="TIME", help="remove whole days that are older (30d), or all")
-    parser.add_argument("--for", dest="seconds", default=None, metavar="TIME", help="end after this time; never")
+    parser.add_argument(
+        "--keep", default="30d", metavar="TIME", help="delete days that are older than this (30d); all: delete nothing"
+    )
+    parser.add_argument("--for", dest="seconds", default=None, metavar="TIME", help="stop after this time (never)")
 
 
 def epilog() -> str:
-    """What else there is to know."""
+    """Return the text below the options of `kgtui record --help`."""
     return (
-        "Ends with Ctrl-C or SIGTERM, after what it has seen is written. A kill loses what was seen since the\n"
-        "last flush, and the next start says so. A lake has one recorder. The folder is its owner's alone; it\n"
-        "holds names of groups, topics, members and hosts, and no secrets. To look at it: kgtui replay LAKE."
+        "Ctrl-C or SIGTERM stops the recorder after it has written everything. If it is killed, the reads since the\n"
+        "last flush are lost, and the next start reports the gap. Only one recorder can write to a lake. Only the\n"
+        "owner of the folder can read it; it contains ids of groups, topics, members and hosts, but no secrets.\n"
+        "To replay the recording: kgtui replay LAKE."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code: 1 when something that was seen could not be written."""
+    """Run `kgtui record` and return its exit code: 1 if some rows could not be written."""
     from kgtui.lake.delta import library
     from kgtui.lake.folder import LakeFolder
 
     options = _options(args)
-    seconds = None if args.seconds is None else seconds_of("--for", args.seconds)
+    seconds = None if args.seconds is None else parse_duration("--for", args.seconds)
     library()
     LakeFolder.of(args.lake).check_usable()
     return run_async(_run(args, options, seconds))
@@ -54,9 +57,11 @@ def run(args: argparse.Namespace) -> int:
 def _options(args: argparse.Namespace) -> RecorderOptions:
     from kgtui.history.options import RecorderOptions
 
-    keep = None if args.keep == "all" else max(int(seconds_of("--keep", args.keep) // 86_400), 1)
+    keep = None if args.keep == "all" else max(int(parse_duration("--keep", args.keep) // 86_400), 1)
     return RecorderOptions(
-        interval=seconds_of("--interval", args.interval), flush=seconds_of("--flush", args.flush), keep_days=keep
+        interval=parse_duration("--interval", args.interval),
+        flush=parse_duration("--flush", args.flush),
+        keep_days=keep,
     )
 
 
@@ -69,7 +74,7 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
         await admin.cluster(timeout=timeout_of(args))
         monitor = Monitor(admin, MonitorOptions(interval=options.interval, sweep_rate=NO_SWEEP))
         recorder = Recorder(monitor, admin, args.lake, options, say=notify)
-        with _until_told(recorder, seconds):
+        with _stop_on_signal(recorder, seconds):
             watching = asyncio.create_task(monitor.run())
             try:
                 await recorder.run()
@@ -77,15 +82,15 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
                 watching.cancel()
                 await asyncio.gather(watching, return_exceptions=True)
     status = recorder.status
-    notify(f"{status.polls} polls with {status.rows} rows are in {args.lake}")
+    notify(f"{status.polls} polls with {status.rows} rows were written to {args.lake}")
     if status.waiting:
         notify(f"{status.waiting} rows could not be written")
     return 1 if status.waiting else 0
 
 
 @contextlib.contextmanager
-def _until_told(recorder: Recorder, seconds: float | None) -> Iterator[None]:
-    """Let a signal, or the time, end the recording in order."""
+def _stop_on_signal(recorder: Recorder, seconds: float | None) -> Iterator[None]:
+    """Stop the recorder in an orderly way on a signal, or after a time."""
     loop = asyncio.get_running_loop()
     for number in _ENDS:
         loop.add_signal_handler(number, recorder.stop)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui replay`."""
     from kgtui.commands.parser import add_screen_options
 
     parser.add_argument("lake", metavar="LAKE", help="what kgtui record has written")
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         parse(args.filter)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError("the screen needs a terminal; for scripts take kgtui ls --lake LAKE --at TIME")
-    from kgtui.commands.logs import start_log
+    from kgtui.commands.log_file import start_log
 
     start_log(debug=args.debug)
     return asyncio.run(_run(args, admin))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.insights import complain
 from kgtui.commands.printing import notify, print_bytes
-from kgtui.commands.times import instant_of
+from kgtui.commands.times import parse_time
 from kgtui.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui report`."""
     parser.add_argument("lake", metavar="LAKE", help="the folder, with the tables that kgtui pipeline has made")
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="the page, - for stdout; one that is there is replaced"
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def epilog() -> str:
-    """What else there is to know."""
+    """Return the text below the options of `kgtui report --help`."""
     return (
         "The page needs no network and has no script. It names groups, topics and the cluster: it is made for its\n"
         "owner alone (mode 0600). Findings are as of the end of the tables; plots cover the last 14 days at most."
@@ -35,7 +35,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code: 1 when a table could not be read."""
+    """Run `kgtui report` and return its exit code: 1 if a table could not be read."""
     import kgtui
     from kgtui.insights.report import report_of
     from kgtui.insights.report_page import page
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
     end = max((age.covered_to for age in Gold(args.lake).ages() if age.covered_to is not None), default=time.time())
     since, until = (
-        None if words is None else instant_of(option, words, end)
+        None if words is None else parse_time(option, words, end)
         for option, words in (("--since", args.since), ("--until", args.until))
     )
     if since is not None and since >= (end if until is None else until):

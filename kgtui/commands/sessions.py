@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import open_recording
-from kgtui.commands.times import instant_of
+from kgtui.commands.times import parse_time
 from kgtui.config import ASSUMED, Target, load, named, parse_bootstrap, protected, resolve, state_dir
 from kgtui.errors import UnreachableError
 
@@ -253,7 +253,7 @@ class LakeReplayPosition:
 
     async def go_to(self, words: str) -> None:
         """Go to the moment that the words mean. Raises `UsageError`, `LakeError`."""
-        await self._admin.seek(instant_of("the time", words, self._admin.recording.last.at))
+        await self._admin.seek(parse_time("the time", words, self._admin.recording.last.at))
 
     async def seek(self, at: float) -> None:
         """Go to the newest moment at or before a time, in seconds since the epoch. Raises `LakeError`."""

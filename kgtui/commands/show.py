@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui show`."""
     from kgtui.commands.parser import add_format_option, add_lake_options
 
     add_lake_options(parser)
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; the exit code: 1 when a group is missing or a part could not be learned."""
+    """Run `kgtui show` and return its exit code: 1 if a group is missing or a part could not be learned."""
     return run_async(_run(args))
 
 

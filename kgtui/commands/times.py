@@ -1,4 +1,4 @@
-"""Times on the command line: how long, and when."""
+"""Parses durations and points in time that are given as options."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from datetime import datetime, timedelta
 from kgtui.errors import UsageError
 from kgtui.model.rfc3339 import parse_rfc3339
 
-_EXPECTED = "a time such as 2026-11-21T10:04:23Z, 10:04 or 15m (before the end of the recording)"
+_EXPECTED = "a time such as 2026-11-21T10:04:23Z or 10:04, or a duration such as 15m before the end of the recording"
 
 
-def seconds_of(option: str, text: str) -> float:
-    """A length of time above 0, such as 10s, 2m, 1h, 30d, or seconds as a plain number. Raises `UsageError`."""
+def parse_duration(option: str, text: str) -> float:
+    """Parse a duration above 0, such as 10s, 2m, 1h, 30d, or a plain number of seconds.
+
+    Returns seconds. Raises `UsageError`, whose message names the option.
+    """
     from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 
     try:
@@ -19,25 +22,30 @@ def seconds_of(option: str, text: str) -> float:
     except RangeSyntaxError as error:
         raise UsageError(f"{option}: {error}") from error
     if found.low is None or found.low != found.high or found.low <= 0:
-        raise UsageError(f"{option} takes a time above 0, such as 10s, 2m or 1h, not {text!r}")
+        raise UsageError(f"{option} takes a duration above 0, such as 90s, 2m or 1.5h, not {text!r}")
     return float(found.low)
 
 
-def instant_of(option: str, text: str, last: float) -> float:
-    """A moment: RFC 3339 (local time without an offset), a time of day, or how long before the end.
+def parse_time(option: str, text: str, last: float) -> float:
+    """Parse a point in time: RFC 3339 (local time without an offset), a time of day, or a duration before the end.
 
     Args:
-        last: the end, in seconds since the epoch; a time of day is the newest one that is not after it.
+        option: the option that the error message names.
+        text: what the user gave.
+        last: the end, in seconds since the epoch. A time of day means the latest one that is not after the end.
 
     Returns:
-        Seconds since the epoch. Raises `UsageError`.
+        Seconds since the epoch.
+
+    Raises:
+        UsageError: the text is none of the three.
     """
     from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 
     text = text.strip()
     if ":" in text or "-" in text:
         try:
-            return _stamp(text, last)
+            return _parse_date_or_time_of_day(text, last)
         except ValueError as error:
             raise UsageError(f"{option} takes {_EXPECTED}, not {text!r}") from error
     try:
@@ -49,7 +57,7 @@ def instant_of(option: str, text: str, last: float) -> float:
     return last - back.low
 
 
-def _stamp(text: str, last: float) -> float:
+def _parse_date_or_time_of_day(text: str, last: float) -> float:
     end = datetime.fromtimestamp(last).astimezone()
     if "-" in text:
         return parse_rfc3339(text)

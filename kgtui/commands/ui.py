@@ -44,7 +44,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         # Textual reads keys from stdin and draws on stderr.
         raise UsageError("the screen needs a terminal on stdin and stderr; for scripts take kgtui ls or kgtui show")
-    from kgtui.commands.logs import start_log
+    from kgtui.commands.log_file import start_log
 
     start_log(debug=args.debug)
     sys.setswitchinterval(SWITCH)

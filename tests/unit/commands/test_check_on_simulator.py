@@ -13,8 +13,8 @@ import pytest
 
 from kgtui.admin.kafka import connect
 from kgtui.commands.check import check, check_recorded
-from kgtui.commands.gather import list_all
 from kgtui.commands.parser import parse_args
+from kgtui.commands.selection import list_groups
 from kgtui.history import Recorder, RecorderOptions, RecordingReader, ReplayAdmin
 from kgtui.model.health import Watching
 from kgtui.model.query import parse
@@ -151,7 +151,7 @@ class Filmed:
         self.recorder: Recorder | None = None
 
     async def look(self) -> None:
-        self.snapshot, _ = await list_all(self._admin, timeout=30.0)
+        self.snapshot, _ = await list_groups(self._admin, timeout=30.0)
 
     async def wait(self, seconds: float) -> None:
         self._left -= 1

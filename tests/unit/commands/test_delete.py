@@ -293,7 +293,7 @@ def test_backups_lists_and_shows(admin: ScriptedAdmin, folder: StateFolder, caps
     path = folder.backups / row[-1]
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     assert cli.main(["backups", row[-1]]) == 1
-    assert "cut short" in capsys.readouterr().err
+    assert "incomplete" in capsys.readouterr().err
 
 
 def test_audit(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:

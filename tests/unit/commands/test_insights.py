@@ -63,7 +63,7 @@ def test_an_output_that_cannot_be_written(
 
     monkeypatch.setattr("sys.stdout", Full())
     assert main(["insights", "--lake", str(lake)]) == 1
-    assert capfd.readouterr().err == "kgtui: the output cannot be written: No space left on device\n"
+    assert capfd.readouterr().err == "kgtui: cannot write the output: No space left on device\n"
 
 
 def test_evidence_is_added_when_asked_for(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from kgtui.admin.kafka import connect
 from kgtui.commands.doctor import as_json, as_text, examine
-from kgtui.commands.gather import gather
+from kgtui.commands.selection import select_groups
 from kgtui.model.query import parse
 from kgtui.simulator import Options, Simulator, spawn
 from tests.unit.commands.runs import kgtui
@@ -93,7 +93,7 @@ def test_a_demo_without_a_screen_prints_its_address_and_ends_on_ctrl_c() -> None
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, "")
-    assert err == "kgtui: a simulated cluster of 2 brokers with 0 groups; Ctrl-C ends it\n"
+    assert err == "kgtui: simulated cluster with 2 brokers and 0 groups; Ctrl-C stops it\n"
 
 
 def test_a_port_that_is_taken(company: SimulatorProcess) -> None:
@@ -138,7 +138,7 @@ async def test_a_black_holed_broker_costs_its_own_groups_only() -> None:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")) as admin:
             async with asyncio.timeout(10):
-                found = await gather(admin, parse("sort:name"), lag=True, timeout=2)
+                found = await select_groups(admin, parse("sort:name"), lag=True, timeout=2)
     assert found.coverage.brokers == (2, 3)
     assert 0 < len(found.ids) < 60
     assert [fault.broker for fault in found.faults if fault.group is None][:1] == [2]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui import cli
-from kgtui.commands.times import instant_of, seconds_of
+from kgtui.commands.times import parse_duration, parse_time
 from kgtui.errors import LakeError, UsageError
 from kgtui.history import RecordingReader
 from kgtui.lake import delta
@@ -157,10 +157,10 @@ def test_replay_needs_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_lengths_of_time() -> None:
-    assert [seconds_of("--for", text) for text in ("10", "10s", "2m", "1.5h", "1d")] == [10, 10, 120, 5400, 86400]
+    assert [parse_duration("--for", text) for text in ("10", "10s", "2m", "1.5h", "1d")] == [10, 10, 120, 5400, 86400]
     for text in ("", "0", "-3", "1s+", "unknown", "1 hour"):
         with pytest.raises(UsageError, match="--for"):
-            seconds_of("--for", text)
+            parse_duration("--for", text)
 
 
 def test_moments(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_moments(monkeypatch: pytest.MonkeyPatch) -> None:
         last = datetime(2026, 11, 21, 10, 30, tzinfo=UTC).timestamp()
 
         def found(text: str) -> str:
-            return datetime.fromtimestamp(instant_of("--at", text, last), UTC).isoformat()
+            return datetime.fromtimestamp(parse_time("--at", text, last), UTC).isoformat()
 
         assert found("2026-11-21T10:04:23Z") == "2026-11-21T10:04:23+00:00"
         assert found("2026-11-21 10:04") == "2026-11-21T09:04:00+00:00"
@@ -179,7 +179,7 @@ def test_moments(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found("15m") == "2026-11-21T10:15:00+00:00"
         for text in ("", "yesterday", "25:00", "2026-13-01", "1m..2m"):
             with pytest.raises(UsageError, match="--at takes a time such as"):
-                instant_of("--at", text, last)
+                parse_time("--at", text, last)
     finally:
         monkeypatch.undo()
         time.tzset()

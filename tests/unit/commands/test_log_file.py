@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.commands.logs import start_log
+from kgtui.commands.log_file import start_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The log file: in the state folder, for its owner only, without secrets, and never on the screen."""
+"""Writes the log of kgtui to a private file in the state folder, with secrets removed and nothing on the screen."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BYTES = 1_000_000
+"""Size at which the log file is rotated."""
 KEPT = 3
+"""Number of rotated files that are kept."""
 
-_TALKATIVE = ("aiokafka.conn", "asyncio")
-"""Loggers that at DEBUG print the bytes of logins, or every turn of the loop."""
+_LIMITED_TO_INFO = ("aiokafka.conn", "asyncio")
+"""Loggers that at DEBUG would write the bytes of logins, or a line for every iteration of the event loop."""
 
 
 class _Redacted(logging.Formatter):
-    """One harmless line a record; lines of a traceback keep their ends."""
+    """Formats records without secrets and control characters; a traceback keeps its line ends."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(visible(line) for line in redact(super().format(record)).split("\n"))
 
 
 class _Private(RotatingFileHandler):
-    """A rotating file that only its owner can read."""
+    """Writes to a rotating file with mode 0600, so that only its owner can read it."""
 
     def _open(self) -> TextIOWrapper:
         os.close(os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
@@ -37,12 +39,16 @@ class _Private(RotatingFileHandler):
 
 
 def start_log(*, debug: bool) -> Path | None:
-    """Write what the program says of itself to `kgtui.log`; warnings only, unless `debug`. None if that is impossible.
+    """Send all log records to `kgtui.log` in the state folder, and nowhere else, so that no screen is disturbed.
 
-    Records go nowhere else: a screen must not be written across.
+    Args:
+        debug: write records of every level instead of warnings and errors only.
+
+    Returns:
+        The path of the file; None if it cannot be written, and records are dropped.
     """
     root = logging.getLogger()
-    for name in _TALKATIVE:
+    for name in _LIMITED_TO_INFO:
         logging.getLogger(name).setLevel(logging.INFO)
     path = state_dir() / "kgtui.log"
     try:

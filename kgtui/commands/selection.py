@@ -1,4 +1,4 @@
-"""One look at a cluster: as much of it as a filter and a format need, as the same `Snapshot` that the UI draws."""
+"""Selects groups by a filter, reading only what the filter and the output need, into a `Snapshot`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    """What was found.
+class Selection:
+    """The groups that a filter selects, and what was read to select them.
 
     Attributes:
-        ids: groups that the filter chooses, in its order.
-        coverage: brokers that answered; groups of which all that was asked for could be read.
-        members, lag: whether they were read.
-        searched: of how many groups the filter's data was there, of how many in question.
+        snapshot: everything that was read, of the other groups too.
+        ids: ids of the selected groups, in the order of the filter.
+        coverage: how many brokers answered, and how many selected groups could be read completely.
+        faults: everything that could not be read, with its reason.
+        members: whether members were read.
+        lag: whether offsets and log end offsets were read.
+        searched: for how many groups the filter had all its data, and for how many it needed data.
     """
 
     snapshot: Snapshot
@@ -41,38 +44,39 @@ class Gathered:
     searched: tuple[int, int] = (0, 0)
 
 
-async def gather(
+async def select_groups(
     admin: GroupAdmin, query: Query | None = None, *, members: bool = False, lag: bool = False, timeout: float
-) -> Gathered:
-    """List every group, choose by the filter, and read what the filter or the caller needs of those in question.
+) -> Selection:
+    """List all groups, read what the filter and the caller need, and select groups by the filter.
 
     Args:
-        query: None for every group.
-        members: read members of the groups chosen.
-        lag: read offsets and log ends of the groups chosen.
-        timeout: seconds for the whole. Each step may take an even share of what is left, so that a broker that does
-            not answer the first leaves time for the others.
+        admin: the cluster, or a recording.
+        query: the filter; None selects every group.
+        members: whether to read the members of the selected groups.
+        lag: whether to read the offsets and log end offsets of the selected groups.
+        timeout: time for everything, in seconds. Each step may take an equal part of the time that is left, so that a
+            broker that does not answer the first request leaves time for the others.
 
     Raises:
-        UnreachableError: nothing could be learned.
+        UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # The commonest case loads nothing of what follows.
-        snapshot, faults = await list_all(admin, timeout=timeout)
-        return Gathered(snapshot, sorted(snapshot.groups), _coverage(snapshot, len(snapshot.groups)), faults)
+        # The most frequent case, which does not need the imports below.
+        snapshot, faults = await list_groups(admin, timeout=timeout)
+        return Selection(snapshot, sorted(snapshot.groups), _coverage(snapshot, len(snapshot.groups)), faults)
     from kgtui.admin.deadline import Deadline
     from kgtui.model.query import Need, Query
 
     query = query or Query()
     members, lag = members or Need.DESCRIPTION in query.needs, lag or Need.OFFSETS in query.needs
     deadline = Deadline(timeout, steps=1 + members + 2 * lag)
-    snapshot, faults = await list_all(admin, timeout=deadline.step())
+    snapshot, faults = await list_groups(admin, timeout=deadline.step())
     snapshot, others = await _enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
     ids = query.select(snapshot)
-    # A fault of a group that was only looked at to decide on it matters too: it may be missing because of that.
+    # A group that could not be read for the filter may be missing from the result, so its fault is reported too.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
     faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
-    return Gathered(
+    return Selection(
         snapshot, ids, _coverage(snapshot, len(ids), sum(1 for group in ids if group in snapshot.group_faults)),
         faults, members, lag, query.searched(snapshot),
     )  # fmt: skip
@@ -125,9 +129,9 @@ def _coverage(snapshot: Snapshot, groups: int, failed: int = 0) -> Coverage:
     return Coverage((snapshot.answering, len(snapshot.brokers)), (groups - failed, groups))
 
 
-async def list_all(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Every group as listed, and the brokers that did not answer. Raises `UnreachableError`."""
-    # Side by side: a silent broker takes all the time that its list has, and would leave none.
+async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
+    """List all groups. Returns a snapshot and the faults of brokers that did not answer. Raises `UnreachableError`."""
+    # Both at once, because a broker that does not answer would use up the time for the second request.
     answer, cluster = await asyncio.gather(admin.list_groups(timeout=timeout), admin.cluster(timeout=timeout))
     now = time.time()
     failed = {fault.broker: fault for fault in answer.faults if fault.broker is not None and fault.group is None}
