@@ -37,8 +37,7 @@ def epilog() -> str:
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui report` and return its exit code: 1 if a table could not be read."""
     import kgtui
-    from kgtui.insights.report import report_of
-    from kgtui.insights.report_page import page
+    from kgtui.insights.report import build_report, render_page
     from kgtui.lake.gold import Gold
 
     end = max((age.covered_to for age in Gold(args.lake).ages() if age.covered_to is not None), default=time.time())
@@ -48,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
     )
     if since is not None and since >= (end if until is None else until):
         raise UsageError("--since has to be before the end")
-    found = report_of(args.lake, time.time(), since=since, until=until)
-    made = page(found, kgtui.__version__)
+    found = build_report(args.lake, time.time(), since=since, until=until)
+    made = render_page(found, kgtui.__version__)
     if args.output == "-":
         print_bytes(made)
     else:

@@ -1,65 +1,85 @@
-"""What a report tells of a lake: its findings, when groups were not well, and how they went."""
+"""Build the report of a lake (findings, episodes and plots) and render it as one HTML page.
+
+The page has no script and loads nothing from the network. Jinja2 escapes every value, and `visible` makes control
+characters in ids harmless.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
 from kgtui.insights.finding import Kind
 from kgtui.insights.reader import find_insights
+from kgtui.insights.report_plots import Bar, plot_episodes, plot_lag_history
 from kgtui.insights.rules import instant
 from kgtui.lake.gold import Gold, about_groups
 from kgtui.lake.schemas.gold import HEALTH, LAG
 from kgtui.lake.tables import recorded_cluster_id
+from kgtui.model.amounts import short
+from kgtui.model.command_line import join
+from kgtui.model.health.wording import duration
+from kgtui.model.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from kgtui.insights.finding import Insights
+    from kgtui.insights.finding import Finding, Insights
     from kgtui.lake.gold import GoldRow
     from kgtui.model.timeline import LagHistory
 
-LONGEST = 14 * 86_400.0
-"""Seconds before the end that a report begins with at most, unless told otherwise."""
+DEFAULT_INTERVAL = 14 * 86_400.0
+"""Longest time that a report covers unless the user asks for more, in seconds before its end."""
 
-MOST_DRAWN = 60
-"""Groups whose course is drawn."""
+MAX_PLOTTED_GROUPS = 60
+"""Groups with plots of their lag and rates; further groups have none, so that the page stays below 5 MB."""
 
-_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
+MAX_BAR_ROWS = 40
+"""Groups in the plot of episodes."""
+
+MAX_ID_LENGTH = 160
+"""Characters of an id that the page shows; Kafka allows ids of 32,767 bytes."""
+
+_MAX_LABEL_LENGTH = 28
+_STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
+_UNKNOWN = "–"
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A time in which a group was not well.
+    """A time span in which a group was unhealthy.
 
     Attributes:
-        worst: the worst status of one of its partitions: WARN, STOP, STALL or REWIND.
-        since, until: seconds since the epoch; `until` is the last time that it was seen so.
-        going_on: it is so to the end of what is known.
-        most_lag: the most records that waited; None when that is not known.
+        worst: worst status of any of its partitions: WARN, STALL, STOP or REWIND.
+        since, until: seconds since the epoch; `until` is the end of the last window with this status.
+        ongoing: whether it lasts until the end of the gold tables.
+        max_lag: largest lag in records; None if unknown.
     """
 
     group: str
     worst: str
     since: float
     until: float
-    going_on: bool
-    most_lag: int | None = None
+    ongoing: bool
+    max_lag: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a report tells.
+    """The contents of a report.
 
     Attributes:
-        lake: where the tables lie.
-        cluster: its id; None when the lake does not tell.
-        since, until: what the plots cover, in seconds since the epoch.
-        courses: of the groups that findings and episodes are about, by group.
-        episodes: the newest first.
-        groups: how many groups the tables know at the end.
+        lake: path of the lake.
+        cluster: id of the cluster; None if the recording has none.
+        since, until: interval that the plots cover, in seconds since the epoch.
+        made_at: when the report was built, in seconds since the epoch.
+        lag_histories: group → lag and rates, for groups with findings or episodes.
+        episodes: newest first.
+        groups: number of groups at the end of the gold tables.
     """
 
     lake: str
@@ -73,43 +93,36 @@ class Report:
     groups: int = 0
 
 
-def report_of(path: Path | str, made_at: float, *, since: float | None = None, until: float | None = None) -> Report:
-    """Gather a report. Findings are as of the end of the tables; the rest is cut to an interval.
+# -- contents --------------------------------------------------------------------------------------------------------
+
+
+def build_report(path: Path | str, made_at: float, *, since: float | None = None, until: float | None = None) -> Report:
+    """Build a report. Findings are as of the end of the gold tables; episodes and plots cover the interval.
 
     Args:
-        made_at, since, until: seconds since the epoch.
+        made_at, since, until: seconds since the epoch. By default the last `DEFAULT_INTERVAL`.
 
     Raises:
-        LakeError: as `findings.insights`, or nothing is known of the interval.
+        LakeError: the lake or its gold tables cannot be read, or they are empty.
     """
     gold = Gold(path)
-    found = find_insights(gold)
-    end = until if until is not None else found.as_of
+    insights = find_insights(gold)
+    end = until if until is not None else insights.as_of
     if end is None:
-        raise LakeError(f"{gold.path} has gold tables without rows: there is nothing to report")
-    begin = since if since is not None else end - LONGEST
-    unused = {group for one in found.findings if one.kind is Kind.UNUSED for group in one.groups}
-    episodes = tuple(one for one in _episodes(gold, begin, end) if one.group not in unused)
-    wanted = [group for finding in found.findings for group in finding.groups[:1]]
-    groups = list(dict.fromkeys([*wanted, *(episode.group for episode in episodes)]))[:MOST_DRAWN]
-    lag_histories = gold.lag_histories(groups, since=instant(begin), until=instant(end))
-    first = min((course.minutes[0] for course in lag_histories.values()), default=begin)
-    known = {row["group"] for row in gold.newest(LAG, "minute", ("group",), where=about_groups)}
-    return Report(
-        str(gold.path),
-        recorded_cluster_id(gold.path),
-        max(begin, first),
-        end,
-        made_at,
-        found,
-        lag_histories,
-        episodes,
-        len(known),
-    )
+        raise LakeError(f"the gold tables of {gold.path} are empty, so there is nothing to report")
+    begin = since if since is not None else end - DEFAULT_INTERVAL
+    unused = {group for finding in insights.findings if finding.kind is Kind.UNUSED for group in finding.groups}
+    episodes = tuple(episode for episode in _read_episodes(gold, begin, end) if episode.group not in unused)
+    with_findings = [group for finding in insights.findings for group in finding.groups[:1]]
+    groups = list(dict.fromkeys([*with_findings, *(episode.group for episode in episodes)]))[:MAX_PLOTTED_GROUPS]
+    histories = gold.lag_histories(groups, since=instant(begin), until=instant(end))
+    first = min((history.minutes[0] for history in histories.values()), default=begin)
+    group_count = len({row["group"] for row in gold.newest(LAG, "minute", ("group",), where=about_groups)})
+    cluster = recorded_cluster_id(gold.path)
+    return Report(str(gold.path), cluster, max(begin, first), end, made_at, insights, histories, episodes, group_count)
 
 
-def _episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]:
-    """When groups were not well, the newest first."""
+def _read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]:
     columns = ("group", "window_start", "status", "worst", "bad_since", "lag", "covered_to")
     rows = gold.rows(
         HEALTH,
@@ -120,24 +133,146 @@ def _episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]:
         where=lambda column: about_groups(column) & column("status").isin(["WARN", "ERR"]),
     )
     newest = {row["window_start"] for row in gold.newest(HEALTH, "window_start", ("window_start",))}
-    found: dict[tuple[str, object], list[GoldRow]] = {}
+    by_episode: dict[tuple[str, object], list[GoldRow]] = {}
     for row in rows:
-        found.setdefault((row["group"], row["bad_since"]), []).append(row)
-    episodes = [_episode(some, any(row["window_start"] in newest for row in some)) for some in found.values()]
-    return tuple(sorted(episodes, key=lambda one: (-one.until, one.since, one.group)))
+        by_episode.setdefault((row["group"], row["bad_since"]), []).append(row)
+    episodes = [
+        _episode(windows, any(row["window_start"] in newest for row in windows)) for windows in by_episode.values()
+    ]
+    return tuple(sorted(episodes, key=lambda episode: (-episode.until, episode.since, episode.group)))
 
 
-def _episode(rows: Iterable[GoldRow], going_on: bool) -> Episode:
-    rows = sorted(rows, key=lambda row: row["window_start"])
-    began = rows[0]["bad_since"] or rows[0]["window_start"]
-    lags = [row["lag"] for row in rows if row["lag"] is not None]
+def _episode(windows: Iterable[GoldRow], ongoing: bool) -> Episode:
+    rows = sorted(windows, key=lambda row: row["window_start"])
+    since = rows[0]["bad_since"] or rows[0]["window_start"]
     statuses = [row["worst"] or row["status"] for row in rows]
-    worst = max(statuses, key=lambda status: _SEVERITY.index(status) if status in _SEVERITY else len(_SEVERITY))
     return Episode(
         rows[0]["group"],
-        worst,
-        began.timestamp(),
+        max(statuses, key=_severity_of_status),
+        since.timestamp(),
         rows[-1]["covered_to"].timestamp(),
-        going_on,
-        max(lags, default=None),
+        ongoing,
+        max((row["lag"] for row in rows if row["lag"] is not None), default=None),
     )
+
+
+def _severity_of_status(status: str) -> int:
+    return _STATUS_SEVERITY.index(status) if status in _STATUS_SEVERITY else len(_STATUS_SEVERITY)
+
+
+# -- page ------------------------------------------------------------------------------------------------------------
+
+
+def render_page(report: Report, version: str) -> bytes:
+    """Render a report as an HTML page in UTF-8. All times are in UTC.
+
+    Args:
+        version: version of kgtui, for the footer.
+
+    Raises:
+        LakeError: Jinja2 or matplotlib is not installed.
+    """
+    environment, markup = _environment()
+    findings = report.insights.findings
+    by_group: dict[str, list[Episode]] = {}
+    for episode in report.episodes:
+        by_group.setdefault(episode.group, []).append(episode)
+
+    def plot_of(finding: Finding) -> object:
+        history = None if finding.family else report.lag_histories.get(finding.subject)
+        if history is None or finding.kind is Kind.UNUSED:
+            return ""
+        return markup(plot_lag_history(history, report.since, report.until, finding.since))
+
+    page: str = environment.get_template("report.html.j2").render(
+        report=report,
+        insights=report.insights,
+        version=version,
+        cluster=f"cluster {report.cluster}" if report.cluster else "a Kafka cluster",
+        kinds={kind: [finding for finding in findings if finding.kind is kind] for kind in Kind},
+        episode_plot=markup(_plot_episodes(report, by_group)) if by_group else "",
+        episode_rows=[_episode_cells(episode) for episode in report.episodes[: 5 * MAX_BAR_ROWS]],
+        more_groups=max(len(by_group) - MAX_BAR_ROWS, 0),
+        plot_of=plot_of,
+    )
+    return page.encode("utf-8", "backslashreplace")
+
+
+@cache
+def _environment() -> tuple[Any, type[str]]:
+    """Return the Jinja2 environment with all filters, and the class of markup that is not escaped again."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from markupsafe import Markup, escape
+    except ImportError as error:
+        raise LakeError(f"the report needs {error.name}: pip install 'kgtui[report]'") from error
+
+    def finalize(value: object) -> object:
+        if value is None:
+            return _UNKNOWN
+        return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    environment = Environment(
+        loader=PackageLoader("kgtui.insights"),
+        autoescape=True,
+        finalize=finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "cell": _cell,
+        "command_line": join,
+        "duration": duration,
+        "number": lambda number: f"{number:,}",
+        "shorten": lambda text: escape(_shorten(visible(text), MAX_ID_LENGTH)),
+        "time": _time,
+    }
+    return environment, Markup
+
+
+def _plot_episodes(report: Report, by_group: Mapping[str, Iterable[Episode]]) -> str:
+    rows = {
+        group: [Bar(one.since, one.until, one.worst != "WARN", _episode_text(one)) for one in episodes]
+        for group, episodes in list(by_group.items())[:MAX_BAR_ROWS]
+    }
+    labels = {group: _shorten(visible(group), _MAX_LABEL_LENGTH) for group in rows}
+    return plot_episodes([(labels[group], bars) for group, bars in rows.items()], report.since, report.until)
+
+
+def _episode_text(episode: Episode) -> str:
+    end = "ongoing" if episode.ongoing else f"to {_time(episode.until)} UTC"
+    return f"{visible(episode.worst)} from {_time(episode.since)} {end}"
+
+
+def _episode_cells(episode: Episode) -> tuple[str | int | None, ...]:
+    return (
+        episode.group,
+        episode.worst,
+        _time(episode.since),
+        "ongoing" if episode.ongoing else _time(episode.until),
+        duration(episode.until - episode.since),
+        episode.max_lag,
+    )
+
+
+def _cell(value: float | bool | datetime | None) -> str:
+    """Format a value of a table that is not text."""
+    if value is None:
+        return _UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return short(value) if abs(value) >= 1_000 else f"{value:,.2f}"
+    return _time(value.timestamp())
+
+
+def _time(seconds: float) -> str:
+    """Format seconds since the epoch in UTC, to the minute."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
+
+
+def _shorten(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"

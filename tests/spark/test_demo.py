@@ -11,7 +11,7 @@ from kgtui.commands.pipeline import update_gold
 from kgtui.commands.pipeline_demo import DemoHistory, record_history
 from kgtui.insights.finding import Kind
 from kgtui.insights.reader import read_insights
-from kgtui.insights.report import report_of
+from kgtui.insights.report import build_report
 from tests.spark.record_samples import ignore
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def test_all_incidents_of_the_demo_are_found(lake: SparkLake) -> None:
     }
     healthy = {"payments.ledger", "team-001.cache", "team-003.ingest", "jobs.run", "rewards.points"}
     assert healthy.isdisjoint(group for finding in found.findings for group in finding.groups)
-    episodes = {episode.group: episode for episode in report_of(path, END).episodes}
+    episodes = {episode.group: episode for episode in build_report(path, END).episodes}
     stopped = episodes["orders.archive"]
-    assert not stopped.going_on, "the group stopped for four hours and has caught up since"
+    assert not stopped.ongoing, "the group stopped for four hours and has caught up since"
     # The verdict STOP needs a full window without commits, which takes 2¼ hours with a poll every 15 minutes.
     assert 1 < (stopped.until - stopped.since) / 3_600 < 2
