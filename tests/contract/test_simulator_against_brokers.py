@@ -22,7 +22,7 @@ from kgtui.simulator.groups.base import ConsumedTopic
 from kgtui.simulator.groups.classic import ClassicGroup
 from kgtui.simulator.membership import ConstantMembership
 from tests.contract.mirror import Still, StillTopic
-from tests.unit.simulator.wire import Wire
+from tests.unit.simulator.raw_client import RawClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -197,7 +197,7 @@ async def test_a_deleted_group_is_gone_alike(real: Cluster) -> None:
 
 
 async def answer(address: str, api: Api, version: int, fields: Fields) -> Fields:
-    async with Wire(address) as wire:
+    async with RawClient(address) as wire:
         return await wire.call(api, version, fields)
 
 

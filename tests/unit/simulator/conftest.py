@@ -1,4 +1,4 @@
-"""Clusters for the tests of the simulator, on a clock that stands still."""
+"""Fixtures with simulated clusters whose clock stands still."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def cluster() -> AsyncIterator[Simulator]:
-    """The company on three brokers of the newest release."""
+    """A running cluster with the `company` scenario on three brokers of the newest release."""
     async with Simulator(clock=ManualClock()) as simulator:
         yield simulator

@@ -1,4 +1,4 @@
-"""Bad days happen when they are ordered, to whom they are ordered, and end when they are ended."""
+"""Injected faults affect the chosen broker or group, and end when they are cleared."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from kgtui.errors import DecodeError
 from kgtui.protocol.messages.cluster import API_VERSIONS, DESCRIBE_CONFIGS, FIND_COORDINATOR, METADATA
 from kgtui.protocol.messages.groups import CONSUMER_GROUP_DESCRIBE, DELETE_GROUPS, DESCRIBE_GROUPS, LIST_GROUPS
 from kgtui.protocol.messages.offsets import LIST_OFFSETS, OFFSET_FETCH
-from tests.unit.simulator.wire import Wire, address, ask
+from tests.unit.simulator.raw_client import RawClient, address, ask
 
 if TYPE_CHECKING:
     from kgtui.simulator import Simulator
 
-ME = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}
+CLIENT = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}
 
 
-async def test_a_black_hole_accepts_and_never_answers_and_others_are_not_touched(cluster: Simulator) -> None:
+async def test_a_black_hole_never_responds_and_others_do(cluster: Simulator) -> None:
     cluster.faults.black_hole(2)
-    async with Wire(address(cluster, 2)) as wire:
-        wire.ask(API_VERSIONS, 4, ME)
-        waiting = asyncio.ensure_future(wire.read())
+    async with RawClient(address(cluster, 2)) as client:
+        client.ask(API_VERSIONS, 4, CLIENT)
+        response = asyncio.ensure_future(client.read())
         for _ in range(3):
             assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
-        assert not waiting.done()
+        assert not response.done()
         cluster.faults.black_hole(2, on=False)
-        assert await waiting is not None, "who waited is answered when it is over"
+        assert await response is not None, "the waiting request gets its response afterwards"
 
 
-async def test_a_client_that_leaves_a_black_hole_leaves_nothing_behind(cluster: Simulator) -> None:
-    async with Wire(address(cluster, 1)) as wire:
-        await wire.call(API_VERSIONS, 4, ME)
+async def test_a_connection_to_a_black_hole_can_be_closed(cluster: Simulator) -> None:
+    async with RawClient(address(cluster, 1)) as client:
+        await client.call(API_VERSIONS, 4, CLIENT)
         cluster.faults.black_hole(1)
-        wire.ask(LIST_GROUPS, 5, {})
+        client.ask(LIST_GROUPS, 5, {})
         (connection,) = cluster.servers[1].connections
         assert connection.task is not None
     await asyncio.wait([connection.task], timeout=5)
@@ -43,7 +43,7 @@ async def test_a_client_that_leaves_a_black_hole_leaves_nothing_behind(cluster: 
     assert not cluster.servers[1].connections
 
 
-async def test_latency_delays_answers(cluster: Simulator) -> None:
+async def test_latency_delays_responses(cluster: Simulator) -> None:
     cluster.faults.latency(1, 0.15)
     loop = asyncio.get_running_loop()
     begin = loop.time()
@@ -51,48 +51,48 @@ async def test_latency_delays_answers(cluster: Simulator) -> None:
     assert loop.time() - begin >= 0.15
 
 
-async def test_one_api_can_be_slow_and_holds_up_what_comes_behind_it_on_its_connection(cluster: Simulator) -> None:
+async def test_a_slow_api_delays_later_requests_of_its_connection(cluster: Simulator) -> None:
     cluster.faults.latency(1, 0.2, api=LIST_GROUPS.key)
     loop = asyncio.get_running_loop()
     begin = loop.time()
     await ask(cluster, 1, METADATA, {"Topics": []})
     quick = loop.time() - begin
-    async with Wire(address(cluster, 1)) as wire:
+    async with RawClient(address(cluster, 1)) as client:
         begin = loop.time()
-        wire.ask(LIST_GROUPS, 5, {})
-        wire.ask(METADATA, 12, {"Topics": []})
-        await wire.read()
-        await wire.read()
+        client.ask(LIST_GROUPS, 5, {})
+        client.ask(METADATA, 12, {"Topics": []})
+        await client.read()
+        await client.read()
         assert loop.time() - begin >= 0.2 > quick
 
 
-async def test_an_error_inside_a_broker_ends_its_connection_and_is_logged(
+async def test_an_internal_error_is_logged_and_closes_the_connection(
     cluster: Simulator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(_name: str) -> int:
         raise RuntimeError("out of order")
 
     monkeypatch.setattr(cluster.state, "coordinator", broken)
-    async with Wire(address(cluster, 1)) as wire:
-        wire.ask(LIST_GROUPS, 5, {})
-        assert await wire.read() is None
+    async with RawClient(address(cluster, 1)) as client:
+        client.ask(LIST_GROUPS, 5, {})
+        assert await client.read() is None
     assert "out of order" in caplog.text
     assert (await ask(cluster, 1, METADATA, {"Topics": []}))["Brokers"]
 
 
-async def test_throttling_is_told_at_once_and_the_connection_rests(cluster: Simulator) -> None:
+async def test_throttling_is_reported_and_pauses_the_connection(cluster: Simulator) -> None:
     cluster.faults.throttle(1, 200)
     loop = asyncio.get_running_loop()
-    async with Wire(address(cluster, 1)) as wire:
-        assert (await wire.call(LIST_GROUPS, 5, {}))["ThrottleTimeMs"] == 200
+    async with RawClient(address(cluster, 1)) as client:
+        assert (await client.call(LIST_GROUPS, 5, {}))["ThrottleTimeMs"] == 200
         begin = loop.time()
-        await wire.call(LIST_GROUPS, 5, {})
+        await client.call(LIST_GROUPS, 5, {})
         assert loop.time() - begin >= 0.15
     assert (await ask(cluster, 2, LIST_GROUPS, {}))["ThrottleTimeMs"] == 0
 
 
-async def test_a_cut_closes_connections_and_new_ones_work(cluster: Simulator) -> None:
-    async with Wire(address(cluster, 1)) as one, Wire(address(cluster, 2)) as other:
+async def test_cut_closes_connections_and_accepts_new_ones(cluster: Simulator) -> None:
+    async with RawClient(address(cluster, 1)) as one, RawClient(address(cluster, 2)) as other:
         await one.call(LIST_GROUPS, 5, {})
         await other.call(LIST_GROUPS, 5, {})
         cluster.faults.cut(1)
@@ -101,12 +101,12 @@ async def test_a_cut_closes_connections_and_new_ones_work(cluster: Simulator) ->
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
 
 
-async def test_a_dead_broker_is_replaced_and_comes_back_on_its_port(cluster: Simulator) -> None:
-    world = cluster.state
-    before = {name: world.coordinator(name) for name in world.groups}
-    port = world.node(2).port
-    topic = world.topics["web.clicks"]
-    epochs = [world.leadership(topic, p).epoch for p in range(topic.partitions)]
+async def test_a_killed_broker_restarts_on_its_port(cluster: Simulator) -> None:
+    state = cluster.state
+    before = {name: state.coordinator(name) for name in state.groups}
+    port = state.node(2).port
+    topic = state.topics["web.clicks"]
+    epochs = [state.leadership(topic, p).epoch for p in range(topic.partitions)]
     await cluster.faults.kill(2)
     with pytest.raises(OSError, match=r"refused|Connect call failed"):
         await asyncio.open_connection("127.0.0.1", port)
@@ -115,26 +115,26 @@ async def test_a_dead_broker_is_replaced_and_comes_back_on_its_port(cluster: Sim
     partitions = answer["Topics"][0]["Partitions"]
     assert {row["LeaderId"] for row in partitions} == {1, 3}
     assert any(row["OfflineReplicas"] == [2] for row in partitions)
-    assert all(world.coordinator(name) in (1, 3) for name in before)
-    assert all(world.coordinator(name) == node for name, node in before.items() if node != 2)
+    assert all(state.coordinator(name) in (1, 3) for name in before)
+    assert all(state.coordinator(name) == node for name, node in before.items() if node != 2)
     await cluster.faults.restart(2)
-    assert world.node(2).port == port
-    assert {name: world.coordinator(name) for name in world.groups} == before
-    after = [world.leadership(topic, p).epoch for p in range(topic.partitions)]
+    assert state.node(2).port == port
+    assert {name: state.coordinator(name) for name in state.groups} == before
+    after = [state.leadership(topic, p).epoch for p in range(topic.partitions)]
     assert any(new > old for old, new in zip(epochs, after, strict=True))
     assert (await ask(cluster, 2, LIST_GROUPS, {}))["ErrorCode"] == 0
 
 
-async def test_without_any_broker_there_is_no_coordinator(cluster: Simulator) -> None:
-    async with Wire(address(cluster, 1)) as wire:
-        await wire.call(LIST_GROUPS, 5, {})
+async def test_there_is_no_coordinator_without_brokers(cluster: Simulator) -> None:
+    async with RawClient(address(cluster, 1)) as client:
+        await client.call(LIST_GROUPS, 5, {})
         for node in (1, 2, 3):
             await cluster.faults.kill(node)
-        assert await wire.read() is None
+        assert await client.read() is None
     assert cluster.state.coordinator("payments.settle") == -1
 
 
-async def test_a_moved_coordinator_says_16_and_the_new_one_answers(cluster: Simulator) -> None:
+async def test_the_old_coordinator_returns_16_after_a_move(cluster: Simulator) -> None:
     name = "payments.settle"
     was = cluster.state.coordinator(name)
     now = was % 3 + 1
@@ -148,17 +148,17 @@ async def test_a_moved_coordinator_says_16_and_the_new_one_answers(cluster: Simu
     assert name in listed
 
 
-async def test_a_loading_coordinator_says_14_until_it_is_done(cluster: Simulator) -> None:
+async def test_a_loading_coordinator_returns_14_until_it_has_loaded(cluster: Simulator) -> None:
     name = "payments.settle"
     node = cluster.state.coordinator(name)
     cluster.faults.load(node, 20)
-    wanted = {"Groups": [{"GroupId": name, "Topics": None}]}
-    assert (await ask(cluster, node, OFFSET_FETCH, wanted))["Groups"][0]["ErrorCode"] == 14
+    request = {"Groups": [{"GroupId": name, "Topics": None}]}
+    assert (await ask(cluster, node, OFFSET_FETCH, request))["Groups"][0]["ErrorCode"] == 14
     cluster.advance(21)
-    assert (await ask(cluster, node, OFFSET_FETCH, wanted))["Groups"][0]["ErrorCode"] == 0
+    assert (await ask(cluster, node, OFFSET_FETCH, request))["Groups"][0]["ErrorCode"] == 0
 
 
-async def test_forbidden_groups_answer_30_everywhere(cluster: Simulator) -> None:
+async def test_forbidden_groups_return_30_from_every_api(cluster: Simulator) -> None:
     cluster.faults.forbid_groups(["payments.*"])
     name = "payments.settle"
     node = cluster.state.coordinator(name)
@@ -171,7 +171,7 @@ async def test_forbidden_groups_answer_30_everywhere(cluster: Simulator) -> None
     rows = [described["Groups"][0], fetched["Groups"][0], deleted["Results"][0], found["Coordinators"][0]]
     assert [row["ErrorCode"] for row in (*rows, configs["Results"][0])] == [30] * 5
     listed = [row["GroupId"] for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]]
-    assert name in listed, "who may describe the cluster sees all names"
+    assert name in listed, "a user who may describe the cluster sees all names"
     cluster.faults.forbid_cluster()
     listed = [row["GroupId"] for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]]
     assert name not in listed
@@ -180,7 +180,7 @@ async def test_forbidden_groups_answer_30_everywhere(cluster: Simulator) -> None
     assert (await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": [name]}))["Groups"][0]["ErrorCode"] == 0
 
 
-async def test_forbidden_topics_blank_members_and_hide_offsets(cluster: Simulator) -> None:
+async def test_forbidden_topics_hide_members_and_offsets(cluster: Simulator) -> None:
     cluster.faults.forbid_topics(["payments.settled"])
     name = "payments.ledger"
     node = cluster.state.coordinator(name)
@@ -188,46 +188,46 @@ async def test_forbidden_topics_blank_members_and_hide_offsets(cluster: Simulato
     assert (group["ErrorCode"], group["Members"]) == (29, [])
     every = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]})
     assert every["Groups"][0]["Topics"] == []
-    wanted = [{"Name": "payments.settled", "PartitionIndexes": [0]}]
-    some = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": wanted}]})
+    requested = [{"Name": "payments.settled", "PartitionIndexes": [0]}]
+    some = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": requested}]})
     assert some["Groups"][0]["Topics"][0]["Partitions"][0]["ErrorCode"] == 29
     bounds = [{"Name": "payments.settled", "Partitions": [{"PartitionIndex": 0, "Timestamp": -1}]}]
-    told = await ask(cluster, node, LIST_OFFSETS, {"ReplicaId": -1, "Topics": bounds})
-    assert told["Topics"][0]["Partitions"][0]["ErrorCode"] == 29
+    log_offsets = await ask(cluster, node, LIST_OFFSETS, {"ReplicaId": -1, "Topics": bounds})
+    assert log_offsets["Topics"][0]["Partitions"][0]["ErrorCode"] == 29
     named = await ask(cluster, node, METADATA, {"Topics": [{"Name": "payments.settled"}]})
     assert named["Topics"][0]["ErrorCode"] == 29
     everything = await ask(cluster, node, METADATA, {"Topics": None})
     assert "payments.settled" not in {row["Name"] for row in everything["Topics"]}
 
 
-async def test_an_ordered_error_comes_once(cluster: Simulator) -> None:
+async def test_an_injected_error_is_returned_once(cluster: Simulator) -> None:
     cluster.faults.fail(LIST_GROUPS.key, 15)
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 15
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
 
 
 @pytest.mark.parametrize("kind", ["truncated", "length", "garbage"])
-async def test_damaged_answers_cannot_be_decoded(cluster: Simulator, kind: str) -> None:
+async def test_damaged_responses_cannot_be_decoded(cluster: Simulator, kind: str) -> None:
     cluster.faults.damage(1, kind)
-    async with Wire(address(cluster, 1)) as wire:
-        await wire.call(API_VERSIONS, 4, ME)
+    async with RawClient(address(cluster, 1)) as client:
+        await client.call(API_VERSIONS, 4, CLIENT)
         with pytest.raises(DecodeError):
-            await wire.call(LIST_GROUPS, 5, {})
-        assert (await wire.call(LIST_GROUPS, 5, {}))["ErrorCode"] == 0
+            await client.call(LIST_GROUPS, 5, {})
+        assert (await client.call(LIST_GROUPS, 5, {}))["ErrorCode"] == 0
 
 
-async def test_an_answer_can_be_cut_or_belong_to_nobody(cluster: Simulator) -> None:
+async def test_a_response_can_be_cut_or_have_a_wrong_correlation_id(cluster: Simulator) -> None:
     cluster.faults.damage(1, "cut")
-    async with Wire(address(cluster, 1)) as wire:
-        wire.ask(LIST_GROUPS, 5, {})
-        assert await wire.read() is None
+    async with RawClient(address(cluster, 1)) as client:
+        client.ask(LIST_GROUPS, 5, {})
+        assert await client.read() is None
     cluster.faults.damage(1, "correlation")
-    async with Wire(address(cluster, 1)) as wire:
+    async with RawClient(address(cluster, 1)) as client:
         with pytest.raises(AssertionError):
-            await wire.call(LIST_GROUPS, 5, {})
+            await client.call(LIST_GROUPS, 5, {})
 
 
-def test_faults_of_brokers_that_are_not_there_are_refused(cluster: Simulator) -> None:
+def test_unknown_brokers_and_damages_are_rejected(cluster: Simulator) -> None:
     with pytest.raises(KeyError, match="no broker has the node id 9"):
         cluster.faults.black_hole(9)
     with pytest.raises(ValueError, match="rust"):

@@ -1,4 +1,4 @@
-"""Groups of each type pass through the states of their protocol, and tell what real coordinators tell."""
+"""Simulated groups of each type have the states and describe responses of real coordinators."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ GROWING = RotatingMembership(100.0, ((0, 1), (0, 1, 2)))
 
 
 def states(group: Group, times: range) -> list[str]:
-    """The states that follow each other."""
-    seen = [group.state(t) for t in times]
-    return seen[:1] + [after for before, after in pairwise(seen) if before != after]
+    """Return the sequence of distinct states."""
+    at_each_time = [group.state(t) for t in times]
+    return at_each_time[:1] + [after for before, after in pairwise(at_each_time) if before != after]
 
 
 def described(group: Group, t: float) -> dict[str, Any]:
     return group.describe(t, operations=0)
 
 
-def test_a_classic_group_rebalances_as_a_whole() -> None:
+def test_a_classic_group_rebalances_all_members_together() -> None:
     group = ClassicGroup("g", GROWING, [ConsumedTopic(TOPIC)])
     assert states(group, range(90, 200)) == ["Stable", "PreparingRebalance", "CompletingRebalance", "Stable"]
 
 
-def test_only_a_stable_classic_group_tells_protocol_and_member_bytes() -> None:
+def test_only_a_stable_classic_group_has_member_data() -> None:
     group = ClassicGroup("g", GROWING, [ConsumedTopic(TOPIC)], member_data=ConsumerMemberData("range"))
     stable, moving = described(group, 150), described(group, 101)
     assert stable["ProtocolData"] == "range"
@@ -53,12 +53,12 @@ def test_only_a_stable_classic_group_tells_protocol_and_member_bytes() -> None:
     assert all(row["MemberMetadata"] == b"" == row["MemberAssignment"] for row in moving["Members"])
     owned = [consumer.decode_assignment(row["MemberAssignment"]) for row in stable["Members"]]
     assert sorted(p for parts in owned for _, ps in parts or () for p in ps) == [0, 1, 2, 3, 4, 5]
-    wanted = consumer.decode_subscription(stable["Members"][0]["MemberMetadata"])
-    assert wanted is not None
-    assert wanted.topics == ("orders.placed",)
+    subscription = consumer.decode_subscription(stable["Members"][0]["MemberMetadata"])
+    assert subscription is not None
+    assert subscription.topics == ("orders.placed",)
 
 
-def test_a_group_without_commits_dies_after_its_last_member_left() -> None:
+def test_a_group_without_commits_becomes_dead() -> None:
     group = ClassicGroup(
         "g", RotatingMembership(100.0, ((0,), ())), [ConsumedTopic(TOPIC, NeverCommitted())], outlives=60.0
     )
@@ -73,13 +73,13 @@ def test_a_group_without_commits_dies_after_its_last_member_left() -> None:
     assert described(group, 170)["GroupState"] == "Dead"
 
 
-def test_the_company_shows_every_state_of_a_classic_group() -> None:
+def test_the_company_has_every_state_of_a_classic_group() -> None:
     company = Simulator(clock=ManualClock()).state.groups.values()
-    seen = {group.state(t) for group in company if group.type == "classic" for t in range(0, 250, 2)}
-    assert seen == {"Stable", "PreparingRebalance", "CompletingRebalance", "Empty", "Dead"}
+    states_seen = {group.state(t) for group in company if group.type == "classic" for t in range(0, 250, 2)}
+    assert states_seen == {"Stable", "PreparingRebalance", "CompletingRebalance", "Empty", "Dead"}
 
 
-def test_a_group_that_everybody_left_is_empty_and_commits_nothing_more() -> None:
+def test_a_group_without_members_is_empty_and_stops_committing() -> None:
     group = ClassicGroup("g", RotatingMembership(100.0, ((0,), ())), [ConsumedTopic(TOPIC, Steady())])
     assert group.state(150) == "Empty"
     assert described(group, 150)["Members"] == []
@@ -87,22 +87,22 @@ def test_a_group_that_everybody_left_is_empty_and_commits_nothing_more() -> None
     assert list(group.commits(190)) != list(group.commits(290))
 
 
-def test_consumers_move_to_their_target_one_after_the_other() -> None:
+def test_consumers_reconcile_one_after_the_other() -> None:
     group = ConsumerGroup("g", GROWING, [ConsumedTopic(TOPIC)], epoch=10)
     assert states(group, range(90, 200)) == ["Stable", "Assigning", "Reconciling", "Stable"]
     assigning, middle, stable = described(group, 100.5), described(group, 105), described(group, 150)
     assert (assigning["GroupEpoch"], assigning["AssignmentEpoch"]) == (11, 10)
     assert (middle["GroupEpoch"], middle["AssignmentEpoch"]) == (11, 11)
-    arrived = [row["Assignment"] == row["TargetAssignment"] for row in middle["Members"]]
-    assert True in arrived
-    assert False in arrived
+    reconciled = [row["Assignment"] == row["TargetAssignment"] for row in middle["Members"]]
+    assert True in reconciled
+    assert False in reconciled
     assert {row["MemberEpoch"] for row in middle["Members"]} > {11}
     assert all(row["Assignment"] == row["TargetAssignment"] for row in stable["Members"])
     assert {row["MemberEpoch"] for row in stable["Members"]} == {11}
 
 
 @pytest.mark.parametrize("t", [100.5, 102.0, 104.0, 106.0, 108.0, 150.0])
-def test_no_partition_is_ever_owned_twice_in_a_consumer_group(t: float) -> None:
+def test_no_partition_of_a_consumer_group_has_two_owners(t: float) -> None:
     group = ConsumerGroup("g", GROWING, [ConsumedTopic(TOPIC)])
     owned = [
         (row["TopicName"], partition)
@@ -113,27 +113,27 @@ def test_no_partition_is_ever_owned_twice_in_a_consumer_group(t: float) -> None:
     assert len(owned) == len(set(owned))
 
 
-def test_a_group_in_migration_has_members_of_both_protocols() -> None:
+def test_a_migrating_group_has_members_of_both_protocols() -> None:
     group = ConsumerGroup("g", ConstantMembership(3), [ConsumedTopic(TOPIC)], classic=frozenset({1}))
     assert [row["MemberType"] for row in described(group, 5)["Members"]] == [1, 0, 1]
 
 
-def test_a_share_group_gives_partitions_to_several_members_and_keeps_its_epochs_apart() -> None:
+def test_a_share_group_assigns_partitions_to_several_members() -> None:
     group = ShareGroup(
         "g", RotatingMembership(100.0, ((0, 1, 2), ())), [ConsumedTopic(TOPIC, without=frozenset({3}))], epoch=4
     )
-    live, left = described(group, 50), described(group, 150)
-    owners = [p for row in live["Members"] for tp in row["Assignment"]["TopicPartitions"] for p in tp["Partitions"]]
+    active, empty = described(group, 50), described(group, 150)
+    owners = [p for row in active["Members"] for tp in row["Assignment"]["TopicPartitions"] for p in tp["Partitions"]]
     assert set(owners) == set(range(6))
     assert len(owners) > 6
-    assert (left["GroupState"], left["GroupEpoch"], left["AssignmentEpoch"]) == ("Empty", 5, 4)
+    assert (empty["GroupState"], empty["GroupEpoch"], empty["AssignmentEpoch"]) == ("Empty", 5, 4)
     assert list(group.commits(50)) == []
     ((_, rows),) = group.start_offsets(50)
     assert rows[3] == (3, -1, -1)
     assert all(start > 0 and lag >= 0 for p, start, lag in rows if p != 3)
 
 
-def test_the_lag_of_a_share_group_is_less_than_its_distance_to_the_end() -> None:
+def test_share_group_lag_excludes_acknowledged_records() -> None:
     group = ShareGroup("g", ConstantMembership(2), [ConsumedTopic(TOPIC, Stuck(100))], in_flight=30)
     ((_, rows),) = group.start_offsets(0)
     assert {lag for _, _, lag in rows} == {70}
@@ -141,11 +141,11 @@ def test_the_lag_of_a_share_group_is_less_than_its_distance_to_the_end() -> None
 
 def streams_group(**changes: Any) -> StreamsGroup:
     parts = [Subtopology(("orders.placed",), 6), Subtopology((), 6, repartition=("g-r",), changelogs=("g-c",))]
-    life = RotatingMembership(100.0, ((0, 1, 2), (0, 1, 2, 3)))
-    return StreamsGroup("g", life, [ConsumedTopic(TOPIC)], topology=parts, standbys=1, **changes)
+    schedule = RotatingMembership(100.0, ((0, 1, 2), (0, 1, 2, 3)))
+    return StreamsGroup("g", schedule, [ConsumedTopic(TOPIC)], topology=parts, standbys=1, **changes)
 
 
-def test_a_streams_group_has_each_task_active_once_and_warms_up_what_moved() -> None:
+def test_a_streams_group_activates_each_task_once() -> None:
     group = streams_group()
     assert states(group, range(90, 200)) == ["Stable", "Assigning", "Reconciling", "Stable"]
     for t in (50.0, 120.0, 190.0):
@@ -153,19 +153,19 @@ def test_a_streams_group_has_each_task_active_once_and_warms_up_what_moved() -> 
         active = [(task["SubtopologyId"], p) for r in roles for task in r["ActiveTasks"] for p in task["Partitions"]]
         assert sorted(active) == sorted((part, p) for part in "01" for p in range(6))
         standby = [(task["SubtopologyId"], p) for r in roles for task in r["StandbyTasks"] for p in task["Partitions"]]
-        assert sorted(standby) == [("1", p) for p in range(6)], "only the stateful tasks have standbys"
+        assert sorted(standby) == [("1", p) for p in range(6)], "only stateful tasks have standbys"
         warm = [task for r in roles for task in r["WarmupTasks"]]
         assert bool(warm) == (t == 120.0)
 
 
-def test_threads_of_one_process_share_process_id_and_host() -> None:
+def test_threads_of_one_process_have_one_process_id_and_host() -> None:
     members = described(streams_group(), 50)["Members"]
     assert members[0]["ProcessId"] == members[1]["ProcessId"] != members[2]["ProcessId"]
     assert members[0]["ClientHost"] == members[1]["ClientHost"]
     assert members[0]["ClientId"].endswith("StreamThread-1-consumer")
 
 
-def test_a_streams_group_that_is_not_ready_assigns_nothing() -> None:
+def test_a_streams_group_that_is_not_ready_has_no_assignments() -> None:
     group = streams_group(phases=(("NotReady", 50.0),))
     answer = described(group, 110)
     assert answer["GroupState"] == "NotReady"
@@ -173,56 +173,58 @@ def test_a_streams_group_that_is_not_ready_assigns_nothing() -> None:
 
 
 @pytest.mark.parametrize(("name", "version"), [("default", 0), ("compatible", 1), ("sessioned", 2)])
-def test_connect_workers_share_connectors_and_tasks(name: str, version: int) -> None:
-    payload = ConnectMemberData(name, (("sink", 3), ("source", 1)))
-    group = ClassicGroup("c", ConstantMembership(2), protocol="connect", member_data=payload, client=Client("worker"))
+def test_connect_workers_divide_connectors_and_tasks(name: str, version: int) -> None:
+    member_data = ConnectMemberData(name, (("sink", 3), ("source", 1)))
+    group = ClassicGroup(
+        "c", ConstantMembership(2), protocol="connect", member_data=member_data, client=Client("worker")
+    )
     rows = described(group, 5)["Members"]
-    given = [connect.decode_assignment(row["MemberAssignment"]) for row in rows]
-    said = [connect.decode_subscription(row["MemberMetadata"]) for row in rows]
-    assert all(one is not None and one.version == version and one.leader == rows[0]["MemberId"] for one in given)
-    assert [one.url for one in said if one] == [f"http://worker-{n}.connect.svc:8083/" for n in (0, 1)]
-    tasks = sorted((name, t) for one in given if one for name, ts in one.assigned for t in ts)
+    assignments = [connect.decode_assignment(row["MemberAssignment"]) for row in rows]
+    subscriptions = [connect.decode_subscription(row["MemberMetadata"]) for row in rows]
+    assert all(one is not None and one.version == version and one.leader == rows[0]["MemberId"] for one in assignments)
+    assert [one.url for one in subscriptions if one] == [f"http://worker-{n}.connect.svc:8083/" for n in (0, 1)]
+    tasks = sorted((name, t) for one in assignments if one for name, ts in one.assigned for t in ts)
     assert tasks == sorted([("sink", -1), ("sink", 0), ("sink", 1), ("sink", 2), ("source", -1), ("source", 0)])
 
 
-def test_registries_agree_on_a_primary_that_may_be_one() -> None:
-    payload = SchemaRegistryMemberData(ineligible=frozenset({0}))
-    rows = described(ClassicGroup("s", ConstantMembership(2), protocol="sr", member_data=payload), 5)["Members"]
-    given = {schema_registry.decode_assignment(row["MemberAssignment"]) for row in rows}
-    assert len(given) == 1
-    (one,) = given
+def test_registries_agree_on_an_eligible_primary() -> None:
+    member_data = SchemaRegistryMemberData(ineligible=frozenset({0}))
+    rows = described(ClassicGroup("s", ConstantMembership(2), protocol="sr", member_data=member_data), 5)["Members"]
+    assignments = {schema_registry.decode_assignment(row["MemberAssignment"]) for row in rows}
+    assert len(assignments) == 1
+    (one,) = assignments
     assert one is not None
     assert one.master == rows[1]["MemberId"]
-    refused = ClassicGroup(
+    duplicated = ClassicGroup(
         "s", ConstantMembership(2), protocol="sr", member_data=SchemaRegistryMemberData(duplicate=True)
     )
-    answer = schema_registry.decode_assignment(described(refused, 5)["Members"][0]["MemberAssignment"])
+    answer = schema_registry.decode_assignment(described(duplicated, 5)["Members"][0]["MemberAssignment"])
     assert answer is not None
     assert (answer.error, answer.master) == (schema_registry.DUPLICATE_URLS, None)
 
 
-def test_foreign_members_carry_what_they_like() -> None:
+def test_raw_member_data_is_sent_unchanged() -> None:
     group = ClassicGroup("f", ConstantMembership(1), protocol="x", member_data=RawMemberData("p", b"\1", b"\2"))
     (row,) = described(group, 5)["Members"]
     assert (row["MemberMetadata"], row["MemberAssignment"]) == (b"\1", b"\2")
 
 
-def test_static_members_have_instance_ids_and_racks_are_spread() -> None:
+def test_static_members_have_instance_ids_and_racks() -> None:
     client = Client("web", static=True, racks=("a", "b"))
     rows = described(ConsumerGroup("g", ConstantMembership(3), [ConsumedTopic(TOPIC)], client=client), 5)["Members"]
     assert [row["InstanceId"] for row in rows] == ["web-0", "web-1", "web-2"]
     assert [row["RackId"] for row in rows] == ["a", "b", "a"]
 
 
-def test_two_clusters_of_one_seed_are_the_same_and_of_another_are_not() -> None:
-    def picture(seed: int) -> list[object]:
-        world = Simulator(groups=400, seed=seed, clock=ManualClock()).state
-        world.generated.advance_to(500.0) if world.generated else None
-        found = [world.find(name) for name in (*world.groups, *(world.generated.index if world.generated else ()))]
+def test_clusters_are_equal_only_with_the_same_seed() -> None:
+    def snapshot(seed: int) -> list[object]:
+        state = Simulator(groups=400, seed=seed, clock=ManualClock()).state
+        state.generated.advance_to(500.0) if state.generated else None
+        found = [state.find(name) for name in (*state.groups, *(state.generated.index if state.generated else ()))]
         return [(group.describe(500.0, operations=0), list(map(str, group.commits(0)))) for group in found if group]
 
-    def without_objects(picture: list[object]) -> list[object]:
-        return [row[0] for row in picture if isinstance(row, tuple)]
+    def without_objects(snapshot: list[object]) -> list[object]:
+        return [row[0] for row in snapshot if isinstance(row, tuple)]
 
-    assert without_objects(picture(3)) == without_objects(picture(3))
-    assert without_objects(picture(3)) != without_objects(picture(4))
+    assert without_objects(snapshot(3)) == without_objects(snapshot(3))
+    assert without_objects(snapshot(3)) != without_objects(snapshot(4))

@@ -1,4 +1,4 @@
-"""Brokers of older releases answer as they did, and clusters of several releases mix them."""
+"""Simulated brokers of older releases respond like the real ones, also in clusters of several releases."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kgtui.protocol.messages.groups import (
 )
 from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, OFFSET_FETCH
 from kgtui.simulator import ManualClock, Simulator
-from tests.unit.simulator.wire import Wire, address, ask
+from tests.unit.simulator.raw_client import RawClient, address, ask
 
 
 def old(version: str, **options: int) -> Simulator:
     return Simulator(kafka_version=version, clock=ManualClock(), **options)  # type: ignore[arg-type]
 
 
-async def test_a_2_4_broker_speaks_what_2_4_spoke() -> None:
+async def test_a_2_4_broker_supports_the_versions_of_2_4() -> None:
     async with old("2.4") as cluster:
         answer = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "a", "ClientSoftwareVersion": "1"}, 3)
         ranges = {row["ApiKey"]: (row["MinVersion"], row["MaxVersion"]) for row in answer["ApiKeys"]}
@@ -34,9 +34,9 @@ async def test_a_2_4_broker_speaks_what_2_4_spoke() -> None:
         for node in (1, 2, 3):
             listed = (await ask(cluster, node, LIST_GROUPS, {}, 3))["Groups"]
             assert {row["GroupState"] for row in listed} == {""}
-            async with Wire(address(cluster, node)) as wire:
-                wire.ask(LIST_GROUPS, 4, {})
-                assert await wire.read() is None
+            async with RawClient(address(cluster, node)) as client:
+                client.ask(LIST_GROUPS, 4, {})
+                assert await client.read() is None
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ async def test_a_2_4_broker_speaks_what_2_4_spoke() -> None:
         ("4.4", {"classic", "consumer", "share", "streams"}),
     ],
 )
-async def test_types_that_a_release_does_not_know_are_not_there(version: str, types: set[str]) -> None:
+async def test_unsupported_group_types_are_left_out(version: str, types: set[str]) -> None:
     async with old(version, groups=300) as cluster:
         population = cluster.state.generated
         assert population is not None
@@ -57,7 +57,7 @@ async def test_types_that_a_release_does_not_know_are_not_there(version: str, ty
         assert {population.type_of(name) for name in population.index} == types
 
 
-async def test_the_old_coordinator_compares_states_by_exact_case() -> None:
+async def test_the_old_coordinator_filters_states_case_sensitively() -> None:
     async with old("3.3") as cluster:
 
         async def count(state: str) -> int:
@@ -69,7 +69,7 @@ async def test_the_old_coordinator_compares_states_by_exact_case() -> None:
         assert await count("empty") == 0
 
 
-async def test_a_loading_coordinator_lists_half_before_and_nothing_since_the_new_coordinator() -> None:
+async def test_only_the_old_coordinator_lists_groups_while_loading() -> None:
     for version, listed in (("3.3", True), ("4.4", False)):
         async with old(version) as cluster:
             cluster.faults.load(1, 30)
@@ -80,7 +80,7 @@ async def test_a_loading_coordinator_lists_half_before_and_nothing_since_the_new
             assert (await ask(cluster, 1, LIST_GROUPS, {}, 4))["ErrorCode"] == 0
 
 
-async def test_on_4_1_share_groups_are_advertised_and_switched_off() -> None:
+async def test_share_groups_are_disabled_by_default_in_4_1() -> None:
     async with old("4.1") as cluster:
         node = cluster.state.coordinator("jobs.run")
         described = await ask(cluster, node, SHARE_GROUP_DESCRIBE, {"GroupIds": ["jobs.run"]})
@@ -88,12 +88,12 @@ async def test_on_4_1_share_groups_are_advertised_and_switched_off() -> None:
         wanted = {"Groups": [{"GroupId": "jobs.run", "Topics": None}]}
         offsets = await ask(cluster, node, DESCRIBE_SHARE_GROUP_OFFSETS, wanted, 0)
         assert offsets["Groups"][0]["ErrorCode"] == 35
-        async with Wire(address(cluster, node)) as wire:
-            wire.ask(STREAMS_GROUP_DESCRIBE, 0, {"GroupIds": []})
-            assert await wire.read() is None, "an API that is not advertised closes the connection"
+        async with RawClient(address(cluster, node)) as client:
+            client.ask(STREAMS_GROUP_DESCRIBE, 0, {"GroupIds": []})
+            assert await client.read() is None, "an API that is not advertised closes the connection"
 
 
-async def test_features_are_switched_by_option() -> None:
+async def test_features_can_be_enabled_and_disabled() -> None:
     for version, features, code in (("4.1", {"share.version": 1}, 0), ("4.4", {"share.version": 0}, 35)):
         async with Simulator(kafka_version=version, features=features, clock=ManualClock()) as cluster:
             node = cluster.state.coordinator("jobs.run")
@@ -103,7 +103,7 @@ async def test_features_are_switched_by_option() -> None:
             assert ("share.version" in {row["Name"] for row in said["FinalizedFeatures"]}) == (code == 0)
 
 
-async def test_3_9_gives_no_message_and_no_member_type() -> None:
+async def test_3_9_returns_no_message_and_no_member_type() -> None:
     async with old("3.9") as cluster:
         node = cluster.state.coordinator("payments.settle")
         wrong = await ask(cluster, node, CONSUMER_GROUP_DESCRIBE, {"GroupIds": ["payments.settle"]}, 0)
@@ -115,7 +115,7 @@ async def test_3_9_gives_no_message_and_no_member_type() -> None:
         assert (dead["Groups"][0]["ErrorCode"], dead["Groups"][0]["GroupState"]) == (0, "Dead")
 
 
-async def test_before_v8_one_group_is_fetched_at_a_time_and_v1_wants_partitions() -> None:
+async def test_offset_fetch_before_v8_fetches_one_group() -> None:
     async with old("2.4") as cluster:
         node = cluster.state.coordinator("audit.sink")
         wanted = [{"Name": "audit.log", "PartitionIndexes": [0]}]
@@ -125,7 +125,7 @@ async def test_before_v8_one_group_is_fetched_at_a_time_and_v1_wants_partitions(
         assert wrong["Topics"][0]["Partitions"][0]["ErrorCode"] == 16
 
 
-async def test_in_a_mixed_cluster_each_broker_speaks_its_release_and_newer_types_live_where_they_can() -> None:
+async def test_mixed_clusters_place_newer_types_on_newer_brokers() -> None:
     async with Simulator(brokers=4, kafka_version="2.4,4.4", clock=ManualClock()) as cluster:
         names = [node.release.name for node in cluster.state.nodes]
         assert names == ["2.4", "4.4", "2.4", "4.4"]
@@ -150,7 +150,7 @@ async def test_every_release_can_be_simulated(version: str) -> None:
         assert len(answer["Brokers"]) == 3
 
 
-def test_unknown_releases_and_scenarios_are_refused() -> None:
+def test_unknown_releases_and_scenarios_are_rejected() -> None:
     with pytest.raises(UsageError, match="0\\.8"):
         Simulator(kafka_version="0.8")
     with pytest.raises(UsageError, match="mars"):

@@ -1,4 +1,4 @@
-"""A cluster in a process of its own: starts, obeys, and never outlives who started it."""
+"""A cluster in a child process starts, executes commands, and never outlives its parent."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from kgtui.simulator import Options, SimulatorProcess, spawn
 from kgtui.simulator.__main__ import main
 from kgtui.simulator.options import add_arguments, options_from
 from kgtui.simulator.process import SimulatorError
-from tests.unit.simulator.wire import Wire
+from tests.unit.simulator.raw_client import RawClient
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that nobody has waited for yet does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -45,12 +45,12 @@ def wait_for_end(pid: int, seconds: float = 10.0) -> bool:
 async def names(cluster: SimulatorProcess) -> set[str]:
     found: set[str] = set()
     for address in cluster.bootstrap.split(","):
-        async with Wire(address) as wire:
-            found |= {row["GroupId"] for row in (await wire.call(LIST_GROUPS, 5, {}))["Groups"]}
+        async with RawClient(address) as client:
+            found |= {row["GroupId"] for row in (await client.call(LIST_GROUPS, 5, {}))["Groups"]}
     return found
 
 
-def test_it_serves_obeys_and_stops() -> None:
+def test_a_spawned_cluster_executes_commands_and_stops() -> None:
     with spawn(Options(groups=300, brokers=2)) as cluster:
         assert cluster.ready["groups"] == 300
         assert [row["node"] for row in cluster.ready["brokers"]] == [1, 2]
@@ -73,12 +73,12 @@ def test_it_serves_obeys_and_stops() -> None:
         cluster.control("stats")
 
 
-def test_a_taken_port_is_reported() -> None:
+def test_a_port_in_use_is_reported() -> None:
     with spawn(Options(brokers=1)) as first, pytest.raises(SimulatorError, match="address already in use"):
         spawn(Options(brokers=1, listen=first.bootstrap))
 
 
-def test_it_ends_when_its_parent_is_killed() -> None:
+def test_a_spawned_cluster_ends_with_its_parent() -> None:
     script = (
         "import sys\n"
         "from kgtui.simulator import Options, spawn\n"
@@ -101,7 +101,7 @@ def test_it_ends_when_its_parent_is_killed() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_served_from_a_shell_it_ends_quietly_at_a_signal(number: signal.Signals) -> None:
+def test_a_served_cluster_exits_quietly_on_a_signal(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "kgtui.simulator", "--brokers=1", "--scenario=empty"]
     served = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     assert served.stdout is not None
@@ -113,14 +113,14 @@ def test_served_from_a_shell_it_ends_quietly_at_a_signal(number: signal.Signals)
     assert (served.returncode, out, err) == (0, "", "")
 
 
-def test_a_mistake_on_the_command_line_is_told_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_option_is_reported_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--kafka-version", "0.8"]) == 2
-    told = json.loads(capsys.readouterr().out)
-    assert told["ready"] is False
-    assert "0.8" in told["error"]
+    ready = json.loads(capsys.readouterr().out)
+    assert ready["ready"] is False
+    assert "0.8" in ready["error"]
 
 
-def test_options_survive_the_command_line() -> None:
+def test_options_survive_conversion_to_arguments() -> None:
     options = Options(
         listen="127.0.0.1:19092",
         brokers=5,
@@ -150,6 +150,6 @@ def test_options_survive_the_command_line() -> None:
     ],
     ids=str,
 )
-def test_options_that_make_no_sense_are_refused(bad: dict[str, object]) -> None:
+def test_invalid_options_are_rejected(bad: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         Options(**bad)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The table of versions is what Kafka's own schemas say."""
+"""The table of API versions agrees with Kafka's own schemas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests import jars
 
 
 def ranges_in(jar: Path) -> Ranges:
-    """The versions of our APIs that the schemas inside a `kafka-clients` jar call valid and stable."""
+    """Return the stable version ranges of our APIs in the schemas of a `kafka-clients` jar."""
     ranges: Ranges = {}
     with zipfile.ZipFile(jar) as archive:
         for name in archive.namelist():
@@ -33,23 +33,23 @@ def ranges_in(jar: Path) -> Ranges:
 
 
 @pytest.mark.parametrize("version", jars.CLIENT_VERSIONS)
-def test_the_table_is_what_the_schemas_of_the_release_say(version: str) -> None:
+def test_version_ranges_equal_the_schemas_of_each_release(version: str) -> None:
     assert RANGES[".".join(version.split(".")[:2])] == ranges_in(jars.clients_jar(version))
 
 
-def test_the_newest_broker_of_the_tests_is_in_the_table() -> None:
+def test_version_ranges_equal_those_of_the_tested_broker() -> None:
     folder = Path(jars.classpath("4.3.1")).parent
     assert RANGES["4.3"] == ranges_in(folder / "kafka-clients-4.3.1.jar")
 
 
-def test_only_what_our_tables_speak_is_offered() -> None:
+def test_brokers_support_only_versions_of_our_tables() -> None:
     for name in RANGES:
         for key, (low, high) in release(name).ranges.items():
             assert APIS[key].low <= low <= high <= APIS[key].high
     assert supported({9: (20, 21), 999: (0, 1)}) == {}
 
 
-def test_newer_types_come_with_their_releases() -> None:
+def test_newer_group_types_need_newer_releases() -> None:
     first = {
         kind: next(name for name in RANGES if release(name).has_type(kind)) for kind in ("consumer", "share", "streams")
     }
@@ -57,12 +57,12 @@ def test_newer_types_come_with_their_releases() -> None:
     assert release("2.4").has_type("classic")
 
 
-def test_a_patch_number_makes_no_difference_and_lists_are_taken_in_turn() -> None:
+def test_patch_numbers_are_ignored_and_lists_keep_their_order() -> None:
     assert release("3.9.2") == release("3.9")
     assert [found.name for found in releases("2.4, 4.4")] == ["2.4", "4.4"]
 
 
 @pytest.mark.parametrize("name", ["1.0", "five", "4", "99.1"])
-def test_an_unknown_release_is_refused_by_name(name: str) -> None:
+def test_an_unknown_release_is_rejected(name: str) -> None:
     with pytest.raises(UsageError, match=re.escape(repr(name))):
         release(name)

@@ -1,4 +1,4 @@
-"""A broker answers what it speaks, one request at a time, and refuses the rest as brokers do."""
+"""A simulated broker responds to supported requests in order, and rejects others like a real broker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgtui.protocol.messages.groups import (
     STREAMS_GROUP_DESCRIBE,
 )
 from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, LIST_OFFSETS, OFFSET_FETCH
-from tests.unit.simulator.wire import Wire, address, ask
+from tests.unit.simulator.raw_client import RawClient, address, ask
 
 if TYPE_CHECKING:
     from kgtui.protocol.api import Api
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 ME = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}
 NOT_ASKED = -(2**31)
 TOLD = "16 47726f7570206e6f7065206e6f7420666f756e642e"
-"""`Group nope not found.` as a compact string."""
+"""The error message `Group nope not found.` as a compact string."""
 
 
-async def test_every_version_of_every_api_is_answered(cluster: Simulator) -> None:
+async def test_every_version_of_every_api_has_a_response(cluster: Simulator) -> None:
     fields: dict[int, dict[str, Any]] = {
         API_VERSIONS.key: ME,
         METADATA.key: {"Topics": []},
@@ -42,13 +42,13 @@ async def test_every_version_of_every_api_is_answered(cluster: Simulator) -> Non
         DESCRIBE_CONFIGS.key: {"Resources": []},
         DELETE_GROUPS.key: {"GroupsNames": []},
     }
-    async with Wire(address(cluster, 1)) as wire:
+    async with RawClient(address(cluster, 1)) as client:
         for api in APIS.values():
             for version in range(api.low, api.high + 1):
-                await wire.call(api, version, fields.get(api.key, {}))
+                await client.call(api, version, fields.get(api.key, {}))
 
 
-async def test_a_broker_says_what_it_speaks_and_which_features_are_on(cluster: Simulator) -> None:
+async def test_api_versions_reports_versions_and_features(cluster: Simulator) -> None:
     answer = await ask(cluster, 1, API_VERSIONS, ME)
     assert {row["ApiKey"]: (row["MinVersion"], row["MaxVersion"]) for row in answer["ApiKeys"]} == {
         api.key: (api.low, api.high) for api in APIS.values()
@@ -58,10 +58,10 @@ async def test_a_broker_says_what_it_speaks_and_which_features_are_on(cluster: S
     assert features["share.version"] > 0
 
 
-async def test_an_unknown_version_of_api_versions_is_answered_in_v0_with_error_35(cluster: Simulator) -> None:
-    async with Wire(address(cluster, 1)) as wire:
-        wire.write(pack(">hhih", 18, 99, 7, -1) + b"\0")
-        answer = await wire.read()
+async def test_an_unknown_api_versions_version_gets_error_35_in_v0(cluster: Simulator) -> None:
+    async with RawClient(address(cluster, 1)) as client:
+        client.write(pack(">hhih", 18, 99, 7, -1) + b"\0")
+        answer = await client.read()
     assert answer is not None
     assert unpack_from(">i", answer) == (7,)
     body = API_VERSIONS.response.decode(0, answer, 4)
@@ -83,43 +83,43 @@ async def test_an_unknown_version_of_api_versions_is_answered_in_v0_with_error_3
     ],
     ids=["unknown api", "newer api", "newer version", "negative", "older version", "hostile length", "short", "empty"],
 )
-async def test_what_a_broker_does_not_speak_closes_the_connection(cluster: Simulator, frame: bytes) -> None:
-    async with Wire(address(cluster, 1)) as wire:
-        wire.write(frame)
-        assert await wire.read() is None
+async def test_an_unsupported_request_closes_the_connection(cluster: Simulator, frame: bytes) -> None:
+    async with RawClient(address(cluster, 1)) as client:
+        client.write(frame)
+        assert await client.read() is None
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
 
 
-async def test_what_is_not_kafka_closes_the_connection(cluster: Simulator) -> None:
-    async with Wire(address(cluster, 1)) as wire:
-        wire.write_raw(b"GET / HTTP/1.1\r\n\r\n")
-        assert await wire.read() is None
+async def test_bytes_that_are_not_a_request_close_the_connection(cluster: Simulator) -> None:
+    async with RawClient(address(cluster, 1)) as client:
+        client.write_raw(b"GET / HTTP/1.1\r\n\r\n")
+        assert await client.read() is None
 
 
-async def test_software_with_a_bad_name_is_refused(cluster: Simulator) -> None:
+async def test_an_invalid_client_software_name_is_rejected(cluster: Simulator) -> None:
     answer = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "-no-", "ClientSoftwareVersion": "1"})
     assert answer["ErrorCode"] == 42
 
 
-async def test_requests_of_one_connection_are_answered_in_order(cluster: Simulator) -> None:
-    async with Wire(address(cluster, 1)) as wire:
-        sent = [wire.ask(LIST_GROUPS, 5, {}) for _ in range(20)]
-        answers = [await wire.read() for _ in sent]
+async def test_responses_have_the_order_of_the_requests(cluster: Simulator) -> None:
+    async with RawClient(address(cluster, 1)) as client:
+        sent = [client.ask(LIST_GROUPS, 5, {}) for _ in range(20)]
+        answers = [await client.read() for _ in sent]
     assert [unpack_from(">i", answer)[0] for answer in answers if answer] == sent
 
 
-async def test_a_request_in_pieces_is_understood(cluster: Simulator) -> None:
-    async with Wire(address(cluster, 1)) as wire:
+async def test_a_request_in_several_packets_gets_a_response(cluster: Simulator) -> None:
+    async with RawClient(address(cluster, 1)) as client:
         frame = pack(">hhih", 16, 0, 5, -1)
         for byte in pack(">i", len(frame)) + frame:
-            wire.write_raw(bytes([byte]))
+            client.write_raw(bytes([byte]))
             await asyncio.sleep(0)
-        answer = await wire.read()
+        answer = await client.read()
     assert answer is not None
     assert unpack_from(">i", answer) == (5,)
 
 
-async def test_metadata_names_brokers_and_topics_and_creates_none(cluster: Simulator) -> None:
+async def test_metadata_lists_topics_without_creating_any(cluster: Simulator) -> None:
     answer = await ask(cluster, 2, METADATA, {"Topics": None})
     assert [row["NodeId"] for row in answer["Brokers"]] == [1, 2, 3]
     assert {row["Name"] for row in answer["Topics"]} == set(cluster.state.topics)
@@ -132,7 +132,7 @@ async def test_metadata_names_brokers_and_topics_and_creates_none(cluster: Simul
     assert (await ask(cluster, 2, METADATA, {"Topics": by_id}))["Topics"][0]["Name"] == "orders.placed"
 
 
-async def test_each_group_is_listed_by_its_coordinator_alone(cluster: Simulator) -> None:
+async def test_each_group_is_listed_by_its_coordinator_only(cluster: Simulator) -> None:
     listed = {}
     for node in (1, 2, 3):
         for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]:
@@ -146,7 +146,7 @@ async def test_each_group_is_listed_by_its_coordinator_alone(cluster: Simulator)
         assert one["NodeId"] == listed[key]
 
 
-async def test_filters_ignore_case_and_unknown_names_match_nothing(cluster: Simulator) -> None:
+async def test_list_filters_ignore_case_and_unknown_values(cluster: Simulator) -> None:
     async def count(**filters: list[str]) -> int:
         return sum([len((await ask(cluster, node, LIST_GROUPS, filters))["Groups"]) for node in (1, 2, 3)])
 
@@ -157,7 +157,7 @@ async def test_filters_ignore_case_and_unknown_names_match_nothing(cluster: Simu
     assert await count(StatesFilter=["nonsense"]) == 0
 
 
-async def test_another_broker_says_16_even_of_a_name_that_does_not_exist(cluster: Simulator) -> None:
+async def test_other_brokers_return_16_even_for_unknown_groups(cluster: Simulator) -> None:
     for name in ("payments.settle", "no-such-group"):
         wrong = cluster.state.coordinator(name) % 3 + 1
         described = await ask(cluster, wrong, DESCRIBE_GROUPS, {"Groups": [name]})
@@ -167,7 +167,7 @@ async def test_another_broker_says_16_even_of_a_name_that_does_not_exist(cluster
         assert [row["ErrorCode"] for row in codes] == [16, 16, 16]
 
 
-async def test_unknown_and_wrongly_typed_groups_are_told_apart_as_by_4_3(cluster: Simulator) -> None:
+async def test_unknown_groups_differ_from_groups_of_another_type(cluster: Simulator) -> None:
     async def one(api: object, name: str, version: int | None = None) -> dict[str, object]:
         assert api in APIS.values()
         for found in APIS.values():
@@ -201,7 +201,7 @@ async def test_unknown_and_wrongly_typed_groups_are_told_apart_as_by_4_3(cluster
     assert (await one(SHARE_GROUP_DESCRIBE, "jobs.run"))["AuthorizedOperations"] == 3400
 
 
-async def test_no_offsets_are_no_error_and_missing_commits_are_minus_one(cluster: Simulator) -> None:
+async def test_missing_commits_are_minus_one_without_an_error(cluster: Simulator) -> None:
     async def fetch(name: str, topics: list[dict[str, Any]] | None = None) -> dict[str, object]:
         node = cluster.state.coordinator(name)
         answer = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": topics}]})
@@ -217,7 +217,7 @@ async def test_no_offsets_are_no_error_and_missing_commits_are_minus_one(cluster
     assert [row["CommittedOffset"] for row in asked[0]["Partitions"]][1:] == [-1, -1]
 
 
-async def test_all_versions_of_offset_fetch_tell_the_same(cluster: Simulator) -> None:
+async def test_all_versions_of_offset_fetch_agree(cluster: Simulator) -> None:
     name = "notifications.push"
     node = cluster.state.coordinator(name)
     batch = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]}, version=8)
@@ -232,7 +232,7 @@ async def test_all_versions_of_offset_fetch_tell_the_same(cluster: Simulator) ->
     assert again["Groups"][0]["Topics"][0]["Partitions"] == new[0]["Partitions"]
 
 
-async def test_only_the_leader_of_a_partition_tells_its_bounds(cluster: Simulator) -> None:
+async def test_only_the_leader_returns_log_offsets(cluster: Simulator) -> None:
     topic = cluster.state.topics["orders.placed"]
     leader = cluster.state.leadership(topic, 0).leader
 
@@ -255,7 +255,7 @@ async def test_only_the_leader_of_a_partition_tells_its_bounds(cluster: Simulato
     assert await bound(leader, now + 5_000) == (0, -1, -1)
 
 
-async def test_share_offsets_are_told_of_share_groups_alone(cluster: Simulator) -> None:
+async def test_only_share_groups_have_share_offsets(cluster: Simulator) -> None:
     async def offsets(name: str, version: int) -> list[dict[str, object]]:
         node = cluster.state.coordinator(name)
         fields = {"Groups": [{"GroupId": name, "Topics": None}]}
@@ -271,7 +271,7 @@ async def test_share_offsets_are_told_of_share_groups_alone(cluster: Simulator) 
     assert await offsets("nope", 1) == []
 
 
-async def test_group_configs_are_told_of_any_name_but_the_empty_one(cluster: Simulator) -> None:
+async def test_group_configs_exist_for_any_name_that_is_not_empty(cluster: Simulator) -> None:
     resources = [
         {"ResourceType": 32, "ResourceName": name, "ConfigurationKeys": None} for name in ("nope", "", "emails.workers")
     ]
@@ -284,7 +284,7 @@ async def test_group_configs_are_told_of_any_name_but_the_empty_one(cluster: Sim
     assert own == {"share.delivery.count.limit": "3", "share.record.lock.duration.ms": "60000"}
 
 
-async def test_deletion_follows_the_rules_of_a_broker(cluster: Simulator) -> None:
+async def test_deletion_follows_the_rules_of_brokers(cluster: Simulator) -> None:
     names = ["[/red]", "payments.settle", "jobs.run", "jobs.retired", "clicks.heatmap-v1", "test-group", "nope", ""]
     codes: dict[str, int] = {}
     orders = []
@@ -316,11 +316,11 @@ async def test_deletion_follows_the_rules_of_a_broker(cluster: Simulator) -> Non
     ],
     ids=["describe v6", "describe v5", "delete v2"],
 )
-async def test_answers_about_an_unknown_group_are_those_of_a_4_3_1_broker_to_the_byte(
+async def test_responses_for_an_unknown_group_equal_those_of_4_3_1(
     cluster: Simulator, api: Api, version: int, fields: dict[str, Any], body: str
 ) -> None:
-    async with Wire(address(cluster, cluster.state.coordinator("nope"))) as wire:
-        wire.ask(api, version, fields)
-        answer = await wire.read()
+    async with RawClient(address(cluster, cluster.state.coordinator("nope"))) as client:
+        client.ask(api, version, fields)
+        answer = await client.read()
     assert answer is not None
     assert answer[5:] == bytes.fromhex(body)

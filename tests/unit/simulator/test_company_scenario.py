@@ -1,4 +1,4 @@
-"""The demo company has a bit of everything that a user should be able to see."""
+"""The scenario of the demo company has every group type, state and problem that kgtui can show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgtui.protocol.messages.offsets import OFFSET_FETCH
 from kgtui.simulator import ManualClock, Simulator
 from kgtui.simulator.groups.consumer import ConsumerGroup
 from kgtui.simulator.scenarios import hostile_group_ids
-from tests.unit.simulator.wire import ask
+from tests.unit.simulator.raw_client import ask
 
 if TYPE_CHECKING:
     from kgtui.simulator.groups.base import Group
@@ -22,7 +22,7 @@ def company() -> Simulator:
     return Simulator(clock=ManualClock())
 
 
-def of(simulator: Simulator, name: str) -> Group:
+def find_group(simulator: Simulator, name: str) -> Group:
     group = simulator.state.find(name)
     assert group is not None
     return group
@@ -31,21 +31,21 @@ def of(simulator: Simulator, name: str) -> Group:
 def lag(simulator: Simulator, name: str, t: float) -> int:
     return sum(
         read.topic.log_ends(t)[partition] - offset
-        for read, pairs in of(simulator, name).commits(t)
+        for read, pairs in find_group(simulator, name).commits(t)
         for partition, offset in pairs
     )
 
 
-def test_every_type_and_protocol_is_there(company: Simulator) -> None:
+def test_the_company_has_every_type_and_protocol(company: Simulator) -> None:
     groups = company.state.groups.values()
     assert {group.type for group in groups} == {"classic", "consumer", "share", "streams"}
     assert {group.protocol for group in groups} >= {"consumer", "connect", "sr", "share", "streams", ""}
     assert len(groups) > 100
 
 
-def test_within_some_minutes_every_state_is_seen(company: Simulator) -> None:
-    seen = {(group.type, group.state(t)) for t in range(400) for group in company.state.groups.values()}
-    assert seen >= {
+def test_every_state_occurs_within_some_minutes(company: Simulator) -> None:
+    states = {(group.type, group.state(t)) for t in range(400) for group in company.state.groups.values()}
+    assert states >= {
         *(("classic", state) for state in ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")),
         *(("consumer", state) for state in ("Empty", "Assigning", "Reconciling", "Stable")),
         *(("share", state) for state in ("Empty", "Stable")),
@@ -53,37 +53,39 @@ def test_within_some_minutes_every_state_is_seen(company: Simulator) -> None:
     }
 
 
-def test_groups_are_in_the_health_that_they_are_meant_to_be_in(company: Simulator) -> None:
+def test_groups_have_their_described_problems(company: Simulator) -> None:
     assert lag(company, "payments.settle", 600) < 12 * 18 * 20
     assert lag(company, "payments.refund", 600) > lag(company, "payments.refund", 60) > 200_000
     assert lag(company, "orders.ship", 30) > 5 * lag(company, "orders.ship", 500)
     assert lag(company, "orders.archive", 600) > lag(company, "orders.archive", 0) > 0
-    lost = of(company, "fraud.score")
-    ((read, pairs),) = lost.commits(60)
+    below = find_group(company, "fraud.score")
+    ((read, pairs),) = below.commits(60)
     assert all(offset < read.topic.log_starts(60)[partition] for partition, offset in pairs)
-    commits = {read.topic.name: [p for p, _ in pairs] for read, pairs in of(company, "customers.export").commits(60)}
+    commits = {
+        read.topic.name: [p for p, _ in pairs] for read, pairs in find_group(company, "customers.export").commits(60)
+    }
     assert commits == {"customers.changed": [0, 1]}
-    states = {of(company, "orders.enrich").state(t) for t in range(30)}
+    states = {find_group(company, "orders.enrich").state(t) for t in range(30)}
     assert states == {"PreparingRebalance", "CompletingRebalance", "Stable"}
-    migrating = of(company, "web.recommend")
+    migrating = find_group(company, "web.recommend")
     assert isinstance(migrating, ConsumerGroup)
     assert migrating.classic
 
 
-async def test_hostile_names_survive_the_wire_and_can_be_described_and_fetched(company: Simulator) -> None:
+async def test_groups_with_hostile_ids_can_be_described_and_fetched(company: Simulator) -> None:
     async with Simulator(clock=ManualClock()) as cluster:
         for node in (1, 2, 3):
             listed = [row["GroupId"] for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]]
-            mine = [name for name in hostile_group_ids() if cluster.state.coordinator(name) == node]
-            assert set(mine) <= set(listed)
-            described = (await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": mine}))["Groups"]
-            assert {row["GroupId"]: row["ErrorCode"] for row in described} == dict.fromkeys(mine, 0)
-            wanted = {"Groups": [{"GroupId": name, "Topics": None} for name in mine]}
-            fetched = (await ask(cluster, node, OFFSET_FETCH, wanted))["Groups"]
-            assert [row["GroupId"] for row in fetched if row["Topics"]] == mine
+            coordinated = [name for name in hostile_group_ids() if cluster.state.coordinator(name) == node]
+            assert set(coordinated) <= set(listed)
+            described = (await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": coordinated}))["Groups"]
+            assert {row["GroupId"]: row["ErrorCode"] for row in described} == dict.fromkeys(coordinated, 0)
+            request = {"Groups": [{"GroupId": name, "Topics": None} for name in coordinated]}
+            fetched = (await ask(cluster, node, OFFSET_FETCH, request))["Groups"]
+            assert [row["GroupId"] for row in fetched if row["Topics"]] == coordinated
 
 
-def test_hostile_names_are_what_the_page_of_bad_input_lists() -> None:
+def test_hostile_ids_have_every_kind_of_bad_character() -> None:
     names = hostile_group_ids()
     assert {len(name) for name in names} >= {249, 32_000}
     assert "[/red]" in names
@@ -92,18 +94,21 @@ def test_hostile_names_are_what_the_page_of_bad_input_lists() -> None:
     assert len(set(names)) == len(names)
 
 
-async def test_the_wild_scenario_has_what_breaks_kafkas_tools() -> None:
+async def test_the_wild_scenario_breaks_kafkas_tools() -> None:
     cluster = Simulator(scenario="wild", clock=ManualClock())
-    gone = [
-        read.topic for read, _ in of(cluster, "iot.migrate").commits(5) if read.topic.name not in cluster.state.topics
+    deleted = [
+        read.topic
+        for read, _ in find_group(cluster, "iot.migrate").commits(5)
+        if read.topic.name not in cluster.state.topics
     ]
-    assert [topic.name for topic in gone] == ["iot.raw"]
+    assert [topic.name for topic in deleted] == ["iot.raw"]
     assert (
-        of(cluster, "node.mailmerge").describe(5, operations=0)["Members"][0]["MemberAssignment"] == b"\xde\xad\xbe\xef"
+        find_group(cluster, "node.mailmerge").describe(5, operations=0)["Members"][0]["MemberAssignment"]
+        == b"\xde\xad\xbe\xef"
     )
 
 
-async def test_the_other_scenarios_have_what_they_say() -> None:
+async def test_plain_and_empty_scenarios_have_no_described_groups() -> None:
     plain = Simulator(scenario="plain", groups=40, clock=ManualClock()).state
     assert plain.groups == {}
     assert plain.generated is not None
@@ -114,7 +119,7 @@ async def test_the_other_scenarios_have_what_they_say() -> None:
     assert "orders.placed" in empty.topics
 
 
-async def test_generated_groups_fill_up_to_the_number_asked_for() -> None:
-    world = Simulator(groups=500, clock=ManualClock()).state
-    assert world.generated is not None
-    assert len(world.groups) + len(world.generated.index) == 500
+async def test_generated_groups_are_added_up_to_the_total() -> None:
+    state = Simulator(groups=500, clock=ManualClock()).state
+    assert state.generated is not None
+    assert len(state.groups) + len(state.generated.index) == 500

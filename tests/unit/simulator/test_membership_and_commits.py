@@ -1,4 +1,4 @@
-"""Logs, lives and habits are functions of time that behave as the real things do."""
+"""Tests of logs, memberships and commit patterns, which are functions of time."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from kgtui.simulator.hashing import hash_host, hash_kafka_id, java_hash_code, of
 from kgtui.simulator.membership import ConstantMembership, RotatingMembership, Slot
 from kgtui.simulator.topics import Topic
 
-HABITS = [Steady(), Lagging(), Draining(), Batch(), Stuck(), BelowLogStart()]
+PATTERNS = [Steady(), Lagging(), Draining(), Batch(), Stuck(), BelowLogStart()]
 TOPIC = Topic("orders.placed", partitions=4, rate=20.0)
 TIMES = st.floats(min_value=0, max_value=100_000)
 
 
 @given(TIMES, st.floats(min_value=0, max_value=500))
-def test_a_log_only_grows_and_begins_before_it_ends(t: float, later: float) -> None:
+def test_a_log_never_shrinks(t: float, later: float) -> None:
     for now, then in zip(TOPIC.log_ends(t), TOPIC.log_ends(t + later), strict=True):
         assert now <= then
     for start, end in zip(TOPIC.log_starts(t), TOPIC.log_ends(t), strict=True):
         assert 0 <= start <= end
 
 
-@pytest.mark.parametrize("habit", HABITS, ids=lambda habit: type(habit).__name__)
-def test_no_habit_commits_backwards_or_beyond_the_end(habit: CommitPattern) -> None:
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: type(pattern).__name__)
+def test_no_pattern_commits_backwards_or_beyond_the_log_end(pattern: CommitPattern) -> None:
     for one, two in pairwise(range(0, 2_000, 3)):
         before, after, ends = (
-            habit.committed_offsets(TOPIC, one),
-            habit.committed_offsets(TOPIC, two),
+            pattern.committed_offsets(TOPIC, one),
+            pattern.committed_offsets(TOPIC, two),
             TOPIC.log_ends(two),
         )
         for old, new, end in zip(before, after, ends, strict=True):
@@ -50,11 +50,11 @@ def test_no_habit_commits_backwards_or_beyond_the_end(habit: CommitPattern) -> N
             assert old <= new <= end
 
 
-def lag(habit: CommitPattern, t: float) -> int:
-    return sum(end - (at or 0) for at, end in zip(habit.committed_offsets(TOPIC, t), TOPIC.log_ends(t), strict=True))
+def lag(pattern: CommitPattern, t: float) -> int:
+    return sum(end - (at or 0) for at, end in zip(pattern.committed_offsets(TOPIC, t), TOPIC.log_ends(t), strict=True))
 
 
-def test_habits_are_what_they_are_called() -> None:
+def test_commit_patterns_have_the_described_lag() -> None:
     assert lag(Steady(), 900) < 4 * 20 * 1.5 * 10
     assert lag(Lagging(), 60) < lag(Lagging(), 600) < lag(Lagging(), 6_000)
     assert lag(Draining(), 60) > lag(Draining(), 600) > lag(Draining(), 1_000)
@@ -67,22 +67,22 @@ def test_habits_are_what_they_are_called() -> None:
     assert max(lag(Batch(120), t) for t in range(0, 240, 5)) > 4 * min(lag(Batch(120), t) for t in range(0, 240, 5))
 
 
-def test_members_change_at_the_end_of_each_stretch() -> None:
-    life = RotatingMembership(10.0, ((0, 1), (0, 1, 2), ()))
-    assert [len(life.at(t).slots) for t in (0, 9.9, 10, 19.9, 20, 30)] == [2, 2, 3, 3, 0, 2]
-    moment = life.at(12.5)
-    assert (moment.change, moment.since, len(moment.before)) == (1, 2.5, 2)
+def test_members_rotate_at_the_end_of_each_period() -> None:
+    schedule = RotatingMembership(10.0, ((0, 1), (0, 1, 2), ()))
+    assert [len(schedule.at(t).slots) for t in (0, 9.9, 10, 19.9, 20, 30)] == [2, 2, 3, 3, 0, 2]
+    membership = schedule.at(12.5)
+    assert (membership.change, membership.since, len(membership.before)) == (1, 2.5, 2)
 
 
-def test_a_member_that_stays_is_the_same_and_one_that_returns_is_another() -> None:
-    life = RotatingMembership(10.0, ((0, 1), (0,)))
-    assert life.at(5).slots == (Slot(0, 0), Slot(1, 0))
-    assert life.at(15).slots == (Slot(0, 0),)
-    assert life.at(25).slots == (Slot(0, 0), Slot(1, 2))
+def test_a_member_that_returns_is_a_new_member() -> None:
+    schedule = RotatingMembership(10.0, ((0, 1), (0,)))
+    assert schedule.at(5).slots == (Slot(0, 0), Slot(1, 0))
+    assert schedule.at(15).slots == (Slot(0, 0),)
+    assert schedule.at(25).slots == (Slot(0, 0), Slot(1, 2))
     assert ConstantMembership(2).at(1e9).slots == ConstantMembership(2).at(0).slots
 
 
-def test_facts_are_made_from_names_alone() -> None:
+def test_derived_ids_depend_on_names_only() -> None:
     assert hash_host("a") == hash_host("a") != hash_host("b")
     assert hash_kafka_id("x") == hash_kafka_id("x")
     assert all(not hash_kafka_id(number).startswith("-") for number in range(500))
@@ -92,21 +92,21 @@ def test_facts_are_made_from_names_alone() -> None:
     ("text", "code"),
     [("", 0), ("a", 97), ("payments.settle", None), ("Aa", 2112), ("BB", 2112), ("polygenelubricants", -(2**31))],
 )
-def test_names_are_hashed_as_java_does(text: str, code: int | None) -> None:
-    slow = 0
+def test_hash_codes_equal_those_of_java(text: str, code: int | None) -> None:
+    expected = 0
     for char in text:
-        slow = (31 * slow + ord(char)) % (1 << 32)
-    slow -= (1 << 32) if slow >= 1 << 31 else 0
-    assert java_hash_code(text) == slow
+        expected = (31 * expected + ord(char)) % (1 << 32)
+    expected -= (1 << 32) if expected >= 1 << 31 else 0
+    assert java_hash_code(text) == expected
     assert code is None or java_hash_code(text) == code
 
 
-def test_characters_beyond_16_bits_are_hashed_as_two() -> None:
+def test_characters_beyond_16_bits_count_as_two_units() -> None:
     assert java_hash_code("🚀") == 31 * 0xD83D + 0xDE80
     assert 0 <= offsets_partition("🚀") < 50
 
 
-def test_a_manual_clock_moves_only_forward() -> None:
+def test_a_manual_clock_cannot_move_back() -> None:
     clock = ManualClock(100.0)
     clock.advance(2.5)
     assert clock.now() == 102.5

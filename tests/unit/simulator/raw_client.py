@@ -1,4 +1,4 @@
-"""A bare client for tests: one connection, requests written by the message tables, no library in between."""
+"""A minimal client for tests: one connection, on which requests are encoded with the message tables only."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from kgtui.simulator import Simulator
 
 DEADLINE = 10.0
+"""How long to wait for a response, in seconds."""
 
 
-class Wire:
-    """One connection to a broker; `async with Wire(address) as wire`."""
+class RawClient:
+    """One connection to a broker, opened with `async with RawClient(address) as client`."""
 
     def __init__(self, address: str) -> None:
         self._host, _, port = address.rpartition(":")
@@ -39,15 +40,15 @@ class Wire:
             await self._writer.wait_closed()
 
     def write(self, data: bytes) -> None:
-        """Send a frame."""
+        """Send one frame with its length."""
         self._writer.write(pack(">i", len(data)) + data)
 
     def write_raw(self, data: bytes) -> None:
-        """Send bytes that may not be a frame."""
+        """Send bytes as they are, without a length."""
         self._writer.write(data)
 
     async def read(self) -> bytes | None:
-        """The next frame; None when the broker closed the connection."""
+        """Return the next frame; None if the broker closed the connection."""
         try:
             async with asyncio.timeout(DEADLINE):
                 (size,) = unpack(">i", await self._reader.readexactly(4))
@@ -62,24 +63,24 @@ class Wire:
         return self._correlation
 
     async def call(self, api: Api, version: int, fields: dict[str, Any]) -> dict[str, Any]:
-        """Send a request and decode its answer."""
-        wanted = self.ask(api, version, fields)
+        """Send a request and return the decoded response."""
+        expected = self.ask(api, version, fields)
         data = await self.read()
         assert data is not None, f"the broker closed the connection at {api.name} v{version}"
         correlation, pos = decode_response_header(api.response_header(version), data)
-        assert correlation == wanted
+        assert correlation == expected
         return api.response.decode(version, data, pos)
 
 
 async def ask(
     cluster: Simulator, node: int, api: Api, fields: dict[str, Any], version: int | None = None
 ) -> dict[str, Any]:
-    """One request on a connection of its own, in the newest version unless another is given."""
-    async with Wire(address(cluster, node)) as wire:
-        return await wire.call(api, api.high if version is None else version, fields)
+    """Send one request on a new connection and return the decoded response; the default version is the newest."""
+    async with RawClient(address(cluster, node)) as client:
+        return await client.call(api, api.high if version is None else version, fields)
 
 
 def address(cluster: Simulator, node: int) -> str:
-    """Where a broker listens."""
+    """Return the address on which a broker listens, as `host:port`."""
     broker = cluster.state.node(node)
     return f"{broker.host}:{broker.port}"

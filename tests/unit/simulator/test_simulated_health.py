@@ -1,4 +1,4 @@
-"""What the health of simulated groups comes to: nobody commits backwards, and who should alarm does."""
+"""Simulated groups never commit backwards, and kgtui judges their health as intended."""
 
 from __future__ import annotations
 
@@ -60,22 +60,22 @@ def described(group: Group, t: float) -> GroupDescription:
     return GroupDescription(group.name, group.type, group.protocol, group.state(t), 1, members=members, source="")
 
 
-def test_no_generated_group_ever_goes_back() -> None:
-    """Through rebalances, Empty spells and returns."""
-    people = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
+def test_generated_groups_never_commit_backwards() -> None:
+    """Committed offsets grow through rebalances, times without members, and the return of members."""
+    generated = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
     newest: dict[tuple[str, str, int], int] = {}
     states: set[str] = set()
     for step in range(150):
         t = step * 2.0
-        people.advance_to(t)
-        for name, index in people.index.items():
-            assert people.states[index] != DELETED
-            group = people.group(index)
+        generated.advance_to(t)
+        for name, index in generated.index.items():
+            assert generated.states[index] != DELETED
+            group = generated.group(index)
             states.add(group.state(t))
-            seen = offsets(group, t)
+            group_offsets = offsets(group, t)
             for topic, partition, position in [
-                *((row.topic, row.partition, row.offset) for row in seen.committed),
-                *((row.topic, row.partition, row.start_offset) for row in seen.share),
+                *((row.topic, row.partition, row.offset) for row in group_offsets.committed),
+                *((row.topic, row.partition, row.start_offset) for row in group_offsets.share),
             ]:
                 assert position is not None
                 assert position >= newest.get((name, topic, partition), 0), (name, t, group.state(t))
@@ -83,16 +83,18 @@ def test_no_generated_group_ever_goes_back() -> None:
     assert {"Empty", "Stable", "PreparingRebalance"} <= states
 
 
-def test_who_left_stands_where_it_was_and_goes_on_from_there() -> None:
+def test_a_halted_group_keeps_its_offsets() -> None:
     topic = Topic("t", partitions=2)
     halted = Halted(Steady(), 100.0)
     assert halted.committed_offsets(topic, 500.0) == Steady().committed_offsets(topic, 100.0)
-    stood = Steady().committed_offsets(topic, 100.0)
-    assert all(later > before for later, before in zip(Steady().committed_offsets(topic, 500.0), stood, strict=True))
+    offsets_then = Steady().committed_offsets(topic, 100.0)
+    assert all(
+        later > before for later, before in zip(Steady().committed_offsets(topic, 500.0), offsets_then, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
-    ("habit", "members", "verdict"),
+    ("commits", "members", "verdict"),
     [
         (Steady(), 2, Status.OK),
         (Steady(30.0), 2, Status.OK),
@@ -103,19 +105,19 @@ def test_who_left_stands_where_it_was_and_goes_on_from_there() -> None:
         (Halted(Steady(), 0.0), 0, Status.STOP),
     ],
 )
-def test_the_demo_alarms_for_those_that_should(habit: CommitPattern, members: int, verdict: Status) -> None:
+def test_each_commit_pattern_has_its_verdict(commits: CommitPattern, members: int, verdict: Status) -> None:
     topic = Topic("t", partitions=2, rate=6.0, kept=60_000)
-    group = ClassicGroup("g", ConstantMembership(members), (ConsumedTopic(topic, habit),))
-    assert _kind(group) is verdict
+    group = ClassicGroup("g", ConstantMembership(members), (ConsumedTopic(topic, commits),))
+    assert _verdict(group) is verdict
 
 
-def test_a_share_group_that_keeps_up_is_well() -> None:
+def test_a_share_group_that_keeps_up_is_ok() -> None:
     group = ShareGroup("g", ConstantMembership(2), (ConsumedTopic(Topic("t", partitions=2)),))
     assert group.type == SHARE
-    assert _kind(group) is Status.OK
+    assert _verdict(group) is Status.OK
 
 
-def _kind(group: Group) -> Status:
+def _verdict(group: Group) -> Status:
     seen = ReadHistory()
     for step in range(80):
         t = 600.0 + step * 2.0
