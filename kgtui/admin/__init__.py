@@ -1,7 +1,19 @@
-"""What one can ask of groups: the `GroupAdmin` interface and its Kafka implementation; the public async API.
+"""Administration of consumer, share, streams and classic groups: the public asynchronous Python API.
 
-Imports client, protocol and model. Nothing above this room knows bytes. The names below load when first used, so that
-who needs only the interface does not load a client.
+Begin with `connect`, which returns a `GroupAdmin` for a Kafka cluster. `GroupAdmin` (in `base`) documents every method.
+
+May import client, protocol and model. No package above this one handles protocol messages. The names below are imported
+on first use, so that a program which needs only the interface does not load a client.
+
+| module | contents |
+|---|---|
+| `base` | the interface `GroupAdmin` |
+| `reading` | the group reader: descriptions, offsets, log bounds and configs of groups in few requests |
+| `kafka` | the implementation for a Kafka cluster |
+| `listing`, `describing`, `offsets`, `configs` | the requests of that implementation, by subject |
+| `decoding` | describe responses to `GroupDescription` |
+| `routing` | batches by coordinator, and repeats when groups move |
+| `deadline` | the time limit of a call |
 """
 
 from __future__ import annotations
@@ -15,11 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_TIMEOUT", "GroupAdmin", "KafkaGroupAdmin", "ListingDelta", "ListingFeed", "connect"]
 
-_KAFKA = ("KafkaGroupAdmin", "connect")
+_IN_KAFKA = ("KafkaGroupAdmin", "connect")
 
 
 def __getattr__(name: str) -> object:
-    """Load what is asked for."""
+    """Import a public name on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("kgtui.admin.kafka" if name in _KAFKA else "kgtui.admin.base"), name)
+    return getattr(import_module("kgtui.admin.kafka" if name in _IN_KAFKA else "kgtui.admin.base"), name)

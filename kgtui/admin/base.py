@@ -1,7 +1,8 @@
-"""What one can ask of groups: the interface, all async, that every implementation keeps.
+"""The interface `GroupAdmin`: everything that can be asked of the groups of one cluster, as asynchronous methods.
 
-Reads return an `Answer`: they raise `UnreachableError` only when nothing at all could be learned. Writes return one
-`Outcome` per group. Every call takes `timeout`, in seconds for the whole call; what has not arrived by then is a fault.
+Reads return an `Answer`, which holds rows and faults. They raise `UnreachableError` only if nothing at all could be
+read. Writes return one `Outcome` per group. Every method takes `timeout`, the time limit for the whole call in seconds;
+a broker that has not answered by then has a fault in the answer.
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 DEFAULT_TIMEOUT = 30.0
+"""Time limit of a call by default, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListingDelta:
-    """What one broker's list differs in from the list before.
+    """The differences between two successive lists of one broker.
 
     Attributes:
-        updated: group id → listing, for groups that are new or listed differently.
-        removed: ids that this broker no longer lists.
-        total: how many groups it lists now.
-        took_ms: from the request to the last byte decoded.
-        states_listed: False for brokers that do not list states (ListGroups before v4, Kafka before 2.6).
+        updated: group id → listing, for groups that are new or have changed.
+        removed: ids of groups that the broker no longer lists.
+        total: number of groups that the broker lists now.
+        took_ms: time from sending the request until the answer was decoded, in milliseconds.
+        states_listed: whether the broker lists states (ListGroups v4, Kafka 2.6).
     """
 
     updated: Mapping[str, Listing] = field(default_factory=dict)
@@ -40,18 +42,30 @@ class ListingDelta:
 
 
 class ListingFeed(Protocol):
-    """The list of one broker, polled again and again; remembers what it saw, so that a poll costs what changed."""
+    """Lists the groups of one broker repeatedly, and returns only what has changed since the last list."""
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """List again. Raises `ClientError` when this broker does not answer; what it knew stays."""
+        """List the groups again, and return the differences; the first time, every group is new.
+
+        Raises:
+            ClientError: the broker did not answer. The next poll compares with the last list that was received.
+        """
         ...
 
 
 class GroupAdmin(Protocol):
-    """Administration of groups of one cluster. Implementations: Kafka, replay, and one scripted for tests."""
+    """Administration of the groups of one cluster.
+
+    Three classes implement it: `KafkaGroupAdmin` for a running cluster, `ReplayAdmin` for a recording, and a scripted
+    one for tests.
+    """
 
     async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
-        """Brokers, controller and features. Raises `UnreachableError` with what was tried."""
+        """Return the cluster id, the brokers, the controller and the finalized features.
+
+        Raises:
+            UnreachableError: no broker answered. It lists the addresses that were tried, and why each failed.
+        """
         ...
 
     async def list_groups(
@@ -62,74 +76,79 @@ class GroupAdmin(Protocol):
         *,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Answer[Mapping[str, Listing]]:
-        """Group id → listing, for every group of every broker that passes the filters (None: no filter), sorted by id.
+        """List the groups of all brokers, sorted by group id (KIP-40, KIP-518, KIP-1043).
 
-        See KIP-1043, KIP-518 and KIP-40.
-
-        Types and states that Kafka knows are taken in any case.
+        Args:
+            types: group types to include, in any case; None for all.
+            protocols: protocol types to include, such as `consumer` or `connect`; None for all.
+            states: states to include, in any case; None for all.
         """
         ...
 
     def listing_feed(self, broker: int) -> ListingFeed:
-        """A feed of the groups that this broker coordinates."""
+        """Return a feed that lists the groups of one broker, given by its node id."""
         ...
 
     async def describe_groups(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, GroupDescription]]:
-        """Describe groups of any mix of types, each by the RPC of its own type (KIP-848, KIP-932, KIP-1071).
+        """Describe groups of any mix of types, each with the RPC of its type (KIP-848, KIP-932, KIP-1071).
 
-        Fresh on every call: the type is checked against the coordinator, never taken from memory alone. A group that
-        does not exist is a fault `GROUP_ID_NOT_FOUND`.
+        Every call asks the coordinators again, and checks the type of each group with them. A group that does not exist
+        has the fault `GROUP_ID_NOT_FOUND`.
         """
         ...
 
     async def committed_offsets(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
-        """All committed offsets of each group, sorted by topic and partition (KIP-709, KIP-699).
+        """Return all committed offsets of each group, sorted by topic and partition (KIP-709, KIP-699).
 
-        No offsets is not an error and does not prove that a group exists.
+        A group without offsets has an empty tuple, and so has a group that does not exist.
         """
         ...
 
     async def share_offsets(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, tuple[ShareOffset, ...]]]:
-        """Share-partition start offsets and lag of each share group, sorted (KIP-932, KIP-1226)."""
+        """Return the share-partition start offsets and lags of each share group, sorted (KIP-932, KIP-1226)."""
         ...
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
-        """Log start and log end of each partition, batched per leader; errors are kept per partition.
+        """Return the log start and log end of each partition, requested from its leader in batches.
 
         Args:
-            starts: False when log ends are enough, as for a lag: half the requests, and every `log_start` is None.
+            starts: whether log starts are read. The lag needs only log ends, which take half the requests; every
+                `log_start` is then None.
         """
         ...
 
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
-        """Group configs with their sources, by name (KIP-848, KIP-1226); `NOT_SUPPORTED` before 4.0."""
+        """Return the configs of each group with their sources, sorted by name (KIP-848, KIP-1226).
+
+        Before Kafka 4.0, every group has the fault `NOT_SUPPORTED`.
+        """
         ...
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """How long these topics keep records, and the brokers the offsets of Empty groups (DescribeConfigs).
+        """Return how long these topics keep records, and how long the brokers keep the offsets of Empty groups.
 
-        A config that may not be read is a fault, and what it would tell is not named.
+        A topic whose configs may not be read has a fault, and is missing in the result.
         """
         ...
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
-        """Send DeleteGroups (KIP-229), once: never repeated after an answer that may have been lost.
+        """Delete groups with DeleteGroups (KIP-229), and return one outcome per group in the given order.
 
-        The bare RPC, which has no type check of its own: `kgtui.actions` stands before it. One outcome per group, in
-        the order given.
+        This is the bare RPC, without the checks, the backup and the audit log of `kgtui.actions`. A request is never
+        repeated when it may have been carried out already.
         """
         ...
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close all connections."""
         ...

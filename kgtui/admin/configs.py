@@ -1,4 +1,4 @@
-"""Configs of groups, and how long topics and offsets are kept (DescribeConfigs)."""
+"""Read the configs of groups, and the retention of topics and of committed offsets (DescribeConfigs)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kgtui.admin.faults import fault_of_code, not_supported
-from kgtui.admin.routing import EXCHANGE_ERRORS
+from kgtui.admin.routing import EXCHANGE_ERRORS, fault_of_code, not_supported
 from kgtui.client.first_success import AllFailedError, first_success
 from kgtui.client.pool import Lane
 from kgtui.errors import DeadlineError, KgtuiError
@@ -25,16 +24,23 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-HEAD_START = 0.25  # seconds that one broker has before the next is asked too
+HEAD_START = 0.25
+"""Time that one broker has to answer before the next one is asked too, in seconds."""
+
 TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE = 2, 4, 32
 RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY = "retention.ms", "retention.bytes", "cleanup.policy"
 OFFSETS_MINUTES = "offsets.retention.minutes"
-TOPICS = 500  # asked about in one request
-DOCUMENTED_FROM = 3  # DescribeConfigs version that tells types and documentation
-TOPIC_FORBIDDEN, CLUSTER_FORBIDDEN = 29, 31
-INVALID_REQUEST = 42  # what brokers before 4.0 answer: they do not know the resource type (seen on 3.9.2)
 
-# Kafka's DescribeConfigsResponse.ConfigSource and ConfigType
+TOPICS_PER_REQUEST = 500
+"""Most topics in one request."""
+
+DOCUMENTED_FROM = 3
+"""First version of DescribeConfigs that contains types and documentation."""
+
+TOPIC_FORBIDDEN, CLUSTER_FORBIDDEN = 29, 31
+INVALID_REQUEST = 42
+"""Error code of brokers before 4.0 for group configs, because they do not know the resource type (seen on 3.9.2)."""
+
 _SOURCES = {
     0: "UNKNOWN",
     1: "DYNAMIC_TOPIC_CONFIG",
@@ -46,6 +52,8 @@ _SOURCES = {
     7: "DYNAMIC_CLIENT_METRICS_CONFIG",
     8: "DYNAMIC_GROUP_CONFIG",
 }
+"""Kafka's `DescribeConfigsResponse.ConfigSource` by number."""
+
 _TYPES = {
     1: "BOOLEAN",
     2: "STRING",
@@ -57,12 +65,13 @@ _TYPES = {
     8: "CLASS",
     9: "PASSWORD",
 }
+"""Kafka's `DescribeConfigsResponse.ConfigType` by number."""
 
 
 async def group_configs(
     pool: Pool, nodes: Sequence[int], groups: Sequence[str], deadline: Deadline
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
-    """Configs of each group from the first broker that answers."""
+    """Return the configs of each group from the first broker that answers."""
     try:
         return await _first(nodes, partial(read_configs, pool, groups=groups, deadline=deadline), deadline)
     except KgtuiError as error:
@@ -70,12 +79,12 @@ async def group_configs(
 
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
-    """How long topics keep records, and the first broker that answers the offsets of Empty groups."""
+    """Return the retention of topics, and of the offsets of Empty groups on the first broker that answers."""
     kept: dict[str, float] = {}
     offsets: float | None = None
     faults: list[Fault] = []
-    for start in range(0, len(topics), TOPICS):
-        some = topics[start : start + TOPICS]
+    for start in range(0, len(topics), TOPICS_PER_REQUEST):
+        some = topics[start : start + TOPICS_PER_REQUEST]
         try:
             answer = await _first(nodes, partial(read_retention, pool, topics=some, deadline=deadline), deadline)
         except KgtuiError as error:
@@ -88,7 +97,7 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
-    """What the first broker answers; a silent one costs no more than `HEAD_START`. Raises what the first one raised."""
+    """Return the first successful answer; if there is none, raise the error of the first broker that was asked."""
     try:
         async with asyncio.timeout(deadline.left()):
             return await first_success(
@@ -103,7 +112,7 @@ async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadl
 async def read_configs(
     pool: Pool, node: int, *, groups: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
-    """Configs of each group from any broker: group configs live in the cluster's metadata, not with the coordinator."""
+    """Read the configs of groups from one broker. Any broker has them, because they are part of the metadata."""
     version = await pool.version(node, DESCRIBE_CONFIGS, timeout=deadline.left(), lane=lane)
     request = {
         "Resources": [
@@ -133,7 +142,7 @@ async def read_configs(
 async def read_retention(
     pool: Pool, node: int, *, topics: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[Retention]:
-    """Of topics any broker tells; of offsets each one its own configs, which are hardly ever unlike."""
+    """Read retention from one broker: of topics for the cluster, and of offsets as this broker is configured."""
     asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]
     asked += [(TOPIC_RESOURCE, topic, [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY]) for topic in topics]
     request = {
@@ -150,17 +159,17 @@ async def read_retention(
     for result in reply.value["Results"]:
         kind, name, values = result["ResourceType"], result["ResourceName"], _values(result["Configs"])
         if result["ErrorCode"]:
-            faults.append(_refused(result, node))
+            faults.append(_config_fault(result, node))
         elif kind == BROKER_RESOURCE:
             minutes = values.get(OFFSETS_MINUTES)
             offsets = None if minutes is None else minutes * 60.0
-        elif (seconds := _kept(values, result["Configs"])) is not None:
+        elif (seconds := _retention_seconds(values, result["Configs"])) is not None:
             kept[name] = seconds
     return Answer(Retention(kept, offsets), tuple(faults))
 
 
-def _refused(result: dict[str, Any], node: int) -> Fault:
-    """Why the configs of a topic or a broker are not known; a missing permission by the name that it has here."""
+def _config_fault(result: dict[str, Any], node: int) -> Fault:
+    """Return the fault for configs that could not be read. Its advice names the permission that is missing."""
     of_topic = result["ResourceType"] == TOPIC_RESOURCE
     what = f"{'topic' if of_topic else 'broker'} {result['ResourceName']}"
     fault = fault_of_code(
@@ -172,12 +181,12 @@ def _refused(result: dict[str, Any], node: int) -> Fault:
 
 
 def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Those that are whole numbers, by name."""
+    """Return the configs that are whole numbers, by name."""
     return {row["Name"]: int(row["Value"]) for row in configs if str(row["Value"]).removeprefix("-").isdecimal()}
 
 
-def _kept(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> float | None:
-    """Seconds that a topic keeps a record; None when time alone does not say it."""
+def _retention_seconds(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> float | None:
+    """Return the seconds that a topic keeps records; None if it does not delete them by time alone."""
     policy = next((str(row["Value"]) for row in configs if row["Name"] == CLEANUP_POLICY), "delete")
     milliseconds = values.get(RETENTION_MS, -1)
     by_time_alone = "delete" in policy and values.get(RETENTION_BYTES, -1) < 0 <= milliseconds

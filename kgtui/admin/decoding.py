@@ -1,24 +1,138 @@
-"""From decoded describe answers to `GroupDescription`s."""
+"""Decode the responses of the describe RPCs into `GroupDescription`.
+
+Members of classic groups carry bytes in the format of their group's protocol: consumer, Connect or schema registry. The
+broker passes these bytes on unchecked. Bytes that are damaged or in a private format are kept as they are.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kgtui.admin.classic_members import by_topic, classic_member, connect_leader
 from kgtui.model.group import GroupDescription
 from kgtui.model.group_types import CLASSIC, CONSUMER, SHARE, STREAMS, canonical_state
-from kgtui.model.members import Member, StreamsAssignment, StreamsMember, Subtopology, TopicInfo, Topology
+from kgtui.model.members import (
+    ConnectWorker,
+    Member,
+    RegistryNode,
+    StreamsAssignment,
+    StreamsMember,
+    Subtopology,
+    TopicInfo,
+    TopicPartitions,
+    Topology,
+)
+from kgtui.protocol.member_data import connect, consumer, schema_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
+
+    Row = Mapping[str, Any]
+    from collections.abc import Callable, Mapping
 
     from kgtui.model.members import Tasks, TopicPartitions
 
-    Row = Mapping[str, Any]
 
-NOT_TOLD = -2147483648
+def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
+    """Return an assignment sorted by topic and partition, with each topic once."""
+    merged: dict[str, set[int]] = {}
+    for topic, partitions in pairs:
+        merged.setdefault(topic, set()).update(partitions)
+    return tuple((topic, tuple(sorted(parts))) for topic, parts in sorted(merged.items()))
 
-# Kafka's AclOperation codes: bits of the authorized operations.
+
+def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
+    """Decode a member in a DescribeGroups response. `undecoded` keeps its metadata if the protocol is unknown.
+
+    Args:
+        protocol: protocol type of the group.
+        leader_url: REST address of the leading worker, for Connect groups.
+    """
+    metadata, assigned = bytes(row["MemberMetadata"]), bytes(row["MemberAssignment"])
+    values: dict[str, Any] = {}
+    if protocol == "consumer":
+        subscription = consumer.decode_subscription(metadata)
+        if subscription is not None:
+            values["topics"] = tuple(sorted(subscription.topics))
+            values["rack"] = subscription.rack or None
+        partitions = consumer.decode_assignment(assigned)
+        if partitions is not None:
+            values["assignment"] = by_topic(partitions)
+        decoded = subscription is not None
+    elif protocol == "connect":
+        values["connect"] = worker = _worker(metadata, assigned, leader_url)
+        decoded = worker is not None
+    elif protocol == "sr":
+        values["registry"] = node = _registry_node(metadata, assigned)
+        decoded = node is not None
+    else:
+        decoded = False
+    return Member(
+        member_id=row["MemberId"],
+        client_id=row["ClientId"],
+        host=row["ClientHost"],
+        instance_id=row.get("GroupInstanceId"),
+        protocol="classic",
+        undecoded=b"" if decoded else metadata,
+        **values,
+    )
+
+
+def connect_leader(members: Iterable[Row]) -> str | None:
+    """Return the REST address of the leading worker of a Connect group, or None if no assignment names it."""
+    for member in members:
+        assignment = connect.decode_assignment(bytes(member["MemberAssignment"]))
+        if assignment is not None and assignment.leader_url:
+            return assignment.leader_url
+    return None
+
+
+def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> ConnectWorker | None:
+    subscription = connect.decode_subscription(metadata)
+    if subscription is None:
+        return None
+    assignment = connect.decode_assignment(assigned)
+    if assignment is None:
+        return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
+    # A cooperative assignment (KIP-415) is relative to what the worker reported when it joined.
+    had = _units(subscription.allocation.assigned if subscription.allocation else ())
+    revoked = _units(assignment.revoked)
+    running = (had - revoked) | _units(assignment.assigned)
+    return ConnectWorker(
+        url=subscription.url,
+        leader=None if leader_url is None else subscription.url == leader_url,
+        leader_url=leader_url,
+        config_offset=assignment.config_offset,
+        connectors=tuple(sorted(name for name, task in running if task == connect.CONNECTOR)),
+        tasks=by_topic((name, (task,)) for name, task in running if task != connect.CONNECTOR),
+        revoked=tuple(name if task == connect.CONNECTOR else f"{name}-{task}" for name, task in sorted(revoked)),
+        delay_ms=assignment.delay_ms,
+        error=assignment.error,
+    )
+
+
+def _units(assigned: Iterable[tuple[str, Iterable[int]]]) -> set[tuple[str, int]]:
+    """Return connectors and tasks as pairs `(connector, task number)`."""
+    return {(name, task) for name, tasks in assigned for task in tasks}
+
+
+def _registry_node(metadata: bytes, assigned: bytes) -> RegistryNode | None:
+    identity = schema_registry.decode_identity(metadata)
+    if identity is None:
+        return None
+    assignment = schema_registry.decode_assignment(assigned)
+    leader_url = assignment.master_identity.url if assignment and assignment.master_identity else None
+    return RegistryNode(
+        url=identity.url,
+        eligible=identity.master_eligibility,
+        leader=None if leader_url is None else identity.url == leader_url,
+        leader_url=leader_url,
+        error=(assignment.error or 0) if assignment else 0,
+    )
+
+
+NO_OPERATIONS_GIVEN = -2147483648
+"""Value of the authorized operations in a response that does not contain them."""
+
 _OPERATIONS = {
     3: "READ",
     4: "WRITE",
@@ -31,19 +145,21 @@ _OPERATIONS = {
     11: "ALTER_CONFIGS",
     12: "IDEMPOTENT_WRITE",
 }
+"""Kafka's AclOperation codes, which are bit positions in the authorized operations."""
+
 _MEMBER_TYPES = {0: "classic", 1: "consumer"}
 _TOPOLOGY_STATUS = {1: "not stored", 2: "error", 3: "available"}
 
 
 def operations(bits: int) -> frozenset[str] | None:
-    """Names of the operations in a bit field; None when the broker did not say."""
-    if bits == NOT_TOLD:
+    """Return the names of the operations in a bit field, or None if the broker did not send them."""
+    if bits == NO_OPERATIONS_GIVEN:
         return None
     return frozenset(name for code, name in _OPERATIONS.items() if bits >> code & 1)
 
 
 def _members(row: Row, decode: Callable[[Row], Member]) -> tuple[Member, ...]:
-    """Members sorted by client id, host and member id: brokers give them in any order."""
+    """Decode and sort members by client id, host and member id, because brokers send them in any order."""
     members = [decode(member) for member in row["Members"]]
     members.sort(key=lambda m: (m.client_id, m.host, m.member_id))
     return tuple(members)
@@ -54,7 +170,12 @@ def _assignment(row: Row) -> TopicPartitions:
 
 
 def classic_group(row: Row, node: int, source: str) -> GroupDescription:
-    """A row of DescribeGroups."""
+    """Decode one group of a DescribeGroups response.
+
+    Args:
+        node: id of the broker that answered.
+        source: RPC and version, such as `DescribeGroups v6`.
+    """
     protocol = row.get("ProtocolType", "")
     leader_url = connect_leader(row["Members"]) if protocol == "connect" else None
 
@@ -69,13 +190,13 @@ def classic_group(row: Row, node: int, source: str) -> GroupDescription:
         coordinator=node,
         assignor=row.get("ProtocolData") or None,
         members=_members(row, decode),
-        operations=operations(row.get("AuthorizedOperations", NOT_TOLD)),
+        operations=operations(row.get("AuthorizedOperations", NO_OPERATIONS_GIVEN)),
         source=source,
     )
 
 
 def _newer_group(row: Row, node: int, source: str, group_type: str, members: tuple[Member, ...]) -> dict[str, Any]:
-    """What the describes of KIP-848, KIP-932 and KIP-1071 have in common."""
+    """Decode the fields that the describe RPCs of KIP-848, KIP-932 and KIP-1071 have in common."""
     return {
         "group": row["GroupId"],
         "type": group_type,
@@ -92,7 +213,7 @@ def _newer_group(row: Row, node: int, source: str, group_type: str, members: tup
 
 
 def _newer_member(row: Row, protocol: str | None) -> dict[str, Any]:
-    """What members of those groups have in common."""
+    """Decode the fields that members of consumer, share and streams groups have in common."""
     return {
         "member_id": row["MemberId"],
         "client_id": row["ClientId"],
@@ -184,17 +305,17 @@ def _topology(row: Row | None) -> Topology | None:
 
 
 def consumer_group(row: Row, node: int, source: str) -> GroupDescription:
-    """A row of ConsumerGroupDescribe."""
+    """Decode one group of a ConsumerGroupDescribe response; see `classic_group`."""
     return GroupDescription(**_newer_group(row, node, source, CONSUMER, _members(row, _consumer_member)))
 
 
 def share_group(row: Row, node: int, source: str) -> GroupDescription:
-    """A row of ShareGroupDescribe."""
+    """Decode one group of a ShareGroupDescribe response; see `classic_group`."""
     return GroupDescription(**_newer_group(row, node, source, SHARE, _members(row, _share_member)))
 
 
 def streams_group(row: Row, node: int, source: str) -> GroupDescription:
-    """A row of StreamsGroupDescribe."""
+    """Decode one group of a StreamsGroupDescribe response; see `classic_group`."""
     return GroupDescription(
         **_newer_group(row, node, source, STREAMS, _members(row, _streams_member)),
         topology=_topology(row["Topology"]),
@@ -208,3 +329,4 @@ DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
     SHARE: share_group,
     STREAMS: streams_group,
 }
+"""Decoder of the describe response by group type."""

@@ -1,12 +1,13 @@
-"""Describes groups of any mix of types, each by the RPC of its own type.
+"""Describe groups of any mix of types, each with the RPC of its own type.
 
-A list tells the type of most groups, and that RPC is asked first. Error 69 (or 35, switched off) sends a group on to
-the next RPC, as Kafka's own admin client falls back from ConsumerGroupDescribe to DescribeGroups. DescribeGroups before
-v6 answers `Dead` without an error for all that it does not know, so that answer proves nothing. What no RPC recognises
-is looked up in the coordinator's list, unless it was of a type that we know and all RPCs have denied it.
+The newest list gives the type of most groups, and the RPC of that type is asked first. After error 69 (or 35, for a
+type that is switched off) the RPC of the next type is asked, as Kafka's admin client falls back from
+ConsumerGroupDescribe to DescribeGroups. DescribeGroups before v6 answers `Dead` without an error for every group that
+it does not know, so that this answer proves nothing. A group that no RPC has found is looked up in the coordinator's
+list, unless its type is known and every RPC has denied it.
 
-Error 29 comes for a group of a newer type with a topic that one may not describe, and then tells nothing else: state,
-epochs and members are blank (seen on 4.3.1), so the list is all that is known of it.
+A group of a newer type with a topic that the user may not describe gets error 29. The answer then contains no state,
+epochs or members (seen on 4.3.1), so that only the list tells something about the group.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kgtui.admin.decoding import DECODERS, classic_group
-from kgtui.admin.faults import not_supported
-from kgtui.admin.routing import EXCHANGE_ERRORS, Batch
+from kgtui.admin.routing import EXCHANGE_ERRORS, Batch, not_supported
 from kgtui.errors import UnsupportedError
 from kgtui.model.group_types import CLASSIC, DEAD, RANKED_TYPES, canonical_state
 from kgtui.protocol.messages import APIS
@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 GROUP_ID_NOT_FOUND = 69
 UNSUPPORTED_VERSION = 35
 NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
+"""Error codes after which the RPC of the next group type is asked."""
 
-AT_ONCE = 100  # groups and members decoded in a row, a few milliseconds of CPU
+ROWS_PER_SLICE = 100
+"""Groups and members that are decoded before other tasks may run; a few milliseconds."""
 
 _APIS_BY_NAME = {api.name: api for api in APIS.values()}
 RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}
@@ -46,31 +48,32 @@ RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry 
 
 @dataclass(slots=True)
 class _Search:
-    """Where the description of one group has been looked for.
+    """The progress of describing one group.
 
     Attributes:
-        left: types whose RPC is still to be asked, best guess first.
-        disabled: types whose RPC this broker does not have, or answered 35 to.
-        untold: whether it may be of a type without an RPC here, or DescribeGroups gave the answer that proves nothing.
+        types_left: types whose RPC is still to be asked, the most likely first.
+        disabled: types whose RPC this broker does not have, or answers with error 35.
+        inconclusive: whether the group may have a type that kgtui does not know, or DescribeGroups has given the answer
+            that proves nothing.
     """
 
-    left: list[str]
+    types_left: list[str]
     disabled: set[str] = field(default_factory=set)
-    untold: bool = False
+    inconclusive: bool = False
 
     @property
-    def proven(self) -> bool:
-        """Whether the RPC of every type that the group may be of has denied it."""
-        return not self.disabled and not self.untold
+    def proven_missing(self) -> bool:
+        """Whether the RPCs of all possible types have answered that the group does not exist."""
+        return not self.disabled and not self.inconclusive
 
 
 class Describer:
-    """Sends describes of one batch of groups to one broker.
+    """Describes one batch of groups at their coordinator.
 
     Args:
-        pool: connections.
-        lister: the broker's list, for groups that no RPC recognises.
-        type_of: what the newest list said of a group's type, or None.
+        pool: connections to the cluster.
+        lister: reads the coordinator's list, for groups that no RPC has found.
+        type_of: returns the type of a group in the newest list, or None.
     """
 
     def __init__(self, pool: Pool, lister: Lister, type_of: Callable[[str], str | None]) -> None:
@@ -79,7 +82,7 @@ class Describer:
         self._type_of = type_of
 
     async def send(self, node: int, groups: Sequence[str], deadline: Deadline, lane: Lane) -> Batch[GroupDescription]:
-        """Describe `groups`, all coordinated by `node`."""
+        """Describe groups that `node` coordinates."""
         batch: Batch[GroupDescription] = Batch()
         searches = {group: self._search(group) for group in groups}
         try:
@@ -89,24 +92,24 @@ class Describer:
             if searches:
                 await self._settle_by_list(node, searches, batch, deadline, lane)
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # what was described before it is kept
+            batch.error = error  # descriptions that arrived before it are kept
         return batch
 
     def _search(self, group: str) -> _Search:
         if not group:
-            # Only old simple groups have no id; 3.9's ConsumerGroupDescribe fails all of a request for one of them.
+            # Only old simple groups have an empty id. On 3.9, one of them makes all of a ConsumerGroupDescribe fail.
             return _Search([CLASSIC])
         guess = self._type_of(group)
         order = [name for name in RPCS if name != guess]
-        return _Search([guess, *order]) if guess in RPCS else _Search(order, untold=True)
+        return _Search([guess, *order]) if guess in RPCS else _Search(order, inconclusive=True)
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
-        """Type → groups to ask its RPC about next."""
+        """Return group type → ids to ask the RPC of that type about next."""
         asked: dict[str, list[str]] = {}
         for group, search in searches.items():
-            if search.left:
-                asked.setdefault(search.left.pop(0), []).append(group)
+            if search.types_left:
+                asked.setdefault(search.types_left.pop(0), []).append(group)
         return asked
 
     async def _ask(
@@ -119,7 +122,7 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Ask one RPC about `names`; those it settles leave `searches`."""
+        """Ask one RPC about some groups. Groups with a result are removed from `searches`."""
         api = RPCS[group_type]
         ids = "Groups" if api is DESCRIBE_GROUPS else "GroupIds"
         request = {ids: list(names), "IncludeAuthorizedOperations": True}
@@ -138,9 +141,9 @@ class Describer:
         done = 0
         for row in reply.value["Groups"]:
             done += 1 + len(row["Members"])
-            if done > AT_ONCE:
+            if done > ROWS_PER_SLICE:
                 done = 0
-                await asyncio.sleep(0)  # a screen on this loop has keys to answer
+                await asyncio.sleep(0)  # so that a screen on this loop can handle keys
             group = row["GroupId"]
             if group not in searches:
                 continue
@@ -149,7 +152,7 @@ class Describer:
                 if code == UNSUPPORTED_VERSION:
                     searches[group].disabled.add(group_type)
             elif code == 0 and api is DESCRIBE_GROUPS and reply.version < 6 and row["GroupState"] == DEAD:
-                searches[group].untold = True  # unknown, of another type, or dead
+                searches[group].inconclusive = True  # unknown, of another type, or dead
             else:
                 del searches[group]
                 self._settle(batch, group, group_type, code, row, node, source)
@@ -177,12 +180,12 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Tell apart what does not exist from what this broker lists but cannot describe.
+        """Find out which groups do not exist, and which ones the broker lists but cannot describe.
 
-        The list may be long, and groups come and go all the time: it is asked only about those that are in doubt.
+        The list may be long, so that it is requested only if it can decide something.
         """
-        doubtful = [group for group, search in searches.items() if not search.proven]
-        listed = await self._lister.find(node, doubtful, deadline, lane) if doubtful else {}
+        undecided = [group for group, search in searches.items() if not search.proven_missing]
+        listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}
         for group, search in searches.items():
             listing = listed.get(group)
             if listing is None:
@@ -206,7 +209,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """What a list alone tells: enough to show, never enough to act on."""
+    """Return a description made from the list alone. It is shown to the user, but no action relies on it."""
     return replace(
         description,
         type=group_type,

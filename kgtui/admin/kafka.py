@@ -1,4 +1,4 @@
-"""The `GroupAdmin` of a Kafka cluster, from 2.4 to 4.4."""
+"""`KafkaGroupAdmin`: administration of the groups of a Kafka cluster, from release 2.4 to 4.4."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta, ListingFeed
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.listing import KafkaListingFeed, Lister
-from kgtui.admin.routing import EXCHANGE_ERRORS, PAUSE_FIRST, Batch, Router
+from kgtui.admin.routing import EXCHANGE_ERRORS, FIRST_PAUSE, Batch, Router
 from kgtui.client.pool import Lane, Pool
 from kgtui.errors import BrokerError, UnreachableError
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome, fault_of
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from kgtui.admin.bounds import BoundsReader
     from kgtui.admin.describing import Describer
-    from kgtui.admin.offsets import OffsetReader
+    from kgtui.admin.offsets import BoundsReader, OffsetReader
     from kgtui.client.pool import ClusterView, Reply
     from kgtui.model.cluster import Retention
     from kgtui.model.group import GroupConfig, GroupDescription
@@ -35,31 +34,39 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DESCRIBED = 100  # groups per request: answers stay below a few MB with dozens of members each
-MEASURED = 200  # groups per OffsetFetch request (KIP-709)
-# Faults after which a request that was sent may have been carried out.
+DESCRIBE_BATCH = 100
+"""Most groups in one describe or delete request, so that answers with dozens of members per group stay small."""
+
 UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
-DEPARTED = 10_000  # groups that are listed no more, whose type is remembered: who looks at them asks for a while yet
-FEW = 20  # groups: up to this many a call uses the interactive lane, which no long list can hold up
+"""Names of faults after which it is unknown whether the broker carried the request out."""
+
+REMEMBERED_TYPES = 10_000
+"""Number of groups that are no longer listed whose type is remembered, because they may still be on the screen."""
+
+INTERACTIVE_GROUPS = 20
+"""Most groups of a call that uses the interactive lane, where no long list delays it."""
+
+INTERACTIVE_PARTITIONS = 1_000
+"""Most partitions of a call that uses the interactive lane."""
 
 
 class KafkaGroupAdmin:
-    """Administration of the groups of a Kafka cluster; see `kgtui.admin.base.GroupAdmin` for every call.
+    """Administration of the groups of a Kafka cluster. `kgtui.admin.connect` creates one.
 
-    Use it as an async context manager, or call `close`.
+    Use it as an async context manager, or call `close` at the end. `GroupAdmin` documents the methods.
 
     Args:
-        pool: connections to the cluster, closed by `close`.
+        pool: connections to the cluster. `close` closes them.
     """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._listings: dict[str, Listing] = {}
-        self._departed: dict[str, Listing] = {}
+        self._unlisted: dict[str, Listing] = {}
         self._router = Router(pool)
         self._lister = Lister(pool)
 
-    # A plain list needs none of these: what they import is a good part of a short command's time.
+    # Created when first used, because a command that only lists groups should not pay for importing them.
 
     @cached_property
     def _describer(self) -> Describer:
@@ -75,7 +82,7 @@ class KafkaGroupAdmin:
 
     @cached_property
     def _bounds(self) -> BoundsReader:
-        from kgtui.admin.bounds import BoundsReader
+        from kgtui.admin.offsets import BoundsReader
 
         return BoundsReader(self._pool)
 
@@ -90,21 +97,21 @@ class KafkaGroupAdmin:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A sentence for each property that neither we nor Kafka's clients know: most likely a typing mistake."""
+        """One sentence for each property that neither kgtui nor Kafka's clients know, most likely because of a typo."""
         return self._pool.security.warnings
 
     @property
     def api_timeout(self) -> float | None:
-        """Seconds for a whole call, as the properties say (`default.api.timeout.ms`); None if they do not."""
+        """`default.api.timeout.ms` in seconds, the limit for a whole call; None if the property is not set."""
         return self._pool.security.api_timeout
 
     @property
     def pool(self) -> Pool:
-        """The connections, for what is not about groups (`kgtui doctor`)."""
+        """The connections to the cluster, for requests that do not concern groups, as in `kgtui doctor`."""
         return self._pool
 
     def _type_of(self, group: str) -> str | None:
-        listing = self._listings.get(group) or self._departed.get(group)
+        listing = self._listings.get(group) or self._unlisted.get(group)
         return listing.type if listing else None
 
     async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
@@ -123,7 +130,7 @@ class KafkaGroupAdmin:
         states = None if states is None else {canonical_state(state) for state in states}
         view = await self._pool.metadata(timeout=deadline.left())
         nodes = sorted(view.brokers)
-        # A group moves while it is listed: two brokers may name it, the later answer is kept.
+        # Two brokers may list a group that is moving between them. The later answer counts.
         answers = await asyncio.gather(*(self._list_broker(node, deadline, types, states) for node in nodes))
         faults = [answer for answer in answers if isinstance(answer, Fault)]
         if nodes and len(faults) == len(nodes):
@@ -146,8 +153,8 @@ class KafkaGroupAdmin:
     async def _list_broker(
         self, node: int, deadline: Deadline, types: Collection[str] | None, states: Collection[str] | None
     ) -> dict[str, Listing] | Fault:
-        """One broker's list, asked again while its coordinator loads."""
-        pause = PAUSE_FIRST
+        """Return the list of one broker. It is requested again while the broker is still loading its groups."""
+        pause = FIRST_PAUSE
         while True:
             try:
                 return await self._lister.listings(node, deadline, types=types, states=states)
@@ -163,7 +170,7 @@ class KafkaGroupAdmin:
     async def _complete(
         self, listings: dict[str, Listing], deadline: Deadline
     ) -> tuple[dict[str, Listing], tuple[Fault, ...]]:
-        """Fill in states and types that old brokers do not list, by describing those groups."""
+        """Describe the groups whose state or type an old broker does not list, and fill in what is missing."""
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:
             return listings, ()
@@ -171,7 +178,7 @@ class KafkaGroupAdmin:
         for group, found in answer.rows.items():
             row = listings[group]
             listings[group] = Listing(found.type, row.protocol, found.state, row.coordinator)
-        return listings, tuple(fault for fault in answer.faults if fault.code != 69)
+        return listings, tuple(fault for fault in answer.faults if fault.name != "GROUP_ID_NOT_FOUND")
 
     def listing_feed(self, broker: int) -> ListingFeed:
         return KafkaListingFeed(self._lister, broker, self._learn)
@@ -182,10 +189,10 @@ class KafkaGroupAdmin:
         for group in delta.removed:
             listing = self._listings.get(group)
             if listing is not None and listing.coordinator == node:
-                self._departed[group] = self._listings.pop(group)
+                self._unlisted[group] = self._listings.pop(group)
                 self._pool.forget_coordinator(group)
-        for group in list(islice(self._departed, max(len(self._departed) - DEPARTED, 0))):
-            del self._departed[group]
+        for group in list(islice(self._unlisted, max(len(self._unlisted) - REMEMBERED_TYPES, 0))):
+            del self._unlisted[group]
 
     async def describe_groups(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
@@ -199,7 +206,7 @@ class KafkaGroupAdmin:
         async def send(node: int, names: Sequence[str], until: Deadline) -> Batch[GroupDescription]:
             return await self._describer.send(node, names, until, lane)
 
-        return await self._router.run(groups, send, deadline=deadline, size=DESCRIBED, asked="describe")
+        return await self._router.run(groups, send, deadline=deadline, size=DESCRIBE_BATCH, asked="describe")
 
     async def committed_offsets(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
@@ -210,7 +217,9 @@ class KafkaGroupAdmin:
         async def send(node: int, some: Sequence[str], until: Deadline) -> Batch[tuple[CommittedOffset, ...]]:
             return await self._offsets.committed(node, some, until, lane)
 
-        return await self._router.run(names, send, deadline=Deadline(timeout), size=MEASURED, asked="read offsets")
+        return await self._router.run(
+            names, send, deadline=Deadline(timeout), size=self._offsets.batch, asked="read offsets"
+        )
 
     async def share_offsets(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
@@ -222,13 +231,15 @@ class KafkaGroupAdmin:
             return await self._offsets.share(node, some, until, lane)
 
         deadline = Deadline(timeout)
-        return await self._router.run(names, send, deadline=deadline, size=MEASURED, asked="read share offsets")
+        return await self._router.run(
+            names, send, deadline=deadline, size=self._offsets.batch, asked="read share offsets"
+        )
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
         rows = list(partitions)
-        lane = Lane.UI if len(rows) <= FEW * 50 else Lane.BULK
+        lane = Lane.UI if len(rows) <= INTERACTIVE_PARTITIONS else Lane.BULK
         return await self._bounds.read(rows, Deadline(timeout), lane, starts=starts)
 
     async def group_configs(
@@ -246,7 +257,7 @@ class KafkaGroupAdmin:
         return await configs.retention(self._pool, await self._nodes(deadline), list(topics), deadline)
 
     async def _nodes(self, deadline: Deadline) -> list[int]:
-        """All brokers, the controller first."""
+        """Return the ids of all brokers, the controller first."""
         view = await self._pool.metadata(timeout=deadline.left())
         return sorted(view.brokers, key=lambda node: node != view.controller)
 
@@ -254,7 +265,7 @@ class KafkaGroupAdmin:
         names = list(dict.fromkeys(groups))
         send = partial(_send_delete, self._pool)
         answer = await self._router.run(
-            names, send, deadline=Deadline(timeout), size=DESCRIBED, asked="delete", repeat=False
+            names, send, deadline=Deadline(timeout), size=DESCRIBE_BATCH, asked="delete", repeat=False
         )
         faults = {fault.group: fault for fault in answer.faults}
         return tuple(Outcome(group) if group in answer.rows else _failed(group, faults.get(group)) for group in names)
@@ -268,7 +279,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
     reply: Reply[dict[str, Any]] = await pool.call(
         node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI
     )
-    for row in reply.value["Results"]:  # in another order than asked for
+    for row in reply.value["Results"]:  # in a different order than requested
         if row["ErrorCode"]:
             batch.codes[row["GroupId"]] = (row["ErrorCode"], row["ErrorMessage"])
         else:
@@ -282,7 +293,7 @@ def _failed(group: str, fault: Fault | None) -> Outcome:
 
 
 def _lane(groups: Sequence[str]) -> Lane:
-    return Lane.UI if len(groups) <= FEW else Lane.BULK
+    return Lane.UI if len(groups) <= INTERACTIVE_GROUPS else Lane.BULK
 
 
 def _info(view: ClusterView, seeds: tuple[str, ...]) -> ClusterInfo:
@@ -301,15 +312,20 @@ def _nothing_learned(faults: Sequence[Fault], view: ClusterView) -> UnreachableE
 def connect(
     seeds: Sequence[str], properties: Mapping[str, str] | None = None, *, client_id: str = "kgtui"
 ) -> KafkaGroupAdmin:
-    """A GroupAdmin for the cluster behind `seeds`, connected when first used.
+    """Return a `GroupAdmin` for a Kafka cluster. It connects on the first call.
+
+    Use it as an async context manager::
+
+        async with connect(["localhost:9092"]) as admin:
+            answer = await admin.list_groups()
 
     Args:
-        seeds: bootstrap addresses, `host:port`.
-        properties: Java client properties for security, as in a `--command-config` file.
-        client_id: what brokers log and count quotas for; `client.id` of the properties goes before it.
+        seeds: addresses of one or more brokers, as `host:port`.
+        properties: Java client properties for TLS and the login, as in a `--command-config` file.
+        client_id: name of this client in the brokers' logs and quotas. The property `client.id` overrides it.
 
     Raises:
-        ConfigError: a property that matters is not supported, or is wrong.
+        ConfigError: a seed is not an address, or a property is invalid or not supported.
     """
     from kgtui.client.security import from_properties
 

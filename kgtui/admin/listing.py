@@ -1,4 +1,4 @@
-"""Lists of groups: one broker's once, one broker's again and again, every broker's at once (KIP-40, KIP-1043)."""
+"""List the groups of one broker, once or repeatedly (ListGroups, KIP-40, KIP-518, KIP-1043)."""
 
 from __future__ import annotations
 
@@ -26,18 +26,27 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-STATES_FROM = 4  # ListGroups version that lists states (KIP-518, Kafka 2.6)
-TYPES_FROM = 5  # ListGroups version that lists types (KIP-848, Kafka 3.8)
-_TOGETHER = 10  # rows kept together
-_IN_A_ROW = 500  # of them compared or split before other work may run
-_PATIENCE = 16  # of them in a row that are looked for in vain before the order counts as another one
+STATES_FROM = 4
+"""First version of ListGroups that lists states (KIP-518, Kafka 2.6)."""
 
-_Rows = tuple[bytes, int]
-"""Rows of a list as the broker wrote them, one after the other, and how many they are."""
+TYPES_FROM = 5
+"""First version of ListGroups that lists types (KIP-848, Kafka 3.8)."""
+
+_ROWS_PER_CHUNK = 10
+"""Rows of a list that are stored and compared together."""
+
+_CHUNKS_PER_SLICE = 500
+"""Chunks that are compared or split before other tasks may run."""
+
+_MISSES_TO_STOP = 16
+"""Successive chunks that are not found in a new list before its order counts as changed."""
+
+_Chunk = tuple[bytes, int]
+"""Successive rows of a list as the broker encoded them, and the number of these rows."""
 
 
 def raise_for(code: int, node: int) -> None:
-    """Raise `BrokerError` for the error code of a whole list."""
+    """Raise `BrokerError` if the response to ListGroups has an error code."""
     if code:
         error = lookup(code)
         raise BrokerError(
@@ -46,7 +55,12 @@ def raise_for(code: int, node: int) -> None:
 
 
 class Interner:
-    """Turns rows into shared `Listing`s: of 100,000 groups a few dozen differ."""
+    """Turns rows into `Listing` objects that equal rows share, because 100,000 groups have only a few dozen listings.
+
+    Args:
+        node: id of the broker that lists the groups.
+        assume_classic: whether groups without a listed type are classic.
+    """
 
     def __init__(self, node: int, *, assume_classic: bool) -> None:
         self._node = node
@@ -54,7 +68,7 @@ class Interner:
         self._seen: dict[tuple[str, str, str], Listing] = {}
 
     def __call__(self, row: GroupRow, version: int) -> Listing:
-        """The listing of a row; type and state are None where this version does not list them."""
+        """Return the listing of a row. Type and state are None if this version of ListGroups does not contain them."""
         tail = row[1:]
         listing = self._seen.get(tail)
         if listing is None:
@@ -69,24 +83,24 @@ class Interner:
     def _type(self, row: GroupRow, version: int) -> str | None:
         if version >= TYPES_FROM:
             return canonical_type(row.type)
-        # A broker that cannot describe another type has no other; only a consumer group may be of two types.
+        # A broker without ConsumerGroupDescribe has classic groups only. Protocol type `consumer` allows two types.
         return CLASSIC if self._assume_classic or row.protocol_type != "consumer" else None
 
 
 class Lister:
-    """Lists the groups that one broker coordinates.
+    """Lists the groups of one broker.
 
     Args:
-        pool: connections; its coordinator cache is filled by every list.
+        pool: connections to the cluster. Every list fills its cache of coordinators.
     """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.comparing = asyncio.Lock()
-        """Held while a list is compared with the one before: of several at once, a key would wait for a slice each."""
+        """Held while a list is compared with the one before, so that a key waits for one slice and not for several."""
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
-        """An interner that knows whether this broker may have groups of newer types that it does not list as such."""
+        """Return an interner for the lists of a broker, which depends on whether the broker knows consumer groups."""
         try:
             await self._pool.version(node, CONSUMER_GROUP_DESCRIBE, timeout=deadline.left(), lane=lane)
         except UnsupportedError:
@@ -103,7 +117,7 @@ class Lister:
         types: Collection[str] | None = None,
         states: Collection[str] | None = None,
     ) -> Reply[T]:
-        """One answer, through `decode`. Filters are sent where the version has them; the caller filters again."""
+        """Request a list and decode it. Old versions ignore the filters, so that the caller must filter too."""
         version = await self._pool.version(node, LIST_GROUPS, timeout=deadline.left(), lane=lane)
         value: dict[str, list[str]] = {}
         if states is not None and version >= STATES_FROM:
@@ -123,7 +137,7 @@ class Lister:
         types: Collection[str] | None = None,
         states: Collection[str] | None = None,
     ) -> dict[str, Listing]:
-        """Group id → listing. Raises `ClientError` when the broker does not answer or refuses."""
+        """Return the listing of each group by id. Raises `ClientError` if the broker does not answer or refuses."""
         intern = await self.interner(node, deadline, lane)
         reply = await self.request(node, deadline, lane, decode_list_groups, types=types, states=states)
         listings = _listings(reply, node, intern)
@@ -133,11 +147,11 @@ class Lister:
     async def find(
         self, node: int, groups: Collection[str], deadline: Deadline, lane: Lane = Lane.BULK
     ) -> dict[str, Listing]:
-        """The listings of those of these groups that the broker lists; errors as of `listings`."""
+        """Return the listings of those of these groups that the broker lists, by id. Raises the errors of `listings`."""
         wanted = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            if not any(name in body for name in wanted.values()):  # what is in doubt is gone, as a rule
+            if not any(name in body for name in wanted.values()):  # usually the groups are gone
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
             return throttle, code, [row for row in rows if row.group_id in wanted]
@@ -153,27 +167,27 @@ def _listings(reply: Reply[tuple[int, int, list[GroupRow]]], node: int, intern: 
 
 
 class KafkaListingFeed:
-    """The list of one broker, again and again; keeps the raw rows, so that a poll reads only what changed.
+    """Lists one broker repeatedly, and decodes only the rows that have changed.
 
-    They are kept a few together and in the broker's order, which hardly ever changes: most of an answer is passed
-    over by comparing bytes, and is never split into rows.
+    The encoded rows of the last list are kept in chunks and in the broker's order, which hardly ever changes. Most of a
+    new list is skipped by comparing bytes, without splitting it into rows.
 
     Args:
         lister: sends the requests.
-        node: the broker.
-        learn: told the new and changed listings, so that describes know each group's type.
+        node: id of the broker.
+        learn: called with the differences and the broker's id, so that describes know the type of each group.
     """
 
     def __init__(self, lister: Lister, node: int, learn: Callable[[ListingDelta, int], None]) -> None:
         self._lister = lister
         self._node = node
         self._learn = learn
-        self._known: list[_Rows] = []
+        self._known: list[_Chunk] = []
         self._version = -1
         self._intern: Interner | None = None
 
     async def poll(self, *, timeout: float = 30.0) -> ListingDelta:
-        """List again; see `kgtui.admin.base.ListingFeed`."""
+        """List the groups again, and return the differences; see `kgtui.admin.base.ListingFeed`."""
         deadline, started = Deadline(timeout), time.perf_counter()
         if self._intern is None:
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
@@ -182,7 +196,7 @@ class KafkaListingFeed:
         raise_for(rows.error_code, self._node)
         total = rows.left
         if self._version not in (-1, rows.version):
-            # The broker was upgraded or rolled back: its rows have another shape now.
+            # The broker was upgraded or rolled back, and encodes rows in another format now.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)
@@ -193,20 +207,20 @@ class KafkaListingFeed:
 
     async def _differences(
         self, rows: ListGroupsRows, intern: Interner
-    ) -> tuple[dict[str, Listing], list[str], list[_Rows]]:
-        """Decode what is new and what is gone, in slices that leave room for keys."""
+    ) -> tuple[dict[str, Listing], list[str], list[_Chunk]]:
+        """Return updated listings, removed ids and the chunks of the new list. Works in slices."""
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
-        known, some, lost = await _passed_over(self._known, rows) if comparable else ([], [], self._known)
+        known, some, lost = await _skip_known(self._known, rows) if comparable else ([], [], self._known)
         gone: set[bytes] = set()
         for index, (data, number) in enumerate(lost, 1):
             gone.update(split_rows(self._version, data, number))
-            if index % _IN_A_ROW == 0:
+            if index % _CHUNKS_PER_SLICE == 0:
                 await asyncio.sleep(PAUSE)
         updated: dict[str, Listing] = {}
         while True:
             for raw in some:
-                if comparable and raw in gone:  # it stands elsewhere now
+                if comparable and raw in gone:  # it has only moved within the list
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -214,35 +228,35 @@ class KafkaListingFeed:
             some = rows.take(SLICE)
             if not some:
                 break
-            known += _together(some)
+            known += _chunks(some)
             await asyncio.sleep(PAUSE)
         before = row_decoder(self._version) if gone else decode
         return updated, [group for raw in gone if (group := before(raw).group_id) not in updated], known
 
 
-async def _passed_over(
-    known: Sequence[_Rows], rows: ListGroupsRows
-) -> tuple[list[_Rows], list[bytes], Sequence[_Rows]]:
-    """Pass over what is known, as long as it comes in the same order; in slices too.
+async def _skip_known(
+    known: Sequence[_Chunk], rows: ListGroupsRows
+) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
+    """Skip the known chunks at the beginning of a new list, as long as they come in the same order.
 
     Returns:
-        What was passed, as it is known from now on; the rows in it that are new; those known before that are not in it.
+        The chunks of the new list that were read so far, the new rows in them, and the known chunks that are missing.
     """
-    now: list[_Rows] = []
+    now: list[_Chunk] = []
     new: list[bytes] = []
-    lost: list[_Rows] = []
-    waiting = 0  # the first of `known` that has not come yet
+    lost: list[_Chunk] = []
+    waiting = 0  # index of the first known chunk that was not found yet
     for index, (data, number) in enumerate(known):
-        if index % _IN_A_ROW == 0 and index:
+        if index % _CHUNKS_PER_SLICE == 0 and index:
             await asyncio.sleep(PAUSE)
         before = rows.skip_known(data, number)
         if before is None:
-            if index - waiting >= _PATIENCE:
+            if index - waiting >= _MISSES_TO_STOP:
                 break
             continue
         if before:
             new += before
-            now += _together(before)
+            now += _chunks(before)
         if waiting < index:
             lost += known[waiting:index]
         now.append(known[index])
@@ -250,9 +264,9 @@ async def _passed_over(
     return now, new, [*lost, *known[waiting:]]
 
 
-def _together(rows: Sequence[bytes]) -> Iterator[_Rows]:
-    """Rows in parts of about `_TOGETHER`, never much fewer: small ones would become more with every new group."""
-    parts = max(len(rows) // _TOGETHER, 1)
+def _chunks(rows: Sequence[bytes]) -> Iterator[_Chunk]:
+    """Split rows into chunks of `_ROWS_PER_CHUNK` rows or more, so that chunks do not get smaller over time."""
+    parts = max(len(rows) // _ROWS_PER_CHUNK, 1)
     for part in range(parts):
         some = rows[len(rows) * part // parts : len(rows) * (part + 1) // parts]
         yield b"".join(some), len(some)

@@ -1,48 +1,82 @@
-"""Committed offsets and share offsets of groups, in batches (KIP-709, KIP-932, KIP-1226)."""
+"""Read committed offsets and share-partition start offsets of groups, and the log bounds of partitions.
+
+Offsets are read from the coordinators of the groups (KIP-709, KIP-932, KIP-1226), and log bounds from the leaders of
+the partitions (ListOffsets).
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from kgtui.admin.faults import not_supported
-from kgtui.admin.routing import EXCHANGE_ERRORS, Batch
-from kgtui.errors import DeadlineError, UnsupportedError
-from kgtui.model.answer import fault_of
-from kgtui.model.offsets import CommittedOffset, ShareOffset
-from kgtui.protocol.fast_offsets import decode_offset_fetch
-from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, OFFSET_FETCH
+from kgtui.admin.routing import EXCHANGE_ERRORS, FIRST_PAUSE, Batch, not_supported
+from kgtui.client.pool import Lane
+from kgtui.errors import DeadlineError, UnreachableError, UnsupportedError
+from kgtui.model.answer import Answer, Coverage, Fault, fault_of
+from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+from kgtui.protocol.error_codes import Reaction, lookup
+from kgtui.protocol.fast_offsets import decode_list_offsets, decode_offset_fetch
+from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, LIST_OFFSETS, OFFSET_FETCH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kgtui.admin.deadline import Deadline
-    from kgtui.client.pool import Lane, Pool, Reply
-    from kgtui.protocol.fast_offsets import OffsetFetchGroup, OffsetFetchResponse
+    from kgtui.client.pool import Pool, Reply
+    from kgtui.errors import KgtuiError
+    from kgtui.protocol.fast_offsets import ListOffsetsResponse, OffsetFetchGroup, OffsetFetchResponse
 
-GROUPS = 200  # groups per request
-PARTITIONS = 20_000  # partitions that one answer should hold
-BATCHED_FROM = 8  # OffsetFetch version that takes several groups (KIP-709, Kafka 3.0)
-ALL_TOPICS_FROM = 2  # OffsetFetch version that can ask for all topics
-PIPELINE = 4  # requests under way at once where each takes one group
+
+GROUPS_PER_REQUEST = 200
+"""Most groups in one OffsetFetch request (KIP-709)."""
+
+PARTITIONS_PER_REQUEST = 20_000
+"""Most partitions in one ListOffsets request, and partitions that an OffsetFetch answer should hold."""
+
+BATCHED_FROM = 8
+"""First version of OffsetFetch that takes several groups (KIP-709, Kafka 3.0)."""
+
+ALL_TOPICS_FROM = 2
+"""First version of OffsetFetch that can ask for all topics."""
+
+CONCURRENT_REQUESTS = 4
+"""Requests in flight at the same time to a broker that takes one group per request."""
+
 UNSUPPORTED_VERSION = 35
+
+EARLIEST, LATEST = -2, -1
+"""Timestamps that ask ListOffsets for the log start and for the log end."""
+
+ATTEMPTS = 4
+"""Attempts before a partition without a leader is reported as such."""
+
+UNKNOWN_TOPIC_OR_PARTITION = 3
+
+_REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
+"""Reactions to an error code after which a partition is asked for again."""
 
 
 class OffsetReader:
-    """Reads the offsets of one batch of groups from one broker.
+    """Reads the offsets of one batch of groups from their coordinator.
 
     Args:
-        pool: connections.
+        pool: connections to the cluster.
+
+    Attributes:
+        batch: most groups in a batch.
     """
+
+    batch = GROUPS_PER_REQUEST
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._fit: dict[int, int] = {}  # node → groups per request, by what its last answer held
+        self._batch_sizes: dict[int, int] = {}  # node id → groups per request, from the size of its last answer
 
     async def committed(
         self, node: int, groups: Sequence[str], deadline: Deadline, lane: Lane
     ) -> Batch[tuple[CommittedOffset, ...]]:
-        """All committed offsets of `groups`, all coordinated by `node`."""
+        """Read all committed offsets of groups that `node` coordinates, sorted by topic and partition."""
         batch: Batch[tuple[CommittedOffset, ...]] = Batch()
         version = await self._pool.version(node, OFFSET_FETCH, timeout=deadline.left(), lane=lane)
         if version < ALL_TOPICS_FROM:
@@ -55,14 +89,14 @@ class OffsetReader:
         start = 0
         try:
             while start < len(groups):
-                size = self._fit.get(node, GROUPS)
+                size = self._batch_sizes.get(node, GROUPS_PER_REQUEST)
                 some, start = groups[start : start + size], start + size
-                await self._many(node, some, version, batch, deadline, lane, last=start >= len(groups))
+                await self._read_batch(node, some, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # what came before it is kept
+            batch.error = error  # rows that arrived before it are kept
         return batch
 
-    async def _many(
+    async def _read_batch(
         self,
         node: int,
         groups: Sequence[str],
@@ -73,16 +107,16 @@ class OffsetReader:
         *,
         last: bool,
     ) -> None:
-        """One request for several groups; halved when its answer does not come within half of the time left.
+        """Read several groups with one request. If half of the time passes without an answer, split the request.
 
         Args:
-            last: no other group waits for the rest of the time.
+            last: whether no other group needs the rest of the time.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
-        patience = deadline.left() if last and len(groups) == 1 else deadline.left() / 2
+        timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2
         try:
             reply: Reply[OffsetFetchResponse] = await self._pool.call(
-                node, OFFSET_FETCH, request, timeout=patience, lane=lane, version=version, decode=decode_offset_fetch
+                node, OFFSET_FETCH, request, timeout=timeout, lane=lane, version=version, decode=decode_offset_fetch
             )
         except DeadlineError as error:
             if deadline.over:
@@ -91,17 +125,17 @@ class OffsetReader:
                 batch.faults[groups[0]] = fault_of(error, broker=node, group=groups[0])
                 return
             half = len(groups) // 2
-            await self._many(node, groups[:half], version, batch, deadline, lane, last=False)
-            await self._many(node, groups[half:], version, batch, deadline, lane, last=last)
+            await self._read_batch(node, groups[:half], version, batch, deadline, lane, last=False)
+            await self._read_batch(node, groups[half:], version, batch, deadline, lane, last=last)
             return
         for row in reply.value["Groups"]:
             _settle_committed(batch, row["GroupId"], row)
-        self._learn_fit(node, reply.value["Groups"])
+        self._adapt_batch_size(node, reply.value["Groups"])
 
-    def _learn_fit(self, node: int, rows: Sequence[OffsetFetchGroup]) -> None:
+    def _adapt_batch_size(self, node: int, rows: Sequence[OffsetFetchGroup]) -> None:
         held = sum(len(topic["Partitions"]) for row in rows for topic in row["Topics"])
         average = max(held / max(len(rows), 1), 1)
-        self._fit[node] = int(min(max(PARTITIONS / average, 1), GROUPS))
+        self._batch_sizes[node] = int(min(max(PARTITIONS_PER_REQUEST / average, 1), GROUPS_PER_REQUEST))
 
     async def _one_by_one(
         self,
@@ -112,8 +146,8 @@ class OffsetReader:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """One group a request, a few under way at once (brokers before 3.0)."""
-        gate = asyncio.Semaphore(PIPELINE)
+        """Read one group per request, a few at the same time (brokers before 3.0)."""
+        gate = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
         async def one(group: str) -> None:
             request: dict[str, Any] = {"GroupId": group, "Topics": None}
@@ -138,7 +172,7 @@ class OffsetReader:
     async def share(
         self, node: int, groups: Sequence[str], deadline: Deadline, lane: Lane
     ) -> Batch[tuple[ShareOffset, ...]]:
-        """Share-partition start offsets of `groups`, all coordinated by `node`."""
+        """Read the share-partition start offsets and lags of groups that `node` coordinates, sorted."""
         batch: Batch[tuple[ShareOffset, ...]] = Batch()
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups]}
         try:
@@ -193,3 +227,138 @@ def _share_rows(row: dict[str, Any]) -> tuple[ShareOffset, ...]:
     ]
     offsets.sort(key=lambda offset: (offset.topic, offset.partition))
     return tuple(offsets)
+
+
+_Offsets = dict[TopicPartition, tuple[int, int]]
+"""`(topic, partition)` → `(error code, offset)`."""
+
+
+class BoundsReader:
+    """Reads the log bounds of any number of partitions.
+
+    Args:
+        pool: connections to the cluster, with the leader cache.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def read(
+        self, partitions: Iterable[TopicPartition], deadline: Deadline, lane: Lane = Lane.BULK, *, starts: bool = True
+    ) -> Answer[dict[TopicPartition, PartitionBounds]]:
+        """Return the log bounds by partition. Partitions are missing if their leader did not answer; a fault names it.
+
+        Args:
+            starts: whether log starts are read too, which takes a second request per leader.
+        """
+        wanted = (EARLIEST, LATEST) if starts else (LATEST,)
+        todo = list(dict.fromkeys(partitions))
+        bounds: dict[TopicPartition, PartitionBounds] = {}
+        faults: dict[tuple[int | None, str], Fault] = {}
+        for attempt in range(ATTEMPTS):
+            last = attempt == ATTEMPTS - 1 or deadline.over
+            todo = await self._round(todo, wanted, bounds, faults, deadline, lane, refresh=attempt > 0, last=last)
+            if not todo or last:
+                break
+            await asyncio.sleep(min(FIRST_PAUSE * 2**attempt, deadline.left()))
+        return Answer(bounds, tuple(faults.values()), Coverage())
+
+    async def _round(
+        self,
+        todo: Sequence[TopicPartition],
+        wanted: Sequence[int],
+        bounds: dict[TopicPartition, PartitionBounds],
+        faults: dict[tuple[int | None, str], Fault],
+        deadline: Deadline,
+        lane: Lane,
+        *,
+        refresh: bool,
+        last: bool,
+    ) -> list[TopicPartition]:
+        """Ask every leader once. Returns the partitions whose leader must be looked up again."""
+        try:
+            topics = {topic for topic, _ in todo}
+            leaders = await self._pool.find_leaders(topics, timeout=deadline.left(), refresh=refresh)
+        except UnreachableError as error:
+            if not bounds:
+                raise
+            faults[None, error.fault_name] = fault_of(error)
+            return []
+        by_node: dict[int, list[TopicPartition]] = defaultdict(list)
+        again: list[TopicPartition] = []
+        for tp in todo:
+            node = leaders.nodes.get(tp)
+            if node is not None:
+                by_node[node].append(tp)
+                continue
+            code = leaders.errors.get(tp, leaders.errors.get(tp[0], UNKNOWN_TOPIC_OR_PARTITION))
+            if code != UNKNOWN_TOPIC_OR_PARTITION and lookup(code).reaction in _REPEATED and not last:
+                again.append(tp)
+            else:
+                bounds[tp] = PartitionBounds(None, None, code)
+        chunks = [
+            (node, rows[start : start + PARTITIONS_PER_REQUEST])
+            for node, rows in by_node.items()
+            for start in range(0, len(rows), PARTITIONS_PER_REQUEST)
+        ]
+        results = await asyncio.gather(*(self._ask(node, rows, wanted, deadline, lane) for node, rows in chunks))
+        for (node, rows), result in zip(chunks, results, strict=True):
+            if isinstance(result, dict):
+                again += _merge(rows, result, bounds, last=last)
+            else:
+                fault = fault_of(result, broker=node)
+                faults[node, fault.name] = fault
+        return again
+
+    async def _ask(
+        self, node: int, rows: Sequence[TopicPartition], wanted: Sequence[int], deadline: Deadline, lane: Lane
+    ) -> dict[int, _Offsets] | KgtuiError:
+        """Return offsets by timestamp. Each timestamp needs its own request, which may name a partition only once."""
+        asked = (self._list_offsets(node, rows, timestamp, deadline, lane) for timestamp in wanted)
+        try:
+            return dict(zip(wanted, await asyncio.gather(*asked), strict=True))
+        except EXCHANGE_ERRORS as error:
+            return error
+
+    async def _list_offsets(
+        self, node: int, rows: Sequence[TopicPartition], timestamp: int, deadline: Deadline, lane: Lane
+    ) -> _Offsets:
+        topics: dict[str, list[dict[str, int]]] = defaultdict(list)
+        for topic, part in rows:
+            topics[topic].append({"PartitionIndex": part, "Timestamp": timestamp})
+        request = {
+            "ReplicaId": -1,
+            "IsolationLevel": 0,
+            "Topics": [{"Name": name, "Partitions": parts} for name, parts in topics.items()],
+        }
+        reply: Reply[ListOffsetsResponse] = await self._pool.call(
+            node, LIST_OFFSETS, request, timeout=deadline.left(), lane=lane, decode=decode_list_offsets
+        )
+        offsets: _Offsets = {}
+        for found in reply.value["Topics"]:
+            for part, code, _timestamp, offset, _epoch in found["Partitions"]:
+                offsets[found["Name"], part] = (code, offset)
+        return offsets
+
+
+def _merge(
+    rows: Sequence[TopicPartition],
+    result: Mapping[int, _Offsets],
+    bounds: dict[TopicPartition, PartitionBounds],
+    *,
+    last: bool,
+) -> list[TopicPartition]:
+    """Add final results to `bounds`. Returns the partitions to ask another leader for."""
+    starts, ends = result.get(EARLIEST), result[LATEST]
+    again = []
+    for tp in rows:
+        end_code, end = ends.get(tp, (-1, -1))
+        start_code, start = starts.get(tp, (-1, -1)) if starts is not None else (0, -1)
+        code = end_code or start_code
+        if code and not last and lookup(code).reaction in _REPEATED:
+            again.append(tp)
+        else:
+            bounds[tp] = PartitionBounds(
+                start if not start_code and start >= 0 else None, end if not end_code and end >= 0 else None, code
+            )
+    return again

@@ -1,7 +1,7 @@
-"""Sends work about groups to their coordinators, in batches, and again to new coordinators when groups move.
+"""Send requests about groups to their coordinators in batches, and repeat them when groups move to other brokers.
 
-One mechanism for every RPC that a group's coordinator answers: describes, offsets and deletes differ only in the
-function that sends one batch to one broker.
+`Router` does this for every RPC that a coordinator answers. Describes, offsets and deletes differ only in the function
+that sends one batch to one broker.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from kgtui.admin.faults import fault_of_code
 from kgtui.errors import (
     ClientError,
     ConnectError,
@@ -31,23 +30,52 @@ if TYPE_CHECKING:
     from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Pool
 
+
+def fault_of_code(
+    code: int, *, message: str | None = None, broker: int | None = None, group: str | None = None, asked: str = ""
+) -> Fault:
+    """Return the fault for one of Kafka's error codes.
+
+    Args:
+        message: the broker's message; by default Kafka's text for the code.
+        asked: what was requested, such as `describe`, to begin the message with.
+    """
+    error = lookup(code)
+    text = message or error.message
+    if asked:
+        text = f"{asked}: {text}"
+    return Fault(error.name, text, code, broker, group, error.advice)
+
+
+def not_supported(what: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
+    """Return the fault for something that a broker does not support. It is neither an error nor 0."""
+    return Fault("NOT_SUPPORTED", f"{what} is not supported by this broker", None, broker, group, advice)
+
+
 T = TypeVar("T")
 
-PAUSE_FIRST = 0.05  # seconds before the first resubmission; doubles, with jitter
-PAUSE_MOST = 1.0
-EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)  # what one exchange with one broker may raise
-RECONNECTS = 2  # lost connections to the same coordinator before its groups are reported as failed
+FIRST_PAUSE = 0.05
+"""Pause before the first repetition, in seconds. It doubles with every repetition, with jitter."""
+
+LONGEST_PAUSE = 1.0
+"""Longest pause before a repetition, in seconds."""
+
+EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
+"""Errors that one request to one broker may raise."""
+
+RECONNECTS = 2
+"""Lost connections to a coordinator after which its groups are reported as failed."""
 
 
 @dataclass(slots=True)
 class Batch(Generic[T]):
-    """The results of one batch: each group in at most one of the first three.
+    """The results of one batch of groups. A group is in at most one of the first three attributes.
 
     Attributes:
-        rows: what was learned.
-        codes: group → `(error code, broker's message)`; retriable ones are resubmitted.
-        faults: group → a fault that is final.
-        error: what kept all other groups from being answered.
+        rows: group id → result.
+        codes: group id → `(error code, broker's message)`; the request is repeated if the code is retriable.
+        faults: group id → a final fault.
+        error: the error because of which the other groups have no result.
     """
 
     rows: dict[str, T] = field(default_factory=dict)
@@ -55,14 +83,22 @@ class Batch(Generic[T]):
     faults: dict[str, Fault] = field(default_factory=dict)
     error: KgtuiError | None = None
 
-    def lacks(self, groups: Iterable[str]) -> list[str]:
-        """Those of `groups` that nothing is known of."""
+    def without_result(self, groups: Iterable[str]) -> list[str]:
+        """Return the ids of the groups without any result."""
         return [g for g in groups if g not in self.rows and g not in self.codes and g not in self.faults]
 
 
 @dataclass(slots=True)
 class _Pending:
-    """What is still to be asked, and why it was not answered so far."""
+    """The state of a request about many groups.
+
+    Attributes:
+        groups: ids that the next round asks about.
+        rows, faults: final results by group id.
+        again: group id → why the group is asked about again.
+        moved: ids of the groups whose coordinator must be looked up again.
+        losses: group id → number of lost connections.
+    """
 
     groups: list[str]
     rows: dict[str, object] = field(default_factory=dict)
@@ -73,10 +109,10 @@ class _Pending:
 
 
 class Router:
-    """Batches work about groups by coordinator.
+    """Batches requests about groups by coordinator.
 
     Args:
-        pool: connections, with the coordinator cache.
+        pool: connections to the cluster, with the coordinator cache.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -92,17 +128,18 @@ class Router:
         asked: str,
         repeat: bool = True,
     ) -> Answer[dict[str, T]]:
-        """Send `groups` in batches of at most `size` to their coordinators until each has an answer or a fault.
+        """Send batches of groups to their coordinators until each group has a result or a fault.
 
         Args:
             send: sends one batch to one broker.
-            asked: what is asked for, in a word, for faults.
-            repeat: False for what must be sent at most once: a lost answer is then a fault and never sent again
-                (an error code that says "not here" is still safe to act on).
+            size: most groups in a batch.
+            asked: what is requested, such as `describe`, for the messages of faults.
+            repeat: False for requests that must be carried out at most once. A lost answer is then a fault, and the
+                request is not repeated. It is still repeated after an error code that says "not here".
         """
         wanted = list(dict.fromkeys(groups))
         todo = _Pending(wanted)
-        pause = PAUSE_FIRST
+        pause = FIRST_PAUSE
         while todo.groups:
             await self._round(todo, send, deadline, size, asked, repeat)
             todo.groups = list(todo.again)
@@ -112,7 +149,7 @@ class Router:
                 todo.faults |= todo.again
                 break
             await asyncio.sleep(min(pause * random.uniform(0.8, 1.2), deadline.left()))  # noqa: S311 - jitter
-            pause = min(pause * 2, PAUSE_MOST)
+            pause = min(pause * 2, LONGEST_PAUSE)
         rows: dict[str, T] = todo.rows  # type: ignore[assignment]
         ordered = {group: rows[group] for group in wanted if group in rows}
         faults = tuple(todo.faults[group] for group in wanted if group in todo.faults)
@@ -127,7 +164,7 @@ class Router:
         asked: str,
         repeat: bool,
     ) -> None:
-        """Ask once for all that is pending."""
+        """Send every pending group once."""
         for group in todo.moved:
             self._pool.forget_coordinator(group)
         todo.moved.clear()
@@ -157,11 +194,11 @@ class Router:
                 self._sort_code(
                     todo, group, code, fault_of_code(code, message=message, broker=node, group=group, asked=asked)
                 )
-            lacking = result.lacks(names)
+            unanswered = result.without_result(names)
             if result.error is not None:
-                self._sort_error(todo, node, lacking, result.error, repeat)
+                self._sort_error(todo, node, unanswered, result.error, repeat)
             else:
-                todo.faults |= {group: _not_named(group, node, asked) for group in lacking}
+                todo.faults |= {group: _not_named(group, node, asked) for group in unanswered}
 
     async def _send(
         self,
@@ -186,7 +223,10 @@ class Router:
             todo.faults[group] = fault
 
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
-        """Decide for a batch that got no answer. A connection that never came up has carried nothing out."""
+        """Decide what to do with a batch without an answer.
+
+        A request is always repeated if the connection could not be made, because then it was not carried out.
+        """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:
             fault = fault_of(error, broker=node, group=group)

@@ -23,7 +23,7 @@ LOADING, FORBIDDEN, NOT_KNOWN = 14, 30, 42
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka, "PAUSE_FIRST", 0.001)
+    monkeypatch.setattr(kafka, "FIRST_PAUSE", 0.001)
 
 
 def row(group: str, state: str = "Stable", kind: str = "classic", protocol: str = "consumer") -> dict[str, Any]:
@@ -164,7 +164,7 @@ def kept(sent: Sent) -> dict[str, Any]:
 
 
 async def test_only_what_time_alone_deletes_has_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgtui.admin.configs.TOPICS", 2)
+    monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
     pool = FakePool(answers={"DescribeConfigs": kept})
     answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size", "by-key", "for-ever", "secret"])
     assert answer.rows == Retention({"plain": 60.0, "both": 60.0}, 120.0)
@@ -175,7 +175,7 @@ async def test_only_what_time_alone_deletes_has_a_time(monkeypatch: pytest.Monke
 
 
 async def test_what_one_request_brought_is_kept_when_the_next_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgtui.admin.configs.TOPICS", 1)
+    monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 1)
     pool = FakePool(answers={
         "DescribeConfigs": lambda sent: kept(sent) if len(pool.sent) == 1 else ConnectError("refused", broker=sent.node)
     })  # fmt: skip

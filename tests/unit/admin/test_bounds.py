@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kgtui.admin import bounds
+from kgtui.admin import offsets
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model.offsets import PartitionBounds
@@ -21,7 +21,7 @@ START, END = 10, 100
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "PAUSE_FIRST", 0.0001)
+    monkeypatch.setattr(offsets, "FIRST_PAUSE", 0.0001)
 
 
 class Logs:
@@ -101,7 +101,7 @@ async def test_a_leader_that_never_settles_is_told_as_such() -> None:
     answer = await logs.read(("a", 0), ("a", 1))
     assert answer.rows["a", 0] == PartitionBounds(None, None, NOT_LEADER)
     assert answer.rows["a", 1].log_end == END + 1
-    assert len(logs.pool.leaders_looked_up) == bounds.ROUNDS
+    assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
 
 
 async def test_a_deleted_topic_is_known_at_once_and_costs_nothing() -> None:
@@ -139,7 +139,7 @@ async def test_a_partition_without_a_leader_is_told_after_a_few_looks() -> None:
     answer = await logs.read(("a", 0), ("a", 1))
     assert answer.rows["a", 0] == PartitionBounds(None, None, LEADERLESS)
     assert answer.rows["a", 1].log_start == START + 1
-    assert len(logs.pool.leaders_looked_up) == bounds.ROUNDS
+    assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
     logs.pool.leaders_looked_up.clear()
     await logs.read(("a", 0), timeout=0)
     assert len(logs.pool.leaders_looked_up) == 1, "no time for a second look"
@@ -182,7 +182,7 @@ async def test_only_a_cluster_of_which_nothing_was_learned_is_unreachable() -> N
 
 
 async def test_long_lists_of_partitions_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "PARTITIONS", 3)
+    monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 3)
     logs = Logs()
     logs.pool.partitions = 10
     answer = await logs.read(*(("a", part) for part in range(10)))

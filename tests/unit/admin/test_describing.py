@@ -136,7 +136,7 @@ async def test_what_every_rpc_denies_is_gone_without_a_look_at_the_list() -> Non
 
 async def test_what_has_left_the_list_is_gone_without_another_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A screen shows it until every broker was asked, and describes it until then; the oldest are forgotten."""
-    monkeypatch.setattr(kafka, "DEPARTED", 1)
+    monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
     feed = cluster.admin.listing_feed(1)
     await feed.poll()

@@ -222,8 +222,8 @@ async def test_rows_that_move_change_go_and_come_in_any_order(
 ) -> None:
     """A few rows of many change at a time, so that most are passed over without being read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(listing, "_TOGETHER", together)
-        patch.setattr(listing, "_PATIENCE", patience)
+        patch.setattr(listing, "_ROWS_PER_CHUNK", together)
+        patch.setattr(listing, "_MISSES_TO_STOP", patience)
         brokers = Brokers({1: {f"group-{number}": STABLE for number in range(0, 40, 2)}})
         brokers.use(version)
         feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()

@@ -11,7 +11,7 @@ import pytest
 from kgtui.admin import offsets
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.kafka import KafkaGroupAdmin
-from kgtui.admin.offsets import BATCHED_FROM, GROUPS, PIPELINE, OffsetReader
+from kgtui.admin.offsets import BATCHED_FROM, CONCURRENT_REQUESTS, GROUPS_PER_REQUEST, OffsetReader
 from kgtui.client.options import Lane
 from kgtui.errors import DeadlineError, DisconnectedError
 from kgtui.model.offsets import CommittedOffset, ShareOffset
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.unit.admin.fake_pool import Sent
 
 NONE = -1
-NAMES = [f"g{number:03}" for number in range(GROUPS)]
+NAMES = [f"g{number:03}" for number in range(GROUPS_PER_REQUEST)]
 
 
 def commit(
@@ -82,8 +82,8 @@ async def test_up_to_200_small_groups_share_a_request() -> None:
 
 async def test_the_next_requests_are_as_long_as_what_they_bring_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer should hold no more than 20,000 partitions or so; the size follows what the last one held."""
-    assert offsets.PARTITIONS == 20_000
-    monkeypatch.setattr(offsets, "PARTITIONS", 200)
+    assert offsets.PARTITIONS_PER_REQUEST == 20_000
+    monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
     reader, many = OffsetReader(pool := FakePool(answers={"OffsetFetch": each(20)})), NAMES[:25]
     await reader.committed(1, many[:2], Deadline(30), Lane.BULK)
     await reader.committed(1, many, Deadline(30), Lane.BULK)
@@ -129,7 +129,7 @@ async def test_a_group_that_is_too_long_leaves_time_to_those_behind_it() -> None
 
 
 async def test_a_connection_lost_between_two_requests_costs_only_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offsets, "PARTITIONS", 200)
+    monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
 
     def answer(sent: Sent) -> Any:
         return each(200)(sent) if len(pool.sent) < 2 else DisconnectedError("lost", broker=1)
@@ -141,7 +141,7 @@ async def test_a_connection_lost_between_two_requests_costs_only_the_second(monk
     batch = await reader.committed(1, ["a", "b", "c"], Deadline(30), Lane.BULK)
     assert list(batch.rows) == ["a"]
     assert isinstance(batch.error, DisconnectedError)
-    assert batch.lacks(["a", "b", "c"]) == ["b", "c"]
+    assert batch.without_result(["a", "b", "c"]) == ["b", "c"]
 
 
 async def test_errors_are_kept_by_group() -> None:
@@ -178,13 +178,13 @@ async def test_old_brokers_are_asked_one_by_one_a_few_at_once(version: int) -> N
     pool = FakePool(answers={"OffsetFetch": answer}, versions={"OffsetFetch": version})
     batch = await read(pool, NAMES[:20])
     assert {name: rows[0].offset for name, rows in batch.rows.items()} == {name: int(name[1:]) for name in NAMES[:20]}
-    assert (len(pool.sent), answer.most) == (20, PIPELINE)
+    assert (len(pool.sent), answer.most) == (20, CONCURRENT_REQUESTS)
 
 
 async def test_one_by_one_a_lost_connection_costs_only_what_it_carried() -> None:
     versions: dict[str | tuple[str, int], int | None] = {"OffsetFetch": 7}
     batch = await read(FakePool(answers={"OffsetFetch": OneByOne("g003")}, versions=versions), NAMES[:8])
-    assert batch.lacks(NAMES[:8]) == ["g003"]
+    assert batch.without_result(NAMES[:8]) == ["g003"]
     assert isinstance(batch.error, DisconnectedError)
 
 

@@ -38,8 +38,8 @@ OK = 0
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Resubmit at once."""
-    monkeypatch.setattr(routing, "PAUSE_FIRST", 0.0001)
-    monkeypatch.setattr(routing, "PAUSE_MOST", 0.0001)
+    monkeypatch.setattr(routing, "FIRST_PAUSE", 0.0001)
+    monkeypatch.setattr(routing, "LONGEST_PAUSE", 0.0001)
 
 
 class Script:
