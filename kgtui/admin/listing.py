@@ -147,7 +147,7 @@ class Lister:
     async def find(
         self, node: int, groups: Collection[str], deadline: Deadline, lane: Lane = Lane.BULK
     ) -> dict[str, Listing]:
-        """Return the listings of those of these groups that the broker lists, by id. Raises the errors of `listings`."""
+        """Return the listings of those of these groups that the broker lists, by id. Errors are as in `listings`."""
         wanted = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
