@@ -214,12 +214,12 @@ class RecordingReader:
         return known[1]
 
     def _read_group(self, table: Table, columns: Sequence[str], group: str, span: tuple[int, int]) -> pa.Table:
-        """What was recorded of a group; nobody has to wait meanwhile."""
+        """Read rows of one group. The lock is held only to open the table, so that other threads do not wait."""
+        recorded = self._tables[table.name]
         with self._reading():
             with self._lock:
-                self._tables[table.name].open(renew=True)
-                files = self._tables[table.name].spanned(span)
-            return self._tables[table.name].read_group(files, columns, escape_surrogates(group), span)
+                query = recorded.query()
+            return recorded.read_group(query, columns, escape_surrogates(group), span)
 
     def _moment(self, poll: int) -> RecordedPoll:
         return self.poll_at(poll / 1000)

@@ -98,25 +98,6 @@ def in_order(rows: pa.Table, table: Table) -> pa.Table:
     return rows.take(pc.sort_indices(ranks, [(name, "ascending") for name in order]))
 
 
-def rows_of_group(rows: pa.Table, group: str) -> pa.Table:
-    """The rows of one group; of a table in one piece, text dictionary-encoded."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not rows.num_rows:
-        return rows
-    names = rows["group"].chunk(0)
-    code = pc.index(names.dictionary, pa.scalar(group, pa.string())).as_py()
-    return rows.slice(0, 0) if code < 0 else rows.filter(pc.equal(names.indices, code))
-
-
-def in_span(rows: pa.Table, span: tuple[int, int]) -> pa.ChunkedArray:
-    """Which rows are from a keyframe on, until a poll."""
-    import pyarrow.compute as pc
-
-    return pc.and_(pc.greater_equal(rows["keyframe"], span[0]), pc.less_equal(rows["poll"], span[1]))
-
-
 def one_chunk(rows: pa.Table) -> pa.Table:
     """The rows in one piece, each text column with one dictionary."""
     import pyarrow as pa

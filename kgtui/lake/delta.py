@@ -15,13 +15,12 @@ from kgtui.lake.arrow import (
     arrow_table,
     dictionary_schema,
     in_order,
-    in_span,
     one_chunk,
-    rows_of_group,
 )
 from kgtui.lake.folder import LOG
 from kgtui.lake.parquet import CompactedFile, RowsInMemory, in_one, read_rows, write_rows
 from kgtui.lake.schemas import PARTITION, SETTINGS, SUPERSEDED_HOURS
+from kgtui.lake.schemas.recorded import day_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
-    from deltalake import DeltaTable
+    from deltalake import DeltaTable, QueryBuilder
 
     from kgtui.lake.parquet import RowBlocks
     from kgtui.lake.schemas import Table
@@ -157,34 +156,42 @@ class RecordedTable:
         ]
         return self._read(files, columns, where)
 
-    def spanned(self, span: tuple[int, int]) -> list[dict[str, Any]]:
-        """The files that may have rows from a keyframe on, until a poll."""
-        return [file for file in self.files() if file["max.keyframe"] >= span[0] and file["min.poll"] <= span[1]]
+    def query(self) -> QueryBuilder | None:
+        """Return an SQL session (DataFusion) on the newest version of the table; None while it does not exist."""
+        delta = self.open(renew=True)
+        return None if delta is None else library().QueryBuilder().register(self.table.name, delta)
 
     def read_group(
-        self, files: Sequence[Mapping[str, Any]], columns: Sequence[str], group: str, span: tuple[int, int]
+        self, query: QueryBuilder | None, columns: Sequence[str], group: str, span: tuple[int, int]
     ) -> pa.Table:
-        """One group's rows from a keyframe on, until a poll; of what compaction wrote only its block is read.
+        """Read rows of one group, text dictionary-encoded. The order of the rows is not defined.
+
+        SQL is twice as fast here as reading the files one by one (see tests/bench/README.md).
 
         Args:
-            files: of `spanned`.
-            columns: any but `day`.
-            group: as it is stored.
+            query: of `query`.
+            columns: any except `day`.
+            group: with surrogates escaped.
+            span: first keyframe and last poll.
         """
         import pyarrow as pa
-        import pyarrow.dataset as ds
 
-        where = (ds.field("group") == group) & (ds.field("keyframe") >= span[0]) & (ds.field("poll") <= span[1])
-        parts = [self._read([file for file in files if not compacted(file)], columns, where)]
-        wanted = list(dict.fromkeys(("group", "keyframe", "poll", *columns)))
-        for file in files:
-            if compacted(file):
-                found = CompactedFile(self.path / file["path"], self.table)
-                block = found.holding(group)
-                if block is not None:
-                    rows = rows_of_group(found.read([block], wanted), group)
-                    parts.append(rows.filter(in_span(rows, span)).select(list(columns)))
-        return one_chunk(pa.concat_tables(parts, promote_options="permissive"))
+        if query is None:
+            return dictionary_schema(self.table).empty_table().select(list(columns))
+        first, last = span
+        names = ", ".join(f'"{name}"' for name in columns)
+        literal = group.replace("'", "''")
+        rows = pa.table(
+            query.execute(
+                f'SELECT {names} FROM "{self.table.name}" '  # noqa: S608 - deltalake has no parameters; quotes are doubled
+                f"WHERE \"{PARTITION}\" BETWEEN date '{day_of(first)}' AND date '{day_of(last)}' "
+                f"AND \"group\" = '{literal}' AND keyframe >= {first} AND poll <= {last}"
+            )
+        )
+        for index, column in enumerate(rows.columns):
+            if self.table.column(columns[index]).type == "string":
+                rows = rows.set_column(index, columns[index], column.cast(pa.string()).dictionary_encode())
+        return one_chunk(rows)
 
     def read_segment(self, day: date, keyframe: int) -> RowBlocks:
         """All rows of a keyframe and of the polls until the next."""

@@ -68,6 +68,10 @@ class Table:
         """Column names, in order."""
         return tuple(column.name for column in self.columns)
 
+    def column(self, name: str) -> Column:
+        """Return the column with this name."""
+        return next(column for column in self.columns if column.name == name)
+
 
 def table(
     layer: Layer, name: str, about: str, key: tuple[str, ...], *columns: Column, partition: str | None = PARTITION

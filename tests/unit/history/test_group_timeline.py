@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,8 +20,6 @@ from tests.unit.history.test_recording_reader import seen, write
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
@@ -144,3 +143,14 @@ def test_an_interval_without_a_moment_is_empty(tmp_path: Path) -> None:
     past = RecordingReader(tmp_path).group_timeline("pay", at(0) - 500, at(0) - 400)
     assert not past.times
     assert not past.change_points
+
+
+@pytest.mark.parametrize(
+    "group", ["it's", "'; DROP TABLE groups --", "a\\'b", 'quo"te', "nul\x00", "caf\udce9", "", "ü"]
+)
+def test_group_ids_with_quotes_are_found(tmp_path: Path, group: str) -> None:
+    write(tmp_path, seen(groups=(group, "other")), seen(groups=("other",)), seen(groups=(group, "other")))
+    recording = RecordingReader(tmp_path)
+    listed = [point.listed for point in recording.group_timeline(group, at(0), at(2)).change_points]
+    assert listed == [True, False, True]
+    assert recording.next_change(group, recording.first) == recording.polls()[1]
