@@ -1,1 +1,1 @@
-"""Benchmarks: tables of ratios, no assertions about time."""
+"""Benchmarks; see README.md."""

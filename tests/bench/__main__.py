@@ -1,4 +1,4 @@
-"""`python -m tests.bench [NAME…] [--quick]`: one table of one run. Nothing here judges time; the last columns do."""
+"""Run benchmarks and print one table: `python -m tests.bench [NAME…] [--quick]`. Slow results are no errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.bench.figures import Figure
 
 Scale = Literal["tiny", "quick", "full"]
-"""How much is measured: `tiny` is for the tests of the benchmarks."""
+"""How much is measured; `tiny` is for the tests of the benchmarks."""
 
 
 def _decode(scale: Scale) -> Iterator[Figure]:
@@ -65,7 +65,7 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import pipeline as bench
 
     yield from bench.figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
-    if scale != "tiny":  # minutes, even when it is small
+    if scale != "tiny":  # it takes minutes at any size
         yield from latency.figures(latency.QUICK if scale == "quick" else latency.Size())
 
 
@@ -82,18 +82,18 @@ BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table; the exit code says nothing about time."""
+    """Print the table and return the exit code, which does not depend on the measured times."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of {', '.join(BENCHES)}; all by default")
     scales = parser.add_mutually_exclusive_group()
-    scales.add_argument("--quick", dest="scale", action="store_const", const="quick", help="a few minutes for all")
-    scales.add_argument("--tiny", dest="scale", action="store_const", const="tiny", help="only whether it runs")
+    scales.add_argument("--quick", dest="scale", action="store_const", const="quick", help="measure for a few minutes")
+    scales.add_argument("--tiny", dest="scale", action="store_const", const="tiny", help="only check that it runs")
     parser.set_defaults(scale="full")
-    given = parser.parse_args(arguments)
-    unknown = [name for name in given.names if name not in BENCHES]
+    args = parser.parse_args(arguments)
+    unknown = [name for name in args.names if name not in BENCHES]
     if unknown:
-        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHES)}")
-    for line in table(chain.from_iterable(BENCHES[name](given.scale) for name in given.names or BENCHES)):
+        parser.error(f"no benchmark is named {', '.join(unknown)}; choose from {', '.join(BENCHES)}")
+    for line in table(chain.from_iterable(BENCHES[name](args.scale) for name in args.names or BENCHES)):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
     return 0

@@ -1,10 +1,9 @@
-"""How much a black-holed broker slows calls to healthy ones: `python -m tests.bench black_hole`.
+"""Measure how much a broker that never answers slows down calls to healthy brokers.
 
-Two clusters of three brokers, a few lines each, run in a process of their own: all of the one are healthy, the third of
-the other takes bytes and never answers. One thousand calls go to the first two brokers of each, in short turns that
-alternate, so that a busy machine is busy for both; beside each turn a call to the third broker is under way. Two calls
-at a time leave the processors room: queues of our own making would hide what is measured. The figure is the ratio of
-the 99th percentiles of all calls of several rounds.
+Two fake clusters of three brokers run in another process. In one all brokers are healthy; in the other the third
+accepts connections and bytes but never answers. Calls go to the first two brokers of each cluster, in short alternating
+turns, so that other load affects both equally, while another task keeps calling the third broker. Only two calls run at
+a time, because queueing on a busy CPU would hide the effect. The figure is the ratio of the 99th percentiles.
 """
 
 from __future__ import annotations
@@ -27,22 +26,25 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 CALLS = 1_000
-AT_ONCE = 2
-TURN = 50
+CONCURRENT = 2
+"""Number of calls that run at a time."""
+
+CALLS_PER_TURN = 50
 ROUNDS = 4
 GROUPS = 200
 TARGET = 1.2
+"""Target for the ratio of the 99th percentiles."""
 
 
 async def _serve(pipe: Connection) -> None:
-    async with cluster(3) as healthy, cluster(3) as holed:
-        for fake in (healthy, holed):
+    async with cluster(3) as healthy, cluster(3) as silent:
+        for fake in (healthy, silent):
             for broker in fake.brokers.values():
                 broker.on[LIST_GROUPS.key] = always(groups(*(f"group-{number:06}" for number in range(GROUPS))))
-        async with FaultyLink("127.0.0.1", holed[3].port) as link:
-            holed.hosts[3] = ("127.0.0.1", link.port)
+        async with FaultyLink("127.0.0.1", silent[3].port) as link:
+            silent.hosts[3] = ("127.0.0.1", link.port)
             link.black_hole()
-            pipe.send((healthy.seeds[:2], holed.seeds[:2]))
+            pipe.send((healthy.seeds[:2], silent.seeds[:2]))
             await asyncio.to_thread(pipe.recv)
 
 
@@ -51,8 +53,8 @@ def _brokers(pipe: Connection) -> None:
 
 
 async def _turn(pool: Pool, calls: int) -> list[float]:
-    """So many calls to brokers 1 and 2, with calls to broker 3 going on beside them; milliseconds of each."""
-    took: list[float] = []
+    """Call brokers 1 and 2 while another task calls broker 3, and return the milliseconds of each call."""
+    milliseconds: list[float] = []
     other = asyncio.create_task(_keep_calling(pool, 3))
     numbers = iter(range(calls))
 
@@ -60,16 +62,16 @@ async def _turn(pool: Pool, calls: int) -> list[float]:
         for number in numbers:
             started = time.perf_counter()
             await pool.call(1 + number % 2, LIST_GROUPS, {}, timeout=10)
-            took.append((time.perf_counter() - started) * 1000)
+            milliseconds.append((time.perf_counter() - started) * 1000)
 
-    await asyncio.gather(*(caller() for _ in range(AT_ONCE)))
+    await asyncio.gather(*(caller() for _ in range(CONCURRENT)))
     other.cancel()
     await asyncio.gather(other, return_exceptions=True)
-    return took
+    return milliseconds
 
 
 async def _keep_calling(pool: Pool, node: int) -> None:
-    """Ask one broker again and again, as a poller does: ten times a second, whether it answers or not."""
+    """Call one broker ten times per second, as a poller does, whether it answers or not."""
     while True:
         with contextlib.suppress(ClientError, UnreachableError):
             await pool.call(node, LIST_GROUPS, {}, timeout=0.5)
@@ -77,39 +79,40 @@ async def _keep_calling(pool: Pool, node: int) -> None:
 
 
 async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list[float], list[float]]:
-    """Milliseconds of so many calls to the healthy cluster and to the other one, in turns."""
-    took: tuple[list[float], list[float]] = ([], [])
+    """Return the milliseconds of calls to the healthy cluster, and to the one with the silent broker."""
+    milliseconds: tuple[list[float], list[float]] = ([], [])
     options = PoolOptions(connect_timeout=1.0)
-    async with Pool(seeds[0], options=options) as healthy, Pool(seeds[1], options=options) as holed:
-        sides = [(healthy, took[0]), (holed, took[1])]
+    async with Pool(seeds[0], options=options) as healthy, Pool(seeds[1], options=options) as silent:
+        sides = [(healthy, milliseconds[0]), (silent, milliseconds[1])]
         for pool, _ in sides:
             await pool.metadata(timeout=10)
-            await _turn(pool, TURN)  # connections are made here
-        while len(took[0]) < calls:
+            await _turn(pool, CALLS_PER_TURN)  # opens the connections
+        while len(milliseconds[0]) < calls:
             for pool, times in sides:
-                times += await _turn(pool, TURN)
-            sides.reverse()  # neither always comes first
-    return took
+                times += await _turn(pool, CALLS_PER_TURN)
+            sides.reverse()  # so that neither is always first
+    return milliseconds
 
 
 def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
-    """Milliseconds of all calls: with three healthy brokers, and with one that is a black hole."""
+    """Return the milliseconds of all calls, with three healthy brokers and with a silent one."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_brokers, args=(there,), daemon=True)
     process.start()
     seeds: tuple[list[str], list[str]] = here.recv()
-    healthy, holed = asyncio.run(_compare(seeds, calls * rounds))
+    healthy, silent = asyncio.run(_compare(seeds, calls * rounds))
     here.send("stop")
     process.join(10)
-    return healthy, holed
+    return healthy, silent
 
 
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """The 99th percentile with the black hole beside the one without."""
-    healthy, holed = measure(calls, rounds)
-    for share, aim in ((0.5, None), (0.99, TARGET)):
+    """Yield median and 99th percentile, compared with those of the healthy cluster."""
+    healthy, silent = measure(calls, rounds)
+    for fraction, target in ((0.5, None), (0.99, TARGET)):
         yield Figure(
-            f"{calls} calls, one of three brokers a black hole, p{share * 100:.0f}", percentile(holed, share), "ms",
-            "none is", percentile(healthy, share), aim, of_ratio=True,
+            f"{calls} calls while one of three brokers does not answer, p{fraction * 100:.0f}",
+            percentile(silent, fraction), "ms", "all brokers healthy", percentile(healthy, fraction), target,
+            of_ratio=True,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`kgtui ls` beside Kafka's own tools on one real 4.3.1 broker with 10,000 simple groups of 10 partitions each."""
+"""Compare `kgtui ls` with Kafka's own tools, on a real 4.3.1 broker with 10,000 simple groups of 10 partitions."""
 
 from __future__ import annotations
 
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
 VERSION = "4.3.1"
 PARTITIONS = 10
-PIPELINE = 100  # commits under way at once
+IN_FLIGHT = 100
+"""Number of commits that are sent before their responses are read."""
+
 RECORDS = 20
+"""Records per topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,10 @@ class Size:
     """How much is measured.
 
     Attributes:
-        topics: each with 10 partitions; a group commits to one of them.
-        rounds: runs of `ls` and `GroupsCommand`, taking turns.
-        lag_rounds: runs of `ls --lag`; Kafka's tool describes once.
+        groups: number of groups.
+        topics: number of topics with 10 partitions each; a group commits to one of them.
+        rounds: number of runs of `ls` and of `GroupsCommand`, which alternate.
+        lag_rounds: number of runs of `ls --lag`; Kafka's describe runs once.
     """
 
     groups: int = 10_000
@@ -57,16 +61,16 @@ TINY = Size(groups=20, topics=2, rounds=1, lag_rounds=1)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Measure on a broker of its own."""
+    """Start a broker, and compare the commands on it."""
     with tempfile.TemporaryDirectory() as folder, _broker(Path(folder)) as broker:
         _make_groups(broker, size)
         yield from compare(broker, size)
 
 
 def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
-    """Wall time of our commands and of Kafka's, on a broker that has `size.groups` groups or more."""
+    """Yield the wall times of kgtui's and Kafka's commands on a broker with at least `size.groups` groups."""
     ours, theirs = [], []
-    _kgtui(broker, "ls")  # byte code and file cache are warm for both
+    _kgtui(broker, "ls")  # so that byte code is compiled, and files are cached, for both
     for _ in range(size.rounds):
         ours.append(_seconds(lambda: _kgtui(broker, "ls"), size.groups))
         theirs.append(_seconds(lambda: _tool(broker, "GroupsCommand", "--list"), size.groups))
@@ -85,13 +89,13 @@ def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
 
 
 def _seconds(run: Callable[[], str], least: int) -> float:
-    """How long a command takes that must print so many lines."""
-    began = time.perf_counter()
-    printed = run()
-    took = time.perf_counter() - began
-    if printed.count("\n") < least:
-        raise RuntimeError(f"only {printed.count(chr(10))} lines of {least}: {printed[:500]}")
-    return took
+    """Return the seconds that a command takes, and check that it prints at least `least` lines."""
+    started = time.perf_counter()
+    output = run()
+    seconds = time.perf_counter() - started
+    if output.count("\n") < least:
+        raise RuntimeError(f"expected {least} lines, but got {output.count(chr(10))}: {output[:500]}")
+    return seconds
 
 
 def _kgtui(broker: Cluster, *arguments: str) -> str:
@@ -117,41 +121,41 @@ def _broker(folder: Path) -> Iterator[Cluster]:
 
 
 def _make_groups(broker: Cluster, size: Size) -> None:
-    """Topics with records in them, and groups that have commits and no members."""
+    """Create topics with records, and groups with commits and without members."""
     topics = [f"orders.events.{number:03}" for number in range(size.topics)]
     for topic in topics:
         broker.create_topic(topic, PARTITIONS)
         broker.produce(topic, RECORDS)
     names = [f"team-{number % 97:02}.orders-service.eu-west-1.{number:06}" for number in range(size.groups)]
     connection = Connection(find_coordinator(broker.bootstrap, names[0], 60))
-    wanted = {name: topics[number % len(topics)] for number, name in enumerate(names)}
+    missing = {name: topics[number % len(topics)] for number, name in enumerate(names)}
     try:
         for attempt in range(100):
-            wanted = _committed(connection, wanted)
-            if not wanted:
+            missing = _commit_all(connection, missing)
+            if not missing:
                 return
-            time.sleep(0.1 + attempt / 10)  # the coordinator of some has yet to load
+            time.sleep(0.1 + attempt / 10)  # some coordinators are still loading
     finally:
         connection.close()
-    raise TimeoutError(f"{len(wanted)} groups could not be made")
+    raise TimeoutError(f"{len(missing)} groups could not be created")
 
 
-def _committed(connection: Connection, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Commit for each group on its topic, many at once; returns those that were not taken."""
-    refused: dict[str, str] = {}
-    names = list(wanted)
-    for start in range(0, len(names), PIPELINE):
-        some = names[start : start + PIPELINE]
-        for name in some:
-            connection.send(_commit(name, wanted[name]))
-        for name in some:
-            answer = connection.receive(OffsetCommitResponse)
-            if any(int(p.error_code) for topic in answer.topics for p in topic.partitions):
-                refused[name] = wanted[name]
-    return refused
+def _commit_all(connection: Connection, topics: Mapping[str, str]) -> dict[str, str]:
+    """Commit offsets of each group for its topic, and return group → topic of the commits that failed."""
+    failed: dict[str, str] = {}
+    names = list(topics)
+    for start in range(0, len(names), IN_FLIGHT):
+        batch = names[start : start + IN_FLIGHT]
+        for name in batch:
+            connection.send(_commit_request(name, topics[name]))
+        for name in batch:
+            response = connection.receive(OffsetCommitResponse)
+            if any(int(p.error_code) for topic in response.topics for p in topic.partitions):
+                failed[name] = topics[name]
+    return failed
 
 
-def _commit(group: str, topic: str) -> OffsetCommitRequest:
+def _commit_request(group: str, topic: str) -> OffsetCommitRequest:
     partitions = tuple(
         OffsetCommitRequestPartition(partition_index=i32(p), committed_offset=i64(p), committed_metadata="")
         for p in range(PARTITIONS)

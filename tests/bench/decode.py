@@ -1,7 +1,6 @@
-"""How long large answers take to decode, against aiokafka's structs with the same fields, in one process.
+"""Compare the CPU time to decode large responses with aiokafka's structs for the same fields.
 
-CPU time of one thread, cyclic collector off, best of several interleaved rounds; run alone with
-`python -m tests.bench decode`.
+Both run in one thread with the garbage collector off; the best of several interleaved rounds counts.
 """
 
 from __future__ import annotations
@@ -25,8 +24,9 @@ if TYPE_CHECKING:
 
 GROUPS = 100_000
 PARTITIONS = 25
-ROUNDS = 5
+"""Partitions per topic."""
 
+ROUNDS = 5
 
 _TEXT = CompactString("utf-8")
 _TAGS = ("tags", TaggedFields)
@@ -63,7 +63,7 @@ _LIST_OFFSETS = Schema(
 
 
 def list_groups_body(groups: int = GROUPS) -> bytes:
-    """A ListGroups v5 answer with ids of some 40 characters and the kinds of a mixed cluster."""
+    """Encode a ListGroups v5 response with group ids of about 40 characters and groups of all types."""
     kinds = [
         ("consumer", "Stable", "classic"),
         ("consumer", "Empty", "classic"),
@@ -86,7 +86,7 @@ def list_groups_body(groups: int = GROUPS) -> bytes:
 
 
 def offset_fetch_body(metadata: str, groups: int = GROUPS // PARTITIONS // 4) -> bytes:
-    """An OffsetFetch v8 answer: groups of 4 topics of 25 partitions."""
+    """Encode an OffsetFetch v8 response: groups with 4 topics of 25 partitions each."""
 
     def topic(group: int, number: int) -> Mapping[str, Any]:
         return {
@@ -107,36 +107,36 @@ def offset_fetch_body(metadata: str, groups: int = GROUPS // PARTITIONS // 4) ->
 
 
 def list_offsets_body(topics: int = GROUPS // PARTITIONS) -> bytes:
-    """A ListOffsets v7 answer with topics of 25 partitions."""
+    """Encode a ListOffsets v7 response with topics of 25 partitions."""
     partitions = [{"PartitionIndex": p, "Offset": 10**9 + p, "LeaderEpoch": 3} for p in range(PARTITIONS)]
     rows = [{"Name": f"orders.events.{t:04}", "Partitions": partitions} for t in range(topics)]
     return LIST_OFFSETS.response.encode(7, {"Topics": rows})
 
 
 def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
-    """The least CPU time of each function in ms; rounds take turns, so that a busy machine slows all alike."""
+    """Return the least CPU time of each function in ms. Rounds alternate, so that other load affects all equally."""
     best = [float("inf")] * len(functions)
     gc.collect()
     gc.disable()
     try:
         for _ in range(rounds):
             for index, function in enumerate(functions):
-                start = time.process_time()
-                kept = function()
-                best[index] = min(best[index], (time.process_time() - start) * 1000)
-                del kept
+                started = time.process_time()
+                result = function()  # freed after the time is taken
+                best[index] = min(best[index], (time.process_time() - started) * 1000)
+                del result
     finally:
         gc.enable()
     return best
 
 
-def _figure(name: str, ours: Callable[[bytes], object], schema: Schema, body: bytes, aim: float | None) -> Figure:
+def _figure(name: str, ours: Callable[[bytes], object], schema: Schema, body: bytes, target: float | None) -> Figure:
     ours_ms, theirs_ms = best_ms(lambda: ours(body), lambda: schema.decode(BytesIO(body)))
-    return Figure(f"decode {name}, CPU", ours_ms, "ms", "aiokafka's structs", theirs_ms, aim, of_ratio=True)
+    return Figure(f"decode {name}, CPU", ours_ms, "ms", "aiokafka's structs", theirs_ms, target, of_ratio=True)
 
 
 def figures(groups: int = GROUPS) -> Iterator[Figure]:
-    """Measure one thing after the other; `groups` is also how many partitions there are."""
+    """Yield the figures of each response; `groups` is also the number of partitions in the other responses."""
     listed = list_groups_body(groups)
     empty, nine = (offset_fetch_body(metadata, max(groups // PARTITIONS // 4, 1)) for metadata in ("", "x" * 9))
     ends = list_offsets_body(max(groups // PARTITIONS, 1))
@@ -146,6 +146,6 @@ def figures(groups: int = GROUPS) -> Iterator[Figure]:
     yield _figure(f"ListGroups, {many} groups", list_groups, _LIST_GROUPS, listed, 1 / 3)
     yield _figure(f"ListGroups, {many} groups, split only", split, _LIST_GROUPS, listed, None)
     yield _figure(f"OffsetFetch, {many} partitions, no metadata", offset_fetch, _OFFSET_FETCH, empty, 1 / 8)
-    yield _figure(f"OffsetFetch, {many} partitions, 9 bytes of it", offset_fetch, _OFFSET_FETCH, nine, 1 / 3)
+    yield _figure(f"OffsetFetch, {many} partitions, 9 bytes of metadata each", offset_fetch, _OFFSET_FETCH, nine, 1 / 3)
     yield _figure(f"OffsetFetch, {many} partitions, general decoder", general, _OFFSET_FETCH, empty, None)
     yield _figure(f"ListOffsets, {many} partitions", partial(decode_list_offsets, 7), _LIST_OFFSETS, ends, None)

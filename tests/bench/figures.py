@@ -1,4 +1,4 @@
-"""What a benchmark says: a figure beside something measured in the same run, and the aim."""
+"""Figures of benchmarks, and the table that they are printed in."""
 
 from __future__ import annotations
 
@@ -11,46 +11,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the table.
+    """One row of the table: a value of kgtui, a reference value measured in the same run, and a target.
 
     Attributes:
-        unit: of `ours` and of `theirs`.
-        against: what `theirs` is; empty where there is nothing to compare with.
-        aim: the most that `ours` may be in its unit, or a ratio if `of_ratio`; None if it is only for information.
+        value: what was measured of kgtui.
+        unit: unit of `value` and of `reference`.
+        reference_name: what `reference` was measured of; empty if there is no reference.
+        target: largest value that meets the target, in `unit`, or largest ratio if `of_ratio`; None for no target.
     """
 
     name: str
-    ours: float
+    value: float
     unit: str
-    against: str = ""
-    theirs: float | None = None
-    aim: float | None = None
+    reference_name: str = ""
+    reference: float | None = None
+    target: float | None = None
     of_ratio: bool = False
 
     @property
     def ratio(self) -> float | None:
-        """Ours as a share of theirs."""
-        return self.ours / self.theirs if self.theirs else None
+        """The value divided by the reference; None without a reference."""
+        return self.value / self.reference if self.reference else None
 
     @property
     def met(self) -> bool | None:
-        """Whether the aim is met; None without one."""
-        value = self.ratio if self.of_ratio else self.ours
-        return None if self.aim is None or value is None else value <= self.aim
+        """Whether the target is met; None without a target."""
+        value = self.ratio if self.of_ratio else self.value
+        return None if self.target is None or value is None else value <= self.target
 
 
 _WIDTHS = (62, 13, 13, 9, 10, 6)
 
 
 def table(figures: Iterable[Figure]) -> Iterator[str]:
-    """The lines of the table, each as soon as its figure is there."""
-    yield _line("what", "ours", "theirs", "ratio", "aim", "", "theirs is")
+    """Yield the lines of the table, each as soon as its figure was measured."""
+    yield _line("what", "kgtui", "reference", "ratio", "target", "", "reference is")
     for figure in figures:
-        aim = "" if figure.aim is None else f"≤ {_number(figure.aim)}{'×' if figure.of_ratio else ''}"
+        target = "" if figure.target is None else f"≤ {_number(figure.target)}{'×' if figure.of_ratio else ''}"
         met = {True: "ok", False: "MISS", None: ""}[figure.met]
         ratio = "" if figure.ratio is None else _number(figure.ratio)
-        theirs = "" if figure.theirs is None else f"{_number(figure.theirs)} {figure.unit}"
-        yield _line(figure.name, f"{_number(figure.ours)} {figure.unit}", theirs, ratio, aim, met, figure.against)
+        reference = "" if figure.reference is None else f"{_number(figure.reference)} {figure.unit}"
+        value = f"{_number(figure.value)} {figure.unit}"
+        yield _line(figure.name, value, reference, ratio, target, met, figure.reference_name)
 
 
 def _line(name: str, *cells: str) -> str:
@@ -64,7 +66,7 @@ def _number(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.3g}"
 
 
-def percentile(values: list[float], share: float) -> float:
-    """The value below which `share` of all lie."""
+def percentile(values: list[float], fraction: float) -> float:
+    """Return the value that is larger than a fraction of all values."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))]

@@ -1,11 +1,12 @@
-"""What recording costs, and how long a seek takes: 10,000 groups × 10 partitions at 10 s, of which a tenth moves."""
+"""Measure the CPU time of recording, and the time to seek in a recording of a large cluster.
+
+The cluster has 10,000 groups × 10 partitions; it is polled every 10 s, and a tenth of the groups commits in between.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
-import subprocess
-import sys
 import tempfile
 import time
 from contextlib import contextmanager
@@ -29,19 +30,20 @@ from kgtui.model.offsets import CommittedOffset, PartitionBounds
 from kgtui.monitor import Monitor, MonitorOptions
 from tests.bench.figures import Figure, percentile
 from tests.bench.instruments import LONG_MS, Callbacks
-from tests.bench.terminal import HOME
+from tests.bench.simulated_cluster import PARTITIONS, SimulatedCluster
 from tests.unit.history.recording_builder import START, RecordingBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 INTERVAL = 10.0
-POLLS_A_KEYFRAME = 60
-KEYFRAMES_A_DAY = 144
-DAY_BYTES = 1e9
-SEEK_MS = 300.0
-DAY_MS = 2_000.0
-PARTITIONS = 10
+"""Seconds between two polls."""
+
+POLLS_PER_KEYFRAME = 60
+KEYFRAMES_PER_DAY = 144
+TARGET_DAY_BYTES = 1e9
+TARGET_SEEK_MS = 300.0
+TARGET_DAY_MS = 2_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,45 +51,48 @@ class Size:
     """How much is measured.
 
     Attributes:
-        polls: intervals of a live recording that are measured.
-        segments: keyframes of the lake that is looked into.
-        seeks: how many.
-        pasts: how many times one group's past is read.
+        groups: number of groups.
+        polls: number of intervals of a live recording.
+        segments: number of keyframes of the lake for replay.
+        seeks: number of seeks.
+        timelines: how often the timeline of one group is read.
+        interval: seconds between two polls of the live recording.
+        segment_polls: number of polls per keyframe.
     """
 
     groups: int = 10_000
     polls: int = 26
-    segments: int = KEYFRAMES_A_DAY
+    segments: int = KEYFRAMES_PER_DAY
     seeks: int = 60
-    pasts: int = 12
+    timelines: int = 12
     interval: float = INTERVAL
-    segment_polls: int = POLLS_A_KEYFRAME
+    segment_polls: int = POLLS_PER_KEYFRAME
 
 
-QUICK = Size(polls=13, segments=12, seeks=20, pasts=4)
-TINY = Size(groups=60, polls=2, segments=2, seeks=4, pasts=2, interval=0.5, segment_polls=4)
+QUICK = Size(polls=13, segments=12, seeks=20, timelines=4)
+TINY = Size(groups=60, polls=2, segments=2, seeks=4, timelines=2, interval=0.5, segment_polls=4)
 
 
 def record_figures(size: Size) -> Iterator[Figure]:
-    """CPU of an interval beside the interval, and bytes a day beside the rows they hold."""
+    """Yield the CPU time per interval, and the bytes per day and per row."""
     with tempfile.TemporaryDirectory() as folder:
-        made = Made(Path(folder), replace(size, segments=1))
+        lake = SyntheticLake(Path(folder), replace(size, segments=1))
         callbacks = Callbacks()
-        with _timed(callbacks):
-            poll = asyncio.run(_cpu_of_a_poll(Path(folder) / "live", size, callbacks))
-    cpu = poll + made.keyframe_cpu / size.segment_polls
-    what = f"{size.groups:,} groups × {PARTITIONS}, a tenth moves"
-    yield Figure(f"record, {what}: CPU a poll", cpu, "s", "the interval", size.interval, 0.15, of_ratio=True)
-    yield Figure("record: of it keyframe and compaction", made.keyframe_cpu / size.segment_polls, "s")
-    yield Figure("record: longest callback of the loop, CPU", callbacks.worst, "ms", aim=LONG_MS)
-    day = made.bytes * KEYFRAMES_A_DAY * POLLS_A_KEYFRAME / size.segment_polls
-    yield Figure("record: bytes a day, from one compacted keyframe", day / 1e6, "MB", aim=DAY_BYTES / 1e6)
-    yield Figure("record: bytes a row", made.bytes / max(made.rows, 1), "B")
+        with _measured(callbacks):
+            poll = asyncio.run(_cpu_per_poll(Path(folder) / "live", size, callbacks))
+    cpu = poll + lake.keyframe_cpu / size.segment_polls
+    what = f"{size.groups:,} groups × {PARTITIONS}, a tenth of the groups commits"
+    yield Figure(f"record, {what}: CPU per poll", cpu, "s", "interval", size.interval, 0.15, of_ratio=True)
+    yield Figure("record: CPU per poll for keyframe and compaction", lake.keyframe_cpu / size.segment_polls, "s")
+    yield Figure("record: longest callback of the event loop, CPU", callbacks.worst, "ms", target=LONG_MS)
+    day = lake.bytes * KEYFRAMES_PER_DAY * POLLS_PER_KEYFRAME / size.segment_polls
+    yield Figure("record: bytes per day, from one compacted keyframe", day / 1e6, "MB", target=TARGET_DAY_BYTES / 1e6)
+    yield Figure("record: bytes per row", lake.bytes / max(lake.rows, 1), "B")
 
 
 @contextmanager
-def _timed(callbacks: Callbacks) -> Iterator[None]:
-    """Every callback of the loops of this process is timed."""
+def _measured(callbacks: Callbacks) -> Iterator[None]:
+    """Measure all event loop callbacks of this process inside."""
     run = asyncio.Handle._run
     callbacks.install()
     try:
@@ -96,65 +101,55 @@ def _timed(callbacks: Callbacks) -> Iterator[None]:
         asyncio.Handle._run = run  # type: ignore[method-assign]
 
 
-async def _cpu_of_a_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
-    """Seconds of CPU of this process for one interval, lists, offsets, descriptions and writing included."""
-    cluster = subprocess.Popen(  # noqa: ASYNC220 - it starts once, before anything is measured
-        [sys.executable, "-m", "tests.bench.tenth", str(size.groups)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOME,
-    )  # fmt: skip
-    assert cluster.stdout is not None
-    assert cluster.stdin is not None
-    try:
-        bootstrap = (await asyncio.to_thread(cluster.stdout.readline)).strip()
-        async with connect(bootstrap.split(",")) as admin:
+async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
+    """Return the CPU seconds of this process per interval, for reading from the cluster and writing to the lake."""
+    with SimulatedCluster("active", size.groups) as cluster:
+        async with connect(cluster.bootstrap.split(",")) as admin:
             monitor = Monitor(admin, MonitorOptions(interval=size.interval, sweep_rate=0.001))
             recorder = Recorder(monitor, admin, lake, RecorderOptions(interval=size.interval, flush=size.interval))
             tasks = [asyncio.create_task(monitor.run()), asyncio.create_task(recorder.run())]
             while recorder.status.polls < 1:  # noqa: ASYNC110 - the first poll is a keyframe
                 await asyncio.sleep(0.1)
             callbacks.reset()
-            began, polls = time.process_time(), recorder.status.polls
+            started, polls = time.process_time(), recorder.status.polls
             while recorder.status.polls < polls + size.polls:  # noqa: ASYNC110
                 await asyncio.sleep(0.5)
-            took = (time.process_time() - began) / (recorder.status.polls - polls)
+            seconds = (time.process_time() - started) / (recorder.status.polls - polls)
             recorder.stop()
             await tasks[1]
             tasks[0].cancel()
             await asyncio.gather(tasks[0], return_exceptions=True)
-    finally:
-        cluster.kill()
-        cluster.wait()
-        cluster.stdout.close()
-        cluster.stdin.close()
-    return took
+    return seconds
 
 
-class Made:
-    """A lake made without a clock: one keyframe as it would be recorded, and more of them as copies of it.
+class SyntheticLake:
+    """A lake that is written without waiting: one recorded keyframe with its changes, and copies of it.
 
     Attributes:
-        keyframe_cpu: seconds of CPU to write a full picture and to compact what came after it.
-        bytes, rows: of one keyframe with its changes, compacted.
+        keyframe_cpu: CPU seconds to write a keyframe, and to compact the changes since the one before.
+        bytes, rows: size and number of rows of one compacted keyframe with its changes.
     """
 
     def __init__(self, path: Path, size: Size) -> None:
-        self.path = path / "made"
-        self._dice = random.Random(7)
-        self._names = [f"team-{n % 300:03d}.service-{self._dice.randrange(10**6)}" for n in range(size.groups)]
-        self._ends = {(n, part): self._dice.randrange(10**9) for n in range(size.groups) for part in range(PARTITIONS)}
-        self._lags = {key: self._dice.randrange(1000) for key in self._ends}
+        self.path = path / "synthetic"
+        self._random = random.Random(7)
+        self._names = [f"team-{n % 300:03d}.service-{self._random.randrange(10**6)}" for n in range(size.groups)]
+        self._ends = {
+            (n, part): self._random.randrange(10**9) for n in range(size.groups) for part in range(PARTITIONS)
+        }
+        self._lags = {key: self._random.randrange(1000) for key in self._ends}
         self._listing = Listing("consumer", "consumer", "Stable", 1)
         self._listings = dict.fromkeys(self._names, self._listing)
         recording, length = RecordingBuilder(self.path), int(INTERVAL * 1000)
         for poll in range(size.segment_polls):
-            seen = self._seen(range(size.groups) if poll == 0 else self._moved(size.groups), described=poll == 0)
-            recording.poll(seen, START + poll * length)
+            groups = range(size.groups) if poll == 0 else self._advance_a_tenth(size.groups)
+            recording.poll(self._poll_result(groups, described=poll == 0), START + poll * length)
             recording.flush()
-        began = time.process_time()
+        started = time.process_time()
         recording.poll(PollResult(self._listings), START + size.segment_polls * length, keyframe=True)
         recording.flush()
         recording.compact()
-        self.keyframe_cpu = time.process_time() - began
+        self.keyframe_cpu = time.process_time() - started
         folder = LakeFolder.of(self.path)
         tables = [RecordedTable(folder.table(table.name), table) for table in TABLES]
         first = {table.table.name: _files_of(table, START) for table in tables}
@@ -165,15 +160,16 @@ class Made:
                 for file in first[table.table.name]:
                     _copy(table, file["path"], number * size.segment_polls * length)
 
-    def _moved(self, groups: int) -> list[int]:
-        found = self._dice.sample(range(groups), max(groups // 10, 1))
+    def _advance_a_tenth(self, groups: int) -> list[int]:
+        """Advance logs and offsets of a tenth of the groups, and return their numbers."""
+        found = self._random.sample(range(groups), max(groups // 10, 1))
         for n in found:
             for part in range(PARTITIONS):
-                self._ends[n, part] += self._dice.randrange(2_000)
-                self._lags[n, part] = self._dice.randrange(1000)
+                self._ends[n, part] += self._random.randrange(2_000)
+                self._lags[n, part] = self._random.randrange(1000)
         return found
 
-    def _seen(self, groups: range | list[int], *, described: bool) -> PollResult:
+    def _poll_result(self, groups: range | list[int], *, described: bool) -> PollResult:
         committed = {
             self._names[n]: tuple(
                 CommittedOffset(f"topic-{n // 3}", part, self._ends[n, part] - self._lags[n, part], 7)
@@ -186,14 +182,14 @@ class Made:
             for n in groups
             for part in range(PARTITIONS)
         }
-        about = {self._names[n]: self._described(self._names[n], n) for n in groups} if described else {}
-        return PollResult(self._listings, about, committed, {}, bounds)
+        descriptions = {self._names[n]: self._description(self._names[n], n) for n in groups} if described else {}
+        return PollResult(self._listings, descriptions, committed, {}, bounds)
 
-    def _described(self, group: str, n: int) -> GroupDescription:
+    def _description(self, group: str, n: int) -> GroupDescription:
         topic = f"topic-{n // 3}"
         members = tuple(
             Member(
-                f"consumer-{number}-{self._dice.getrandbits(128):032x}",
+                f"consumer-{number}-{self._random.getrandbits(128):032x}",
                 f"consumer-{number}",
                 f"/10.0.{n % 250}.{number}",
                 epoch=4,
@@ -210,7 +206,7 @@ def _files_of(table: RecordedTable, keyframe: int) -> list[dict[str, Any]]:
 
 
 def _copy(table: RecordedTable, path: str, later: int) -> None:
-    """The same rows once more, `later` milliseconds later."""
+    """Copy the rows of a file, with times that are `later` milliseconds later."""
     rows = pq.ParquetFile(table.path / path).read()
     for name in ("keyframe", "poll"):
         at = rows.column_names.index(name)
@@ -220,52 +216,54 @@ def _copy(table: RecordedTable, path: str, later: int) -> None:
 
 
 def replay_figures(size: Size) -> Iterator[Figure]:
-    """A seek to any moment of a day: the list of all groups, and the screenful in view in full."""
+    """Yield the times to seek to random polls of a day and load 40 groups, and to load the timeline of a group."""
     with tempfile.TemporaryDirectory() as folder:
-        made = Made(Path(folder), size)
-        began = time.perf_counter()
-        lake = RecordingReader(made.path)
-        opened = (time.perf_counter() - began) * 1000
-        dice, far, near = random.Random(3), [], []
-        moments = lake.polls()
+        path = SyntheticLake(Path(folder), size).path
+        started = time.perf_counter()
+        recording = RecordingReader(path)
+        opened = (time.perf_counter() - started) * 1000
+        choices, seeks, steps = random.Random(3), [], []
+        polls = recording.polls()
         for _ in range(size.seeks):
-            moment = dice.choice(moments)
-            far.append(_seek(lake, moment.at, dice))
-            near.append(_seek(lake, moment.at + INTERVAL, dice))
-        hour, all_of_it = ([_past(lake, dice, seconds) for _ in range(size.pasts)] for seconds in (3600.0, 86_400.0))
-    hours = len(moments) * INTERVAL / 3600
+            poll = choices.choice(polls)
+            seeks.append(_seek(recording, poll.at, choices))
+            steps.append(_seek(recording, poll.at + INTERVAL, choices))
+        hour = [_load_timeline(recording, choices, 3600.0) for _ in range(size.timelines)]
+        day = [_load_timeline(recording, choices, 86_400.0) for _ in range(size.timelines)]
+    hours = len(polls) * INTERVAL / 3600
     yield Figure(
-        f"replay, {size.groups:,} groups, {hours:.0f} h: seek and a screenful, p50",
-        percentile(far, 0.5),
+        f"replay, {size.groups:,} groups, {hours:.0f} h: seek and load 40 groups, p50",
+        percentile(seeks, 0.5),
         "ms",
-        aim=SEEK_MS,
+        target=TARGET_SEEK_MS,
     )
-    yield Figure("replay: the same, p95", percentile(far, 0.95), "ms", aim=SEEK_MS)
-    yield Figure("replay: one step on, p50", percentile(near, 0.5), "ms", aim=SEEK_MS)
-    yield Figure("replay: an hour of one group, p50", percentile(hour, 0.5), "ms", aim=SEEK_MS)
-    yield Figure(f"replay: {hours:.0f} h of one group, p50", percentile(all_of_it, 0.5), "ms", aim=DAY_MS)
-    yield Figure("replay: opening the lake", opened, "ms")
+    yield Figure("replay: the same seek, p95", percentile(seeks, 0.95), "ms", target=TARGET_SEEK_MS)
+    yield Figure("replay: one poll forward, p50", percentile(steps, 0.5), "ms", target=TARGET_SEEK_MS)
+    yield Figure("replay: load 1 h of one group, p50", percentile(hour, 0.5), "ms", target=TARGET_SEEK_MS)
+    yield Figure(f"replay: load {hours:.0f} h of one group, p50", percentile(day, 0.5), "ms", target=TARGET_DAY_MS)
+    yield Figure("replay: open the lake", opened, "ms")
 
 
-def _past(lake: RecordingReader, dice: random.Random, seconds: float) -> float:
-    """What the History pane asks for: milliseconds."""
-    group = dice.choice(list(lake.at(lake.last).listings))
-    until = dice.uniform(min(lake.first.at + seconds, lake.last.at), lake.last.at)
-    began = time.perf_counter()
-    past = lake.group_timeline(group, until - seconds, until)
-    took = (time.perf_counter() - began) * 1000
-    assert len(past.times) > 1
-    return took
+def _load_timeline(recording: RecordingReader, choices: random.Random, seconds: float) -> float:
+    """Load a random group's timeline of this length, as the History pane does, and return the milliseconds."""
+    group = choices.choice(list(recording.at(recording.last).listings))
+    until = choices.uniform(min(recording.first.at + seconds, recording.last.at), recording.last.at)
+    started = time.perf_counter()
+    timeline = recording.group_timeline(group, until - seconds, until)
+    milliseconds = (time.perf_counter() - started) * 1000
+    assert len(timeline.times) > 1
+    return milliseconds
 
 
-def _seek(lake: RecordingReader, at: float, dice: random.Random) -> float:
-    began = time.perf_counter()
-    frame = lake.at(at)
+def _seek(recording: RecordingReader, at: float, choices: random.Random) -> float:
+    """Load the state at a time with 40 random groups in full, and return the milliseconds."""
+    started = time.perf_counter()
+    frame = recording.at(at)
     names = list(frame.listings)
-    names = dice.sample(names, min(40, len(names)))
+    names = choices.sample(names, min(40, len(names)))
     for offsets in (False, True):
         frame.prepare(names, offsets=offsets)
     for group in names:
         frame.description(group)
         frame.offsets(group)
-    return (time.perf_counter() - began) * 1000
+    return (time.perf_counter() - started) * 1000

@@ -1,4 +1,4 @@
-"""What the programs under measurement carry inside: CPU of every callback, and a socket to be asked through."""
+"""Instruments inside the measured programs: CPU time of every callback, and a socket that answers questions."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONG_MS = 20.0
-"""CPU of one callback from which a key would notice."""
+"""CPU time of a callback, in ms, that delays a key noticeably."""
 
 
 class Callbacks:
-    """CPU time of every callback of the event loop.
+    """CPU times of the event loop's callbacks.
 
     Attributes:
-        worst: milliseconds of the longest one.
-        long: name of the callback → how often it took longer than `LONG_MS`.
+        worst: CPU time of the longest callback, in ms.
+        worst_name: name of that callback.
+        count: number of callbacks.
+        long: name of a callback → how often it took longer than `LONG_MS`.
     """
 
     def __init__(self) -> None:
@@ -34,30 +36,30 @@ class Callbacks:
         self.long: Counter[str] = Counter()
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Forget all callbacks so far."""
         self.worst, self.worst_name, self.count = 0.0, "", 0
         self.long.clear()
 
     def install(self) -> None:
-        """From now on, in this process."""
+        """Measure all callbacks of this process from now on."""
         run = asyncio.Handle._run
         clock = time.thread_time_ns
 
         def measured(handle: asyncio.Handle) -> None:
-            began = clock()
+            started = clock()
             run(handle)
-            took = (clock() - began) / 1e6
+            milliseconds = (clock() - started) / 1e6
             self.count += 1
-            if took > self.worst:
-                self.worst, self.worst_name = took, _name(handle)
-            if took > LONG_MS:
+            if milliseconds > self.worst:
+                self.worst, self.worst_name = milliseconds, _name(handle)
+            if milliseconds > LONG_MS:
                 self.long[_name(handle)] += 1
 
         asyncio.Handle._run = measured  # type: ignore[method-assign, assignment]
 
 
 def _name(handle: asyncio.Handle) -> str:
-    """The coroutine that a callback resumed, or the function."""
+    """Return the name and line of the coroutine that a callback resumes, or the name of the function it calls."""
     callback: Any = getattr(handle, "_callback", None)
     task = getattr(callback, "__self__", None)
     if isinstance(task, asyncio.Task):
@@ -69,7 +71,11 @@ def _name(handle: asyncio.Handle) -> str:
 
 
 def listen(answer: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
-    """Answer questions that come through the socket of `KGTUI_BENCH_CONTROL`, on the running loop."""
+    """Answer questions from the socket whose number is in `KGTUI_BENCH_CONTROL`, on the running event loop.
+
+    Args:
+        answer: called with the name of a question and its parameters.
+    """
     number = os.environ.get("KGTUI_BENCH_CONTROL")
     if number is None:
         return
@@ -80,11 +86,11 @@ def listen(answer: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
 
     def readable() -> None:
         with contextlib.suppress(BlockingIOError):
-            some = control.recv(1 << 16)
-            if not some:
+            data = control.recv(1 << 16)
+            if not data:
                 loop.remove_reader(control)
                 return
-            buffered.extend(some)
+            buffered.extend(data)
         while (end := buffered.find(b"\n")) >= 0:
             question = msgspec.json.decode(bytes(buffered[:end]))
             del buffered[: end + 1]

@@ -1,8 +1,7 @@
-"""How long after a commit its offset is in the silver and in the gold tables, with a real 4.3.1 broker.
+"""Measure the time from a commit until its offset is in a silver and in a gold table, with a real 4.3.1 broker.
 
-`kgtui record` polls the cluster and `kgtui pipeline watch` reads its `__consumer_offsets`, both as users run them;
-gold `lag` needs both. Commits come one after the other without waiting for each other, and both tables are looked at
-again and again, as the screen does, without Spark.
+`kgtui record` and `kgtui pipeline watch` run as users run them; gold `lag` needs both. Commits are made at fixed
+intervals, and both tables are polled without Spark, as kgtui's screens do.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _GROUP, _TOPIC = "payments", "orders"
-_EVERY = "1s"
-_LOOK = 0.1
-_PATIENCE = 300.0
+_INTERVAL = "1s"
+_POLL_SECONDS = 0.1
+_TIMEOUT = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,8 @@ class Size:
     """How much is measured.
 
     Attributes:
-        commits: whose way is timed.
-        pause: seconds from one to the next; not a multiple of the programs' intervals.
+        commits: number of commits.
+        pause: seconds between two commits; not a multiple of the programs' intervals.
     """
 
     commits: int = 30
@@ -54,82 +53,91 @@ TINY = Size(2, 0.5)
 
 
 @dataclass(slots=True)
-class _Watched:
-    """A table, the column with the offset, and when which offset was first seen there."""
+class _ObservedTable:
+    """A table that is polled for committed offsets.
+
+    Attributes:
+        column: name of the column with the offset.
+        newest: largest offset seen so far.
+        seen: offset → time at which it was first seen in the table.
+    """
 
     path: Path
     column: str
     newest: int = -1
     seen: dict[int, float] = field(default_factory=dict)
 
-    def look(self) -> None:
-        """Note the moment at which offsets up to the newest came."""
+    def poll(self) -> None:
+        """Note the time at which new offsets are seen."""
         before, self.newest = self.newest, max(self.newest, self._read())
         now = time.monotonic()
         self.seen |= dict.fromkeys(range(before + 1, self.newest + 1), now)
 
     def _read(self) -> int:
+        """Return the largest offset in the table; -1 if it has none."""
         try:
             rows: Any = DeltaTable(str(self.path)).to_pyarrow_dataset()
         except TableNotFoundError:
             return -1
-        ours = (pc.field("group") == _GROUP) & (pc.field("topic") == _TOPIC)
-        found = pc.max(rows.to_table(columns=[self.column], filter=ours)[self.column]).as_py()
-        return -1 if found is None else int(found)
+        of_group = (pc.field("group") == _GROUP) & (pc.field("topic") == _TOPIC)
+        largest = pc.max(rows.to_table(columns=[self.column], filter=of_group)[self.column]).as_py()
+        return -1 if largest is None else int(largest)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Seconds from a commit to each table."""
-    with tempfile.TemporaryDirectory(prefix="kgtui-bench-") as place:
-        broker = Cluster("4.3.1", Path(place) / "broker")
+    """Yield median and 95th percentile of the seconds from a commit to each table."""
+    with tempfile.TemporaryDirectory(prefix="kgtui-bench-") as folder:
+        broker = Cluster("4.3.1", Path(folder) / "broker")
         broker.start()
         try:
             broker.create_topic(_TOPIC)
             broker.produce(_TOPIC, 10 * size.commits)
-            found = _measured(broker, Path(place) / "lake", size)
+            latencies = _measure(broker, Path(folder) / "lake", size)
         finally:
             broker.stop()
-    for name, seconds in found.items():
-        for share in (0.5, 0.95):
-            what = f"{size.commits} commits, from commit to {name}, p{share * 100:.0f}"
-            yield Figure(what, percentile(seconds, share), "s")
+    for name, seconds in latencies.items():
+        for fraction in (0.5, 0.95):
+            what = f"{size.commits} commits, from a commit to {name}, p{fraction * 100:.0f}"
+            yield Figure(what, percentile(seconds, fraction), "s")
 
 
-def _measured(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
-    silver, gold = _Watched(lake / "silver" / "commits", "offset"), _Watched(lake / "gold" / "lag", "position")
-    recorder = _running(broker, "record", str(lake), "--interval", _EVERY, "--flush", _EVERY)
-    with recorder, _running(broker, "pipeline", "watch", "--lake", str(lake), "--every", _EVERY):
+def _measure(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
+    """Return the name of each table → seconds of each commit."""
+    silver = _ObservedTable(lake / "silver" / "commits", "offset")
+    gold = _ObservedTable(lake / "gold" / "lag", "position")
+    recorder = _running(broker, "record", str(lake), "--interval", _INTERVAL, "--flush", _INTERVAL)
+    with recorder, _running(broker, "pipeline", "watch", "--lake", str(lake), "--every", _INTERVAL):
         broker.commit(_GROUP, {(_TOPIC, 0): 0})
-        _until((silver, gold), 0)
-        made: dict[int, float] = {}
+        _poll_until((silver, gold), 0)
+        committed: dict[int, float] = {}
         for offset in range(1, size.commits + 1):
-            made[offset] = time.monotonic()
+            committed[offset] = time.monotonic()
             broker.commit(_GROUP, {(_TOPIC, 0): offset})
-            while time.monotonic() < made[offset] + size.pause:
-                _look((silver, gold))
-        _until((silver, gold), size.commits)
+            while time.monotonic() < committed[offset] + size.pause:
+                _poll((silver, gold))
+        _poll_until((silver, gold), size.commits)
     tables = {"silver commits": silver, "gold lag": gold}
-    return {name: [table.seen[offset] - at for offset, at in made.items()] for name, table in tables.items()}
+    return {name: [table.seen[offset] - at for offset, at in committed.items()] for name, table in tables.items()}
 
 
-def _until(tables: tuple[_Watched, ...], offset: int) -> None:
-    deadline = time.monotonic() + _PATIENCE
+def _poll_until(tables: tuple[_ObservedTable, ...], offset: int) -> None:
+    deadline = time.monotonic() + _TIMEOUT
     while any(table.newest < offset for table in tables):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"offset {offset} did not come to {[str(table.path) for table in tables]}")
-        _look(tables)
+            raise TimeoutError(f"offset {offset} did not arrive in {[str(table.path) for table in tables]}")
+        _poll(tables)
 
 
-def _look(tables: tuple[_Watched, ...]) -> None:
+def _poll(tables: tuple[_ObservedTable, ...]) -> None:
     for table in tables:
-        table.look()
-    time.sleep(_LOOK)
+        table.poll()
+    time.sleep(_POLL_SECONDS)
 
 
 @contextmanager
-def _running(broker: Cluster, *words: str) -> Iterator[None]:
-    """A command of kgtui, until it is told to end."""
-    command = [sys.executable, "-m", "kgtui", *words, "--bootstrap-server", broker.bootstrap]
+def _running(broker: Cluster, *arguments: str) -> Iterator[None]:
+    """Run a command of kgtui, and interrupt it at the end."""
+    command = [sys.executable, "-m", "kgtui", *arguments, "--bootstrap-server", broker.bootstrap]
     environment = os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder())}
     program = subprocess.Popen(command, cwd=HOME, env=environment, stdout=subprocess.DEVNULL)
     try:

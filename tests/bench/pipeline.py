@@ -1,7 +1,7 @@
-"""The pipeline over made-up records: decoding beside a plain read of the same files, and how it grows.
+"""Measure the pipeline on random records: decoding compared with reading the files, and complete runs of several sizes.
 
-`python -m tests.bench.pipeline CORES DECODE SIZE…` measures in a process of its own, since a JVM keeps its number of
-threads.
+`python -m tests.bench.pipeline CORES DECODE SIZE…` measures in its own process, because the number of threads of a JVM
+cannot be changed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests import jars
-from tests.bench import scale
-from tests.bench.coordinator_records import KINDS, write_records
+from tests.bench import extrapolation
 from tests.bench.figures import Figure
+from tests.bench.sample_records import KINDS, write_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _ROUNDS = 3
-_WARM = 100_000
-"""Records from which a run is long enough to be measured, and warmed up for."""
+_WARM_UP_FROM = 100_000
+"""Number of records from which a run is long enough to be preceded by a run for warming up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Size:
     """How much is measured.
 
     Attributes:
-        decode: records that are decoded.
-        runs: records of whole runs, the smallest first.
-        one_core: the run that is also measured on one core; 0 for none.
+        decode: number of records to decode.
+        runs: numbers of records of the complete runs, the smallest first.
+        one_core: number of records of the run that is also measured on one core; 0 for none.
     """
 
     decode: int = 4_000_000
@@ -52,98 +52,101 @@ TINY = Size(2_000, (1_000,), 0)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Seconds of decoding beside those of reading, of whole runs beside the smallest, and what that makes of a rate."""
-    two = _measured(2, size.decode, size.runs)
-    for kind, took in two["decode"].items():
-        speed = took["plain"] / took["decode"]
-        what = f"decode {size.decode:,} {kind}: {speed:.2f} of a read's speed"
-        yield Figure(what, took["decode"], "s", "a plain read of the same", took["plain"], 5.0, of_ratio=True)
-    runs = [two["runs"][str(records)] for records in size.runs]
+    """Yield decoding compared with reading, complete runs compared with the smallest, and the extrapolation."""
+    two_cores = _measure(2, size.decode, size.runs)
+    for kind, seconds in two_cores["decode"].items():
+        speed = seconds["read"] / seconds["decode"]
+        what = f"decode {size.decode:,} {kind}: {speed:.2f} of the reading speed"
+        yield Figure(what, seconds["decode"], "s", "reading the same files", seconds["read"], 5.0, of_ratio=True)
+    runs = [two_cores["runs"][str(records)] for records in size.runs]
     for run in runs:
-        share, first = (_seconds_of(one) / one["records"] * 1e6 for one in (run, runs[0]))
-        what = f"pipeline over {run['records']:,} records, 2 cores: a million"
-        yield Figure(what, share, "s", f"of {runs[0]['records']:,}", first, 1.1, of_ratio=True)
-    for name, seconds in runs[-1]["seconds"].items():
-        yield Figure(f"of {runs[-1]['records']:,}: {name}", seconds, "s", "all", _seconds_of(runs[-1]))
+        per_million, reference = (_total(one) / one["records"] * 1e6 for one in (run, runs[0]))
+        what = f"complete run over {run['records']:,} records, 2 cores, per million"
+        yield Figure(what, per_million, "s", f"run over {runs[0]['records']:,}", reference, 1.1, of_ratio=True)
+    for layer, layer_seconds in runs[-1]["seconds"].items():
+        yield Figure(f"{layer} in the run over {runs[-1]['records']:,}", layer_seconds, "s", "run", _total(runs[-1]))
     if size.one_core:
-        one = _measured(1, 0, (size.one_core,))["runs"][str(size.one_core)]
-        both = two["runs"].get(str(size.one_core), one)
-        what = f"pipeline over {size.one_core:,} records, 1 core"
-        yield Figure(what, _seconds_of(one), "s", "2 cores", _seconds_of(both))
+        one_core = _measure(1, 0, (size.one_core,))["runs"][str(size.one_core)]
+        reference_run = two_cores["runs"].get(str(size.one_core), one_core)
+        what = f"complete run over {size.one_core:,} records, 1 core"
+        yield Figure(what, _total(one_core), "s", "2 cores", _total(reference_run))
     if len(runs) > 1:
-        yield from scale.figures(scale.steps(2, runs[0], runs[-1]))
+        yield from extrapolation.figures(extrapolation.layer_costs(2, runs[0], runs[-1]))
 
 
-def _seconds_of(run: Mapping[str, Any]) -> float:
+def _total(run: Mapping[str, Any]) -> float:
+    """Return the seconds of all layers."""
     return float(sum(run["seconds"].values()))
 
 
-def _measured(cores: int, decode: int, runs: tuple[int, ...]) -> Any:
-    words = [sys.executable, "-m", "tests.bench.pipeline", str(cores), str(decode), *map(str, runs)]
+def _measure(cores: int, decode: int, runs: tuple[int, ...]) -> Any:
+    """Run `main` in another process, and return what it prints."""
+    command = [sys.executable, "-m", "tests.bench.pipeline", str(cores), str(decode), *map(str, runs)]
     environment = os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder())}
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def main(cores: int, decode: int, *runs: int) -> None:
-    """Measure, and print what was found as JSON."""
+    """Measure, and print the results as JSON."""
     from kgtui.pipeline.session import start
 
     spark = start(f"local[{cores}]")
-    found: dict[str, Any] = {"decode": {}, "runs": {}}
-    with tempfile.TemporaryDirectory(prefix="kgtui-bench-") as place:
+    results: dict[str, Any] = {"decode": {}, "runs": {}}
+    with tempfile.TemporaryDirectory(prefix="kgtui-bench-") as folder:
         for kind in KINDS if decode else ():
-            found["decode"][kind] = _decode(spark, write_records(Path(place) / kind, decode, kind))
-        warming = runs[:1] if runs[0] >= _WARM else ()
-        for records in (*warming, *runs):
-            folder = Path(place) / f"{len(os.listdir(place))}"
-            found["runs"][str(records)] = _run(spark, folder, records)
+            results["decode"][kind] = _decode(spark, write_records(Path(folder) / kind, decode, kind))
+        warm_up = runs[:1] if runs[0] >= _WARM_UP_FROM else ()
+        for records in (*warm_up, *runs):
+            run_folder = Path(folder) / f"{len(os.listdir(folder))}"
+            results["runs"][str(records)] = _run(spark, run_folder, records)
     spark.stop()
-    sys.stdout.write(json.dumps(found) + "\n")
+    sys.stdout.write(json.dumps(results) + "\n")
 
 
 def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
-    """Seconds of a plain read, and of what `silver` does to a batch but for writing; they take turns."""
+    """Return the seconds to read the files, and to decode them as the silver job does; the results are discarded."""
     from kgtui.pipeline.jobs.bronze import coordinator_records
     from kgtui.pipeline.transforms.offset_commits import non_commits, regular_commits
     from kgtui.pipeline.transforms.record_decoding import decode_records
 
     records = spark.read.parquet(str(folder)).transform(coordinator_records)
     rest = records.transform(non_commits).transform(decode_records)
-    ways = {"plain": [records], "decode": [records.transform(regular_commits), rest]}
-    found: dict[str, list[float]] = {name: [] for name in ways}
+    frames_by_task = {"read": [records], "decode": [records.transform(regular_commits), rest]}
+    seconds: dict[str, list[float]] = {name: [] for name in frames_by_task}
     for _ in range(1 + _ROUNDS):
-        for name, frames in ways.items():
-            found[name].append(_seconds(frames))
-    return {name: min(seconds[1:]) for name, seconds in found.items()}
+        for name, frames in frames_by_task.items():
+            seconds[name].append(_compute(frames))
+    return {name: min(rounds[1:]) for name, rounds in seconds.items()}
 
 
-def _seconds(frames: list[DataFrame]) -> float:
-    begun = time.perf_counter()
+def _compute(frames: list[DataFrame]) -> float:
+    """Compute DataFrames, discard their rows, and return the seconds that it took."""
+    started = time.perf_counter()
     for frame in frames:
         frame.write.format("noop").mode("overwrite").save()
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
 def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
-    """Seconds of each layer and bytes of its tables."""
+    """Run the pipeline once, and return the seconds of each layer and the bytes of its tables."""
     from kgtui.commands.pipeline import update_gold
     from kgtui.lake.schemas import BRONZE, SILVER
     from kgtui.lake.tables import make_tables
     from kgtui.pipeline.jobs.run import Sources, run_once
     from kgtui.pipeline.spark_lake import SparkLake
 
-    made = write_records(folder / "records", records)
+    files = write_records(folder / "records", records)
     ends = {"start": time.perf_counter()}
 
-    def say(line: str) -> None:
-        ends["bronze" if line.startswith("reading") else "silver"] = time.perf_counter()
+    def note_end(step: str) -> None:
+        ends["bronze" if step.startswith("reading") else "silver"] = time.perf_counter()
 
     lake = SparkLake(spark, folder / "lake")
     make_tables(lake.folder, (*BRONZE, *SILVER))
-    run_once(lake, Sources(records=made), update_gold, say)
+    run_once(lake, Sources(records=files), update_gold, note_end)
     ends["gold"] = time.perf_counter()
-    seconds = {name: end - begun for (_, begun), (name, end) in pairwise(ends.items())}
+    seconds = {layer: end - start for (_, start), (layer, end) in pairwise(ends.items())}
     stored = {layer: _bytes(folder / "lake" / layer) for layer in ("bronze", "silver")}
     return {"records": records, "seconds": seconds, "bytes": stored}
 

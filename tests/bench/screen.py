@@ -1,4 +1,4 @@
-"""The UI over 100,000 simulated groups, polled every 2 s with 1 % changing, in a pseudo-terminal of 120×40."""
+"""Measure the UI in a pseudo-terminal of 120×40, on a cluster of 100,000 groups polled every 2 s with 1 % changing."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 
 from kgtui.simulator import Options, spawn
 from tests.bench.figures import Figure, percentile
-from tests.bench.still import Still
-from tests.bench.terminal import Terminal
+from tests.bench.simulated_cluster import SimulatedCluster
+from tests.bench.terminal import BARE_APP_READY, GROUPS_SHOWN, Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DOWN, PAGE_DOWN, LEFT, RIGHT, HOME, ESCAPE = b"\x1b[B", b"\x1b[6~", b"\x1b[D", b"\x1b[C", b"\x1b[H", b"\x1b"
 INTERVAL = 2.0
-FIRST_LIST = rb"Stable"
-"""The first node of the tree that has groups."""
-BARE_READY = rb"<000000>"
+"""Seconds between two polls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,212 +27,206 @@ class Size:
     """How much is measured.
 
     Attributes:
-        groups: of the cluster.
-        leaves: groups of the cluster whose largest node is opened and closed; seven tenths of them are in it.
-        keys: of each kind.
-        seconds: of watching without a key.
-        soak: seconds of keys and polls over which memory is watched, once every group has been read.
-        sweep: whether to wait until every group has been read.
+        groups: number of groups of the cluster.
+        large_node_groups: number of groups of the cluster for expand and collapse; the largest node has 7/10 of them.
+        keys: number of keys of each kind.
+        seconds: length of a measurement without keys.
+        soak_seconds: time over which memory is watched, after every group has been read.
+        sweep: whether to wait until the background sweep has read every group.
     """
 
     groups: int = 100_000
-    leaves: int = 130_000
+    large_node_groups: int = 130_000
     keys: int = 300
     seconds: float = 30.0
-    soak: float = 300.0
+    soak_seconds: float = 300.0
     sweep: bool = True
 
 
-QUICK = Size(keys=100, seconds=10.0, soak=20.0, sweep=False)
-TINY = Size(groups=300, leaves=400, keys=3, seconds=0.5, soak=0.5, sweep=False)
+QUICK = Size(keys=100, seconds=10.0, soak_seconds=20.0, sweep=False)
+TINY = Size(groups=300, large_node_groups=400, keys=3, seconds=0.5, soak_seconds=0.5, sweep=False)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Measure one thing after the other."""
-    with Terminal("tests.bench.bare") as bare:
-        bare.wait_for(BARE_READY)
-        yardstick = _Keys(bare)
-        yield from _watching(size, yardstick, bare)
-        yield from _opening(size, yardstick)
-        yield from _stillness(size)
+    """Yield all figures of the UI, compared with the minimal app where keys are pressed."""
+    with Terminal("tests.bench.bare_app") as bare:
+        bare.wait_for(BARE_APP_READY)
+        bare_keys = _Keyboard(bare)
+        yield from _with_changes(size, bare_keys, bare)
+        yield from _expanding(size, bare_keys)
+        yield from _without_changes(size)
 
 
-def _watching(size: Size, yardstick: _Keys, bare: Terminal) -> Iterator[Figure]:
+def _with_changes(size: Size, bare_keys: _Keyboard, bare: Terminal) -> Iterator[Figure]:
+    """Measure polls, keys, the filter and memory on a cluster where 1 % of the groups change."""
     with ExitStack() as stack:
         cluster = stack.enter_context(spawn(Options(groups=size.groups, churn=0.01)))
-        ui = stack.enter_context(Terminal("tests.bench.watched", ["--bootstrap-server", cluster.bootstrap]))
-        ui.wait_for(FIRST_LIST)
-        _until(ui, "groups", size.groups * 0.98, 60)
-        time.sleep(min(size.seconds, 5.0))  # the first load is not what is measured
-        yield from _polls(size, ui, "while the sweep reads every group")
-        keys = _Keys(ui)
-        yield from _latencies(size, keys, yardstick)
-        yield from _filtering(size, ui, keys, yardstick)
+        ui = stack.enter_context(Terminal("tests.bench.instrumented_app", ["--bootstrap-server", cluster.bootstrap]))
+        ui.wait_for(GROUPS_SHOWN)
+        _wait_until(ui, "groups", size.groups * 0.98, 60)
+        time.sleep(min(size.seconds, 5.0))  # so that the first load is not measured
+        yield from _polls(size, ui)
+        keys = _Keyboard(ui)
+        yield from _latencies(size, keys, bare_keys)
+        yield from _filtering(size, ui, keys, bare_keys)
         if size.sweep:
             ui.ask("hurry", hurried=True)
-            _until(ui, "swept", size.groups * 0.98, 900)
+            _wait_until(ui, "swept", size.groups * 0.98, 900)
             ui.ask("hurry", hurried=False)
         yield from _memory(size, ui, keys, bare)
 
 
-def _polls(size: Size, ui: Terminal, when: str) -> Iterator[Figure]:
-    """CPU, stalls and bytes while nobody presses a key."""
+def _polls(size: Size, ui: Terminal) -> Iterator[Figure]:
+    """Measure CPU time, long callbacks and output while no key is pressed."""
     ui.ask("reset")
     before, written = ui.usage(), ui.written
     time.sleep(size.seconds)
-    after, told = ui.usage(), ui.ask("stats")
+    after, stats = ui.usage(), ui.ask("stats")
     polls = size.seconds / INTERVAL
-    yield Figure(f"CPU a poll, {when}", (after.cpu - before.cpu) / polls * 1000, "ms", aim=250)
-    yield Figure(f"longest callback, CPU ({told['worst_name'][:30]})", told["worst"], "ms", aim=20)
-    yield Figure("callbacks over 20 ms of CPU", sum(told["long"].values()), "", aim=0)
-    yield Figure("bytes a second to the terminal, 1 % changing", (ui.written - written) / size.seconds, "B")
+    yield Figure(
+        "CPU per poll, with the background reading of lag", (after.cpu - before.cpu) / polls * 1000, "ms", target=250
+    )
+    yield Figure(f"longest callback, CPU ({stats['worst_name'][:30]})", stats["worst"], "ms", target=20)
+    yield Figure("callbacks over 20 ms of CPU", sum(stats["long"].values()), "", target=0)
+    yield Figure("bytes/s to the terminal, 1 % of groups changing", (ui.written - written) / size.seconds, "B")
 
 
-def _latencies(size: Size, keys: _Keys, yardstick: _Keys) -> Iterator[Figure]:
-    """Down and page down from key to frame, while polls go on."""
-    keys.open_largest()
+def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:
+    """Measure the time from Down and page down to the frame that shows their effect, during polls."""
+    keys.expand_largest_node()
     for name, key in (("Down", DOWN), ("page down", PAGE_DOWN)):
-        ours, theirs = [], []
+        times, bare = [], []
         for _ in range(size.keys):
-            ours.append(keys.press(key))
-            theirs.append(yardstick.press(key))
-        yield Figure(
-            f"{name}, key to frame, p50", statistics.median(ours), "ms", "bare app", statistics.median(theirs), 15
-        )
-        yield Figure(
-            f"{name}, key to frame, p99", percentile(ours, 0.99), "ms", "bare app", percentile(theirs, 0.99), 60
-        )
-        yield Figure(
-            f"{name}, key to frame, p99 as a ratio", percentile(ours, 0.99), "ms", "bare app",
-            percentile(theirs, 0.99), 3, of_ratio=True,
-        )  # fmt: skip
+            times.append(keys.press(key))
+            bare.append(bare_keys.press(key))
+        p50, bare_p50 = statistics.median(times), statistics.median(bare)
+        p99, bare_p99 = percentile(times, 0.99), percentile(bare, 0.99)
+        yield Figure(f"{name}, key to frame, p50", p50, "ms", "minimal app", bare_p50, 15)
+        yield Figure(f"{name}, key to frame, p99", p99, "ms", "minimal app", bare_p99, 60)
+        yield Figure(f"{name}, key to frame, p99 as a ratio", p99, "ms", "minimal app", bare_p99, 3, of_ratio=True)
 
 
-def _filtering(size: Size, ui: Terminal, keys: _Keys, yardstick: _Keys) -> Iterator[Figure]:
-    """Letters of a word typed one after the other, from key to the frame with the groups found."""
-    took, bare = [], []
+def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:
+    """Measure the time from each letter of a filter to the frame with the matching groups."""
+    times, bare = [], []
     for _ in range(max(size.keys // 50, 1)):
         ui.press(b"/")
         time.sleep(0.3)
-        keys.settle()
+        keys.synchronize()
         for letter in b"team-01":
-            took.append(keys.press(bytes([letter])))
-            bare.append(yardstick.press(PAGE_DOWN))
+            times.append(keys.press(bytes([letter])))
+            bare.append(bare_keys.press(PAGE_DOWN))
         ui.press(ESCAPE)
         time.sleep(0.5)
-        keys.settle()
-    yield Figure(
-        "substring filter, key to frame, p50", statistics.median(took), "ms", "bare app", statistics.median(bare), 60
-    )
-    yield Figure("substring filter, key to frame, worst", max(took), "ms", "bare app", max(bare))
+        keys.synchronize()
+    name, median = "substring filter, key to frame", statistics.median
+    yield Figure(f"{name}, p50", median(times), "ms", "minimal app", median(bare), 60)
+    yield Figure(f"{name}, worst", max(times), "ms", "minimal app", max(bare))
 
 
-def _memory(size: Size, ui: Terminal, keys: _Keys, bare: Terminal) -> Iterator[Figure]:
-    """Resident memory over minutes of keys and polls."""
+def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterator[Figure]:
+    """Measure resident memory during minutes of keys and polls."""
     samples: list[float] = []
     ui.ask("reset")
-    end = time.perf_counter() + size.soak
+    end = time.perf_counter() + size.soak_seconds
     while time.perf_counter() < end:
         for key in (DOWN, PAGE_DOWN, DOWN, LEFT, RIGHT):
-            keys.press_unseen(key)
+            keys.press_without_waiting(key)
         time.sleep(0.2)
         samples.append(ui.usage().resident / 1e6)
     tenth = max(len(samples) // 10, 1)
     first, last = statistics.median(samples[:tenth]), statistics.median(samples[-tenth:])
-    of = ui.ask("stats")
-    swept = f"{of['swept'] / max(of['groups'], 1):.0%} read"
-    yield Figure(f"resident memory, {swept}", last, "MB", "bare app", bare.usage().resident / 1e6, 150)
-    yield Figure(
-        f"memory gained in {size.soak:.0f} s of keys and polls", last - first, "MB", "at its beginning", first, 5
-    )
-    yield Figure(f"longest callback of these, CPU ({of['worst_name'][:30]})", of["worst"], "ms", aim=20)
+    stats = ui.ask("stats")
+    swept = f"{stats['swept'] / max(stats['groups'], 1):.0%} of the groups read"
+    yield Figure(f"resident memory, {swept}", last, "MB", "minimal app", bare.usage().resident / 1e6, 150)
+    name = f"increase of memory in {size.soak_seconds:.0f} s of keys and polls"
+    yield Figure(name, last - first, "MB", "memory at their beginning", first, 5)
+    yield Figure(f"longest callback meanwhile, CPU ({stats['worst_name'][:30]})", stats["worst"], "ms", target=20)
 
 
-def _opening(size: Size, yardstick: _Keys) -> Iterator[Figure]:
-    """Open and close the node of one broker's Stable groups, grouped by coordinator."""
+def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
+    """Measure expanding and collapsing the largest node: one broker's Stable groups, grouped by coordinator."""
     with ExitStack() as stack:
-        options = Options(groups=size.leaves, churn=0.01, brokers=1, scenario="plain")
+        options = Options(groups=size.large_node_groups, churn=0.01, brokers=1, scenario="plain")
         cluster = stack.enter_context(spawn(options))
-        ui = stack.enter_context(Terminal("tests.bench.watched", ["--bootstrap-server", cluster.bootstrap]))
-        ui.wait_for(FIRST_LIST)
-        _until(ui, "groups", size.leaves * 0.98, 60)
+        ui = stack.enter_context(Terminal("tests.bench.instrumented_app", ["--bootstrap-server", cluster.bootstrap]))
+        ui.wait_for(GROUPS_SHOWN)
+        _wait_until(ui, "groups", size.large_node_groups * 0.98, 60)
         time.sleep(min(size.seconds, 3.0))
         for _ in range(2):
             ui.press(b"b")
             time.sleep(0.5)
-        keys = _Keys(ui)
-        leaves = keys.on_largest()
-        opening, closing, bare = [], [], []
+        keys = _Keyboard(ui)
+        groups = keys.select_largest_node()
+        expand, collapse, bare = [], [], []
         for _ in range(max(size.keys // 10, 2)):
-            opening.append(keys.press(RIGHT))
-            closing.append(keys.press(LEFT))
-            bare.append(yardstick.press(PAGE_DOWN))
-        for name, took in (("expand", opening), ("collapse", closing)):
-            yield Figure(
-                f"{name} {leaves} leaves, key to frame, p50", statistics.median(took), "ms", "bare app",
-                statistics.median(bare), 40,
-            )  # fmt: skip
+            expand.append(keys.press(RIGHT))
+            collapse.append(keys.press(LEFT))
+            bare.append(bare_keys.press(PAGE_DOWN))
+        for action, times in (("expand", expand), ("collapse", collapse)):
+            name = f"{action} a node with {groups} groups, key to frame, p50"
+            yield Figure(name, statistics.median(times), "ms", "minimal app", statistics.median(bare), 40)
 
 
-def _stillness(size: Size) -> Iterator[Figure]:
-    """Bytes to the terminal when nothing changes but the time of the newest poll: every group has been read."""
+def _without_changes(size: Size) -> Iterator[Figure]:
+    """Measure output and CPU time on a cluster where only the time of the newest poll changes."""
     groups = min(size.groups, 10_000 if size.sweep else 2_000)
-    with Still(groups) as cluster:
-        ui = Terminal("tests.bench.watched", ["--bootstrap-server", cluster.bootstrap])
+    with SimulatedCluster("idle", groups) as cluster:
+        ui = Terminal("tests.bench.instrumented_app", ["--bootstrap-server", cluster.bootstrap])
         with ui:
-            ui.wait_for(FIRST_LIST)
-            _until(ui, "swept", groups, 240)
+            ui.wait_for(GROUPS_SHOWN)
+            _wait_until(ui, "swept", groups, 240)
             time.sleep(2.0)
             before, written = ui.usage(), ui.written
             time.sleep(size.seconds)
-            yield Figure(
-                "bytes a second to the terminal, nothing changes", (ui.written - written) / size.seconds, "B", aim=100
-            )
-            used = (ui.usage().cpu - before.cpu) / (size.seconds / INTERVAL) * 1000
-            yield Figure(f"CPU a poll, {groups:,} groups, nothing changes", used, "ms")
+            rate = (ui.written - written) / size.seconds
+            yield Figure("bytes/s to the terminal, nothing changes", rate, "B", target=100)
+            cpu = (ui.usage().cpu - before.cpu) / (size.seconds / INTERVAL) * 1000
+            yield Figure(f"CPU per poll, {groups:,} groups, nothing changes", cpu, "ms")
 
 
-def _until(ui: Terminal, what: str, least: float, timeout: float) -> None:
+def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> None:
+    """Wait until a statistic of the instrumented app, such as the number of groups, reaches a value."""
     end = time.monotonic() + timeout
-    while (told := ui.ask("stats"))[what] < least:
+    while (value := ui.ask("stats")[statistic]) < least:
         if time.monotonic() > end:
-            raise TimeoutError(f"{what} stays at {told[what]}, {least:.0f} expected")
+            raise TimeoutError(f"{statistic} is still {value}; {least:.0f} was expected")
         time.sleep(0.25)
 
 
-class _Keys:
-    """Presses keys at odd moments and waits for the frame that shows the key's number."""
+class _Keyboard:
+    """Presses keys at random intervals, and waits for the frame that contains the key's number."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._random = random.Random(7)
-        self.settle()
+        self.synchronize()
 
-    def settle(self) -> None:
-        """Take over what was counted so far."""
+    def synchronize(self) -> None:
+        """Fetch the number of keys that the program has counted so far."""
         self._count: int = self._terminal.ask("stats")["count"]
 
     def press(self, key: bytes) -> float:
-        """Milliseconds from a key to its frame."""
+        """Press a key and return the milliseconds until its frame."""
         time.sleep(self._random.uniform(0.02, 0.08))
         self._count += 1
         since = self._terminal.written
         pressed = self._terminal.press(key)
         return (self._terminal.wait_for(b"<%06d>" % self._count, since=since, timeout=20) - pressed) * 1000
 
-    def press_unseen(self, key: bytes) -> None:
-        """A key whose frame nobody waits for."""
+    def press_without_waiting(self, key: bytes) -> None:
+        """Press a key without waiting for its frame."""
         self._terminal.press(key)
         time.sleep(0.03)
 
-    def on_largest(self) -> int:
-        """Put the cursor on the node with the most groups; how many it has."""
-        told = self._terminal.ask("largest")
-        self._count = told["count"]
-        return int(told["groups"])
+    def select_largest_node(self) -> int:
+        """Move the cursor to the node with the most groups, and return their number."""
+        answer = self._terminal.ask("largest")
+        self._count = answer["count"]
+        return int(answer["groups"])
 
-    def open_largest(self) -> None:
-        """Open the largest node and go into it."""
-        self.on_largest()
+    def expand_largest_node(self) -> None:
+        """Expand the largest node, and move the cursor into it."""
+        self.select_largest_node()
         self.press(RIGHT)
         self.press(DOWN)

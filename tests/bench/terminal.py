@@ -1,4 +1,4 @@
-"""A program on a pseudo-terminal: keys go in, and it is told when which bytes came out."""
+"""Run a program in a pseudo-terminal, send keys to it, and note when which bytes arrive."""
 
 from __future__ import annotations
 
@@ -24,16 +24,24 @@ if TYPE_CHECKING:
 
 COLUMNS, ROWS = 120, 40
 HOME = Path(__file__).parents[2]
+"""The repository's root folder."""
+
 SYNCHRONIZED_QUERY, SYNCHRONIZED_ANSWER = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
-"""Whether the terminal can hold a frame back until it is whole; one that cannot is not ours to measure."""
+"""Query for synchronized output (terminals then show only complete frames), and the answer "supported"."""
+
+GROUPS_SHOWN = rb"Stable"
+"""Name of the first node of the tree that contains groups: a frame with it shows groups."""
+
+BARE_APP_READY = rb"<000000>"
+"""Text in the first frame of `bare_app`."""
 
 
 class Usage(NamedTuple):
-    """What a process has used, by the kernel's books.
+    """CPU time and memory of a process, as the kernel reports them.
 
     Attributes:
-        cpu: seconds of CPU since it began.
-        resident: bytes in memory now.
+        cpu: CPU seconds since its start.
+        resident: bytes of resident memory.
     """
 
     cpu: float
@@ -41,11 +49,11 @@ class Usage(NamedTuple):
 
 
 class Terminal:
-    """A program in a pseudo-terminal of 120×40 that answers what a terminal must answer.
+    """A program in a pseudo-terminal of 120×40 cells, which answers the program's queries.
 
     Args:
-        module: run as `python -m module`.
-        control: give it a socket, whose number is in `KGTUI_BENCH_CONTROL`, to be asked through `ask`.
+        module: module to run with `python -m`.
+        control: pass the program a socket, whose number is in `KGTUI_BENCH_CONTROL`, for the questions of `ask`.
     """
 
     def __init__(
@@ -66,10 +74,10 @@ class Terminal:
         self._arrived = threading.Condition()
         self._ended = False
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed was compiled once; so is what is measured
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # installed programs are compiled to byte code, too
         if control:
             env["KGTUI_BENCH_CONTROL"] = str(far.fileno())
-        self.began = time.perf_counter()
+        self.started = time.perf_counter()
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
             stdin=there,
@@ -86,40 +94,41 @@ class Terminal:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    # Keys and bytes
+    # -- keys and bytes --------------------------------------------------------------------------------------------
 
     def press(self, keys: bytes) -> float:
-        """Send keys; when that was."""
+        """Send keys and return the time at which they were sent."""
         pressed = time.perf_counter()
         os.write(self._pty, keys)
         return pressed
 
     @property
     def written(self) -> int:
-        """How many bytes the program wrote so far."""
+        """Number of bytes that the program has written."""
         return len(self._output)
 
     def wait_for(self, pattern: bytes, *, since: int = 0, timeout: float = 60.0) -> float:
-        """When the last byte of a pattern arrived that came after `since` bytes.
+        """Wait for a pattern in the output after the first `since` bytes, and return when its last byte arrived.
 
         Raises:
-            TimeoutError: it did not come in time, or the program ended; carries the end of what it wrote.
+            TimeoutError: the pattern did not arrive in time, or the program ended; has the end of its output.
         """
-        wanted = re.compile(pattern)
+        expression = re.compile(pattern)
         end = time.perf_counter() + timeout
         with self._arrived:
             while True:
-                found = wanted.search(self._output, since)
+                found = expression.search(self._output, since)
                 if found is not None:
                     return next(at for length, at in reversed(self._marks_until(found.end())) if length >= found.end())
                 left = end - time.perf_counter()
                 if left <= 0 or self._ended:
                     state = "ended" if self._ended else "still runs"
-                    raise TimeoutError(f"no {pattern!r}; the program {state}; its end: {bytes(self._output[-3000:])!r}")
+                    output = bytes(self._output[-3000:])
+                    raise TimeoutError(f"no {pattern!r}; the program {state}; end of its output: {output!r}")
                 self._arrived.wait(left)
 
     def _marks_until(self, position: int) -> list[tuple[int, float]]:
-        """The arrivals from the newest back to the one that brought `position`."""
+        """Return the arrivals, as (length of the output, time), from the newest back to that of byte `position`."""
         found: list[tuple[int, float]] = []
         for mark in reversed(self._marks):
             if mark[0] < position:
@@ -131,16 +140,16 @@ class Terminal:
         seen = 0
         while True:
             try:
-                some = os.read(self._pty, 1 << 16)
+                data = os.read(self._pty, 1 << 16)
             except OSError:
-                some = b""
+                data = b""
             now = time.perf_counter()
             with self._arrived:
-                if not some:
+                if not data:
                     self._ended = True
                     self._arrived.notify_all()
                     return
-                self._output += some
+                self._output += data
                 self._marks.append((len(self._output), now))
                 self._arrived.notify_all()
             asked = self._output.find(SYNCHRONIZED_QUERY, seen)
@@ -148,23 +157,23 @@ class Terminal:
                 seen = asked + len(SYNCHRONIZED_QUERY)
                 os.write(self._pty, SYNCHRONIZED_ANSWER)
 
-    # The process
+    # -- the process -----------------------------------------------------------------------------------------------
 
     def ask(self, question: str, **parameters: Any) -> dict[str, Any]:
-        """Ask the program through its socket."""
+        """Ask the program a question through its socket, and return the answer."""
         self._control.sendall(msgspec.json.encode({"ask": question, **parameters}) + b"\n")
         line = self._lines.readline()
         if not line:
-            raise TimeoutError(f"the program is gone; its end: {bytes(self._output[-3000:])!r}")
+            raise TimeoutError(f"the program has exited; end of its output: {bytes(self._output[-3000:])!r}")
         answer: dict[str, Any] = msgspec.json.decode(line)
         return answer
 
     def usage(self) -> Usage:
-        """What the process has used so far."""
+        """Return CPU time and memory of the program."""
         return usage(self._process.pid)
 
     def stop(self) -> None:
-        """End the program."""
+        """Stop the program."""
         self._process.terminate()
         try:
             self._process.wait(10)
@@ -184,7 +193,7 @@ class Terminal:
 
 
 def usage(pid: int) -> Usage:
-    """What a process has used so far."""
+    """Return CPU time and memory of a process."""
     ticks = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
     return Usage((int(ticks[11]) + int(ticks[12])) / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE"))

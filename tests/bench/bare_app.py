@@ -1,4 +1,4 @@
-"""The yardstick: a Textual app of one widget of 40 lines that counts keys, `python -m tests.bench.bare`."""
+"""Minimal Textual app that the UI is compared with: one widget of 40 lines, which counts keys."""
 
 from __future__ import annotations
 
@@ -15,49 +15,45 @@ from tests.bench.instruments import Callbacks, listen
 
 
 class Lines(ScrollView, can_focus=True):
-    """A thousand lines. Down draws one of them again, page down all."""
+    """A thousand lines, the first of which shows the number of keys pressed. Down redraws one line, page down all."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,left,right", "one", "One"),
-        Binding("pagedown", "all", "All"),
+        Binding("down,left,right", "redraw_one", "One"),
+        Binding("pagedown", "redraw_all", "All"),
     ]
 
     def on_mount(self) -> None:
-        """Have something to show."""
         self.pressed = 0
         self.virtual_size = Size(0, 1000)
 
     def render_line(self, y: int) -> Strip:
-        """A line; the first one has the count."""
-        words = f"<{self.pressed:06}>" if y == 0 else f"line {y + self.pressed}"
-        return Strip([Segment(words.ljust(self.size.width), self.rich_style)])
+        text = f"<{self.pressed:06}>" if y == 0 else f"line {y + self.pressed}"
+        return Strip([Segment(text.ljust(self.size.width), self.rich_style)])
 
-    def action_one(self) -> None:
-        """A key that changes one line."""
+    def action_redraw_one(self) -> None:
+        """Redraw the first line."""
         self.pressed += 1
         self.refresh_line(0)
 
-    def action_all(self) -> None:
-        """A key that changes every line."""
+    def action_redraw_all(self) -> None:
+        """Redraw all lines."""
         self.pressed += 1
         self.refresh()
 
 
-class Bare(App[None]):
-    """Nothing but `Lines`."""
+class BareApp(App[None]):
+    """An app that contains only `Lines`."""
 
     ENABLE_COMMAND_PALETTE = False
 
     def compose(self) -> ComposeResult:
-        """The one widget."""
         yield Lines()
 
     def on_mount(self) -> None:
-        """Answer questions."""
         callbacks = Callbacks()
         callbacks.install()
-        listen(lambda name, more: {"count": self.query_one(Lines).pressed, "worst": callbacks.worst})
+        listen(lambda name, parameters: {"count": self.query_one(Lines).pressed, "worst": callbacks.worst})
 
 
 if __name__ == "__main__":
-    Bare().run()
+    BareApp().run()

@@ -1,7 +1,7 @@
-"""The program itself with instruments in it: `python -m tests.bench.watched ARGUMENTS OF kgtui`.
+"""Run kgtui with instruments: `python -m tests.bench.instrumented_app ARGUMENTS OF kgtui`.
 
-The row under the cursor ends in a count of the keys that the tree has taken and the filters it has shown, so that
-a poll's frame is not taken for a key's.
+The row under the cursor ends in a counter of the keys and filters that the tree has handled, so that a frame drawn for
+a poll is not taken for the response to a key.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import kgtui.tui  # before Textual: it says how many frames a second there may be
+import kgtui.tui  # before Textual, because it sets the number of frames per second
 
 # isort: split
 from rich.segment import Segment
@@ -33,23 +33,26 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.snapshot import Snapshot
 
-MARK = 8  # cells of the count
-HURRY = 10  # times as fast: a sweep of 100,000 groups takes a quarter of an hour, which nobody has to wait for
+COUNTER_CELLS = 8
+"""Width of the counter `<000000>`."""
+
+FAST_SWEEP = 10
+"""Factor by which a hurried sweep is faster; at normal speed, 100,000 groups take a quarter of an hour."""
 
 
 def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
     setattr(owner, name, function)
 
 
-class Unstretched(Monitor):
-    """Polls every 2 s, also where a loaded machine takes so long to answer that the interval would stretch."""
+class FixedIntervalMonitor(Monitor):
+    """A monitor whose interval stays 2 s, even if a busy machine answers so slowly that it would become longer."""
 
     def __init__(self, admin: GroupAdmin, options: MonitorOptions) -> None:
         super().__init__(admin, replace(options, list_load=1.0))
 
 
-class Watched:
-    """Wraps a few methods of the app and its tree."""
+class Instruments:
+    """Wraps methods of the app, the tree and the sweep to count keys, and answers questions about the app."""
 
     def __init__(self) -> None:
         self.callbacks = Callbacks()
@@ -60,10 +63,10 @@ class Watched:
         self._app: KgtuiApp | None = None
 
     def install(self) -> None:
-        """Before the app starts."""
+        """Replace the methods; must be called before the app starts."""
         if str(constants.MAX_FPS) != os.environ["TEXTUAL_FPS"]:
-            raise RuntimeError("Textual was imported before kgtui.tui, and draws fewer frames than users get")
-        kgtui.monitor.Monitor = Unstretched  # type: ignore[misc, assignment]
+            raise RuntimeError("Textual was imported before kgtui.tui, so that it draws fewer frames/s than for users")
+        kgtui.monitor.Monitor = FixedIntervalMonitor  # type: ignore[misc, assignment]
         self.callbacks.install()
         self._hurry_sweeps()
         self._count_keys()
@@ -85,7 +88,7 @@ class Watched:
 
     def _hurry_sweeps(self) -> None:
         rate = SweepTier._rate
-        _replace(SweepTier, "_rate", lambda tier: rate(tier) * (HURRY if self.hurried else 1))
+        _replace(SweepTier, "_rate", lambda tier: rate(tier) * (FAST_SWEEP if self.hurried else 1))
 
     def _count_keys(self) -> None:
         move, opened, choice, apply_layout = (
@@ -126,12 +129,14 @@ class Watched:
             if tree.scroll_offset.y + y != tree.model.cursor_row:
                 return strip
             width = tree.columns
-            return Strip([*strip.crop(0, max(width - MARK, 0)), Segment(f"<{self.count:06}>"), *strip.crop(width)])
+            return Strip(
+                [*strip.crop(0, max(width - COUNTER_CELLS, 0)), Segment(f"<{self.count:06}>"), *strip.crop(width)]
+            )
 
         _replace(GroupTree, "render_line", render_line)
 
     def answer(self, question: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """What the measuring side wants to know or have done."""
+        """Answer a question of the benchmark, after doing what it asks for."""
         assert self._app is not None
         screen = self._app.screen
         assert isinstance(screen, MainScreen)
@@ -140,7 +145,7 @@ class Watched:
             self.callbacks.reset()
             self.snapshots = 0
         elif question == "largest":
-            # The cursor to the node with the most groups, closed; the keys do the rest.
+            # Move the cursor to the node with the most groups; the benchmark presses the keys.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}
@@ -161,7 +166,7 @@ class Watched:
 
 
 if __name__ == "__main__":
-    Watched().install()
+    Instruments().install()
     if profile := os.environ.get("KGTUI_BENCH_PROFILE"):
         import cProfile
 

@@ -1,4 +1,4 @@
-"""Files of made-up records of `__consumer_offsets`, many and quickly."""
+"""Write files of many random records of `__consumer_offsets`, fast."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 Kind = Literal["commits", "commits with topic ids"]
 
 PARTITIONS = 16
-_GROUPS, _EACH = 2_000, 10
+"""Partitions of `__consumer_offsets`, and so the number of files."""
+
+_GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 _START_MS, _STEP_MS = 1_790_000_000_000, 50
 
 _COMMIT = [("version", ">i2"), ("offset", ">i8"), ("epoch", ">i4"), ("metadata", "u1"), ("time", ">i8"), ("tags", "u1")]
@@ -25,24 +27,26 @@ KINDS: dict[Kind, np.dtype[np.void]] = {
     "commits": np.dtype(_COMMIT),
     "commits with topic ids": np.dtype(_COMMIT + _TOPIC_ID),
 }
-"""Commits of version 4 without metadata, as brokers write nearly all of them: with topic ids where clients name topics
-so (OffsetCommit 10, from 4.1 on)."""
+"""Kind → layout of the record's value: a commit of version 4 without metadata, as nearly all commits are.
+
+Commits have topic ids if the client sent them (OffsetCommit v10, Kafka 4.1 and newer).
+"""
 
 
 def write_records(folder: Path, records: int, kind: Kind = "commits") -> Path:
-    """Files of commits of some thousands of groups, one file a partition of the topic."""
+    """Write commits of 2,000 groups with 10 partitions each, as one file per partition of the topic."""
     folder.mkdir(parents=True)
     random = np.random.default_rng(7)
     keys = _keys()
-    each = max(records // PARTITIONS, 1)
+    per_partition = max(records // PARTITIONS, 1)
     for partition in range(PARTITIONS):
-        times = _START_MS + np.arange(each) * _STEP_MS
+        times = _START_MS + np.arange(per_partition) * _STEP_MS
         values = _commits(random, times, kind)
         columns = {
-            "partition": pa.array(np.full(each, partition, np.int32)),
-            "offset": pa.array(np.arange(each)),
+            "partition": pa.array(np.full(per_partition, partition, np.int32)),
+            "offset": pa.array(np.arange(per_partition)),
             "timestamp": pa.array(times * 1000, pa.timestamp("us", tz="UTC")),
-            "key": keys.take(pa.array(random.integers(0, len(keys), each))),
+            "key": keys.take(pa.array(random.integers(0, len(keys), per_partition))),
             "value": values,
         }
         pq.write_table(pa.table(columns), folder / f"{partition}.parquet", compression="snappy")
@@ -50,12 +54,14 @@ def write_records(folder: Path, records: int, kind: Kind = "commits") -> Path:
 
 
 def _keys() -> pa.Array:
-    names = [(f"team-{g % 40}.service-{g}", f"t{g % 200}", p) for g in range(_GROUPS) for p in range(_EACH)]
-    made = [
+    names = [
+        (f"team-{g % 40}.service-{g}", f"t{g % 200}", p) for g in range(_GROUPS) for p in range(_PARTITIONS_PER_GROUP)
+    ]
+    keys = [
         encode(RecordType.OFFSET_COMMIT, {"group": group, "topic": topic, "partition": partition}, None)[0]
         for group, topic, partition in names
     ]
-    return pa.array(made, pa.binary())
+    return pa.array(keys, pa.binary())
 
 
 def _commits(random: np.random.Generator, times: np.ndarray[tuple[int], np.dtype[np.int64]], kind: Kind) -> pa.Array:
@@ -63,7 +69,7 @@ def _commits(random: np.random.Generator, times: np.ndarray[tuple[int], np.dtype
     commits["version"], commits["metadata"] = 4, 1
     commits["offset"] = random.integers(0, 1 << 40, len(times))
     commits["epoch"] = random.integers(0, 20, len(times))
-    commits["time"] = times - random.integers(0, 20, len(times))  # the broker stamps a commit before it is written
+    commits["time"] = times - random.integers(0, 20, len(times))  # a little earlier than the record's timestamp
     if kind == "commits with topic ids":
         commits["tags"], commits["size"] = 1, 16
         commits["id"] = random.integers(0, 1 << 62, (200, 2))[random.integers(0, 200, len(times))]

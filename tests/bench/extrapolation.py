@@ -1,0 +1,92 @@
+"""Extrapolate the measured rates of the pipeline to 100,000 groups × 10 partitions that commit every 5 seconds.
+
+The cost per record comes from the difference between two runs, which leaves out what every run costs once. The cores of
+executors are assumed to be as fast as those of the benchmark. Half of them are idle, so that one executor may fail, and
+a backlog is processed at twice the speed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.bench.figures import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+GROUPS, PARTITIONS, COMMIT_INTERVAL = 100_000, 10, 5.0
+RECORDS_PER_SECOND = GROUPS * PARTITIONS / COMMIT_INTERVAL
+DAY = 86_400
+BUSY = 0.5
+"""Fraction of its cores that a layer may keep busy."""
+
+WIRE_BYTES = 130
+"""Bytes of a record in the topic: 40 to 70 for the key, 24 or 42 for the value, and the log's overhead.
+
+Records are not compressed, which is the default of coordinators.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCost:
+    """Cost of one layer of the pipeline (bronze, silver or gold).
+
+    Attributes:
+        micros: microseconds of one core per record.
+        stored: bytes on disk per record; 0 if negligible.
+    """
+
+    name: str
+    micros: float
+    stored: float = 0.0
+
+    @property
+    def cores(self) -> float:
+        """Number of cores that the layer keeps busy."""
+        return RECORDS_PER_SECOND * self.micros / 1e6
+
+    @property
+    def cores_needed(self) -> int:
+        """Number of cores that the layer needs if only the fraction `BUSY` of them may be busy."""
+        return math.ceil(self.cores / BUSY)
+
+    @property
+    def gigabytes_per_day(self) -> float:
+        """Gigabytes that the layer writes per day."""
+        return RECORDS_PER_SECOND * DAY * self.stored / 1e9
+
+
+def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any]) -> list[LayerCost]:
+    """Return the cost of each layer from two runs.
+
+    Args:
+        cores: number of cores of the runs.
+        smaller, larger: `records` of the run, and per layer `seconds` and `bytes`.
+    """
+    records = larger["records"] - smaller["records"]
+    return [
+        LayerCost(
+            name,
+            max(larger["seconds"][name] - smaller["seconds"][name], 0.0) / records * cores * 1e6,
+            larger["bytes"].get(name, 0) / larger["records"],
+        )
+        for name in larger["seconds"]
+    ]
+
+
+def figures(layers: list[LayerCost]) -> Iterator[Figure]:
+    """Yield the load, and per layer the cores and the disk space that it needs."""
+    load = f"{GROUPS:,} × {PARTITIONS} every {COMMIT_INTERVAL:g} s"
+    yield Figure(f"{load}: records", RECORDS_PER_SECOND, "/s")
+    yield Figure(f"{load}: sent by brokers", RECORDS_PER_SECOND * WIRE_BYTES / 1e6, "MB/s")
+    for layer in layers:
+        yield Figure(f"{load}: {layer.name}, busy cores", layer.cores, "cores")
+        if layer.stored:
+            yield Figure(f"{load}: {layer.name}, per day", layer.gigabytes_per_day, "GB")
+    streaming = sum(layer.cores_needed for layer in layers if layer.name != "gold")
+    yield Figure(f"{load}: bronze and silver, cores with as many idle", streaming, "cores")
+    gold = next(layer for layer in layers if layer.name == "gold")
+    day = RECORDS_PER_SECOND * DAY * gold.micros / 1e6 / 3_600
+    yield Figure(f"{load}: gold for the commits of one day, once", day, "core-hours")

@@ -1,0 +1,29 @@
+"""`extrapolation`: costs per record, and the figures for a large cluster."""
+
+from __future__ import annotations
+
+from tests.bench import extrapolation
+
+
+def run(records: int, bronze: float, silver: float, gold: float) -> dict[str, object]:
+    """Return a run's result with the seconds of each layer."""
+    seconds = {"bronze": bronze, "silver": silver, "gold": gold}
+    return {"records": records, "seconds": seconds, "bytes": {"bronze": records * 30, "silver": records * 20}}
+
+
+def test_cost_per_record_leaves_out_fixed_costs() -> None:
+    costs = extrapolation.layer_costs(2, run(10**6, 11, 13, 20), run(3 * 10**6, 13, 17, 21))
+    layers = {layer.name: layer for layer in costs}
+    assert {name: layer.micros for name, layer in layers.items()} == {"bronze": 2.0, "silver": 4.0, "gold": 1.0}
+    assert extrapolation.RECORDS_PER_SECOND == 200_000
+    assert layers["silver"].cores == 0.8
+    assert layers["silver"].cores_needed == 2
+    assert round(layers["bronze"].gigabytes_per_day) == 518
+    assert layers["gold"].stored == 0
+
+
+def test_figures_name_every_layer() -> None:
+    costs = extrapolation.layer_costs(2, run(1, 0, 0, 0), run(10**6, 1, 2, 3))
+    names = [figure.name for figure in extrapolation.figures(costs)]
+    assert any("bronze, busy cores" in name for name in names)
+    assert any("gold" in name for name in names)
