@@ -1,4 +1,4 @@
-"""`kgtui delete`: plan, ask, delete, say what became of each group."""
+"""`kgtui delete`: plan a deletion, ask for confirmation, delete, and report the result for each group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgtui.actions.state_folder import StateFolder
 from kgtui.actions.verification import unfinished
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import notify, print_result, print_text
-from kgtui.commands.selection import select_groups
+from kgtui.commands.selection import select_groups, undecided_text
 from kgtui.config import load, resolve, state_dir
 from kgtui.errors import RefusedError, UsageError
 from kgtui.model.query import parse
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.query import Query
 
-_SURE = "irreversible"
+_SECOND_CONFIRMATION = "irreversible"
+"""Text to type if no backup can restore everything."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,19 +42,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.commands.parser import add_format_option
 
     parser.epilog = (
-        "Only groups that the RPC of their own type calls Empty are deleted, each after a backup of its offsets. On a\n"
-        "terminal the group's name (or, of many, their number) has to be typed; elsewhere --yes --expect N is needed.\n"
-        "Exit code 4: at least one group was refused, or nothing was confirmed; 1: a part failed."
+        "Deletes only groups that the describe RPC of their type reports as Empty, each after a backup of its\n"
+        "offsets. "
+        "On a terminal you type the id of the group, or the number of groups; elsewhere, pass --yes\n"
+        "--expect N.\n"
+        "Exit codes: 4 at least one group was refused, or the deletion was not confirmed; 1 some deletions failed."
     )
-    parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, as of kgtui ls, joined by AND")
+    parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, as for kgtui ls, joined by AND")
     parser.add_argument(
-        "--group", action="append", default=[], metavar="NAME", help="a group by its exact name; repeats"
+        "--group", action="append", default=[], metavar="NAME", help="a group by its exact id; may be repeated"
     )
-    parser.add_argument("--dry-run", action="store_true", help="show the plan and what would be sent; send nothing")
-    parser.add_argument("--yes", action="store_true", help="do not ask; needs --expect")
-    parser.add_argument("--expect", type=int, metavar="N", help="go on only if exactly N groups match")
+    parser.add_argument("--dry-run", action="store_true", help="print the plan and the requests; send nothing")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation; needs --expect")
+    parser.add_argument("--expect", type=int, metavar="N", help="delete only if exactly N groups match")
     parser.add_argument(
-        "--irreversible", action="store_true", help="with --yes: also where no backup brings everything back"
+        "--irreversible",
+        action="store_true",
+        help="with --yes: allow groups with offsets on deleted topics, which no backup can restore",
     )
     add_format_option(parser, "table", "json")
 
@@ -66,57 +71,63 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
-    """Plan, ask, carry out, on one connection: warnings are told once, and the brokers are known already."""
+    """Plan, ask and delete on one connection, so that warnings appear once and brokers are looked up once."""
     async with connected(args) as admin:
-        made, matching = await _plan(args, admin, query, folder)
+        deletion, matching = await _plan(args, admin, query, folder)
         if args.dry_run:
-            _show(args, _plan_table(made, requests=True), made, None)
+            _show(args, _plan_table(deletion, requests=True), deletion, None)
             _check_expected(args, matching)
-            return 4 if made.refused else 0
+            return 4 if deletion.refused else 0
         if args.format == "table":
-            print_text(_plan_table(made))
+            print_text(_plan_table(deletion))
         _check_expected(args, matching)
-        if made.allowed:
+        if deletion.allowed:
             with _interruptible():
-                _confirm(args, made)
-        results = await _carry_out(args, admin, made, folder)
-    _show(args, _results_table(results, folder), made, results)
-    if not made.lines:
-        notify("no group matches")
+                _confirm(args, deletion)
+        results = await _carry_out(args, admin, deletion, folder)
+    _show(args, _results_table(results, folder), deletion, results)
+    if not deletion.lines:
+        notify("no group matches the filter")
     return results.exit_code
 
 
-def _show(args: argparse.Namespace, text: str, made: Plan, results: Results | None) -> None:
-    print_result(args.format, table=lambda: text, json=lambda: json_bytes(_document(made, results)))
+def _show(args: argparse.Namespace, text: str, deletion: Plan, results: Results | None) -> None:
+    print_result(args.format, table=lambda: text, json=lambda: json_bytes(_document(deletion, results)))
 
 
 def _check_expected(args: argparse.Namespace, matching: int) -> None:
     if args.expect is not None and args.expect != matching:
-        raise RefusedError(f"{matching} groups match, and {args.expect} were expected: nothing was sent")
+        raise RefusedError(f"{matching} groups match, but --expect is {args.expect}; nothing was deleted")
 
 
-def _confirm(args: argparse.Namespace, made: Plan) -> None:
-    """Have the name or the number typed, or the options that stand for it. Raises `RefusedError`."""
+def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
+    """Ask the user to type the confirmation, or check the options that replace it. Raises `RefusedError`."""
     if args.yes:
         if args.expect is None:
-            raise RefusedError("--yes needs --expect N, the number of groups that match: nothing was sent")
-        if made.irreversible and not args.irreversible:
-            raise RefusedError("no backup brings everything back: add --irreversible to go on; nothing was sent")
+            raise RefusedError("--yes needs --expect N, the number of groups that match; nothing was deleted")
+        if deletion.irreversible and not args.irreversible:
+            raise RefusedError(
+                "some groups have offsets on deleted topics, which no backup can restore; "
+                "add --irreversible to delete them anyway; nothing was deleted"
+            )
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise RefusedError("not on a terminal: --yes --expect N stand for the confirmation; nothing was sent")
+        raise RefusedError("there is no terminal to confirm on; pass --yes --expect N instead; nothing was deleted")
     if args.format == "json":
-        sys.stderr.write(_plan_table(made))
-    wanted = challenge([line.group for line in made.allowed])
-    if not wanted.met(_typed(f"Type {wanted.what} to go on, {wanted.asked} :")):
-        raise RefusedError("that is something else: nothing was sent")
-    if made.irreversible and _typed(f"This cannot be undone. Type {_SURE} :") != _SURE:
-        raise RefusedError("not confirmed: nothing was sent")
+        sys.stderr.write(_plan_table(deletion))
+    confirmation = challenge([line.group for line in deletion.allowed])
+    if not confirmation.met(_read_line(f"To confirm, type {confirmation.what}, {confirmation.asked} :")):
+        raise RefusedError("the confirmation does not match; nothing was deleted")
+    if (
+        deletion.irreversible
+        and _read_line(f"This cannot be undone. To confirm, type {_SECOND_CONFIRMATION} :") != _SECOND_CONFIRMATION
+    ):
+        raise RefusedError("the deletion was not confirmed; nothing was deleted")
 
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C ends a read from the terminal at once; asyncio would cancel us when the line is typed."""
+    """Let Ctrl-C interrupt a read from the terminal at once; asyncio would only react after the line is entered."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -127,96 +138,98 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _typed(prompt: str) -> str:
+def _read_line(prompt: str) -> str:
     sys.stderr.write(f"{prompt} ")
     sys.stderr.flush()
     return sys.stdin.readline().rstrip("\r\n")
 
 
 def _query(args: argparse.Namespace) -> Query | None:
-    """The filter, or None where groups are named. Raises `UsageError` for what would mean every group."""
+    """Return the filter; None if groups are named. Raises `UsageError` if neither is given."""
     query = parse(" ".join(filter(None, [getattr(args, "filter", ""), *args.expr])))
     if args.group and query:
-        raise UsageError("give EXPR or --group, not both")
+        raise UsageError("EXPR and --group cannot be used together")
     if not args.group and not query.terms:
-        raise UsageError("say which groups: EXPR (such as state:Empty) or --group NAME")
+        raise UsageError("no group is named; pass EXPR, such as state:Empty, or --group NAME")
     if args.expect is not None and args.expect < 0:
-        raise UsageError("--expect takes a number of groups")
+        raise UsageError("--expect takes a number of groups, 0 or more")
     return None if args.group else query
 
 
 def _refuse_read_only(args: argparse.Namespace) -> None:
     if args.read_only:
-        raise RefusedError("read-only (--read-only): nothing is deleted")
+        raise RefusedError("--read-only is set; nothing was deleted")
     target = resolve(load(), args)
     if target.read_only:
-        raise RefusedError(f"{target.name} is read-only by configuration: nothing is deleted")
+        raise RefusedError(f"the configuration makes {target.name} read-only; nothing was deleted")
 
 
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int]:
-    """The plan, and how many groups match."""
+    """Return the plan, and how many groups match."""
     timeout = timeout_of(args)
-    await _look_into_unfinished(admin, folder, timeout)
+    await _check_unfinished(admin, folder, timeout)
     groups = list(dict.fromkeys(args.group)) if query is None else await _matching(admin, query, timeout)
     return await plan(admin, groups, timeout=timeout), len(groups)
 
 
 async def _matching(admin: GroupAdmin, query: Query, timeout: float) -> list[str]:
-    gathered = await select_groups(admin, query, timeout=timeout)
-    answered, brokers = gathered.coverage.brokers
+    selection = await select_groups(admin, query, timeout=timeout)
+    answered, brokers = selection.coverage.brokers
     if answered < brokers:
-        notify(f"partial: {answered} of {brokers} brokers answered; groups of the others are left alone")
-    searched, every = gathered.searched
+        notify(f"partial: {answered} of {brokers} brokers answered; groups of the other brokers are not deleted")
+    searched, every = selection.searched
     if searched < every:
-        notify(f"the filter could look at {searched} of {every} groups; the others are left alone")
-    return gathered.ids
+        notify(f"{undecided_text(searched, every)}; they are not deleted")
+    return selection.ids
 
 
-async def _look_into_unfinished(admin: GroupAdmin, folder: StateFolder, timeout: float) -> None:
+async def _check_unfinished(admin: GroupAdmin, folder: StateFolder, timeout: float) -> None:
     try:
         found = await unfinished(admin, folder, timeout=timeout)
     except OSError as error:
-        raise RefusedError(f"the audit log {folder.audit} cannot be used: {error.strerror or error}") from error
+        raise RefusedError(f"cannot use the audit log {folder.audit}: {error.strerror or error}") from error
     for result in found:
-        notify(f"an earlier delete of {result.group} had no outcome; {result.reason}")
+        notify(f"the outcome of an earlier deletion of {result.group} was unknown; {result.reason}")
 
 
-async def _carry_out(args: argparse.Namespace, admin: GroupAdmin, made: Plan, folder: StateFolder) -> Results:
+async def _carry_out(args: argparse.Namespace, admin: GroupAdmin, deletion: Plan, folder: StateFolder) -> Results:
     try:
-        return await execute(admin, made, folder, timeout=timeout_of(args), command="kgtui delete")
+        return await execute(admin, deletion, folder, timeout=timeout_of(args), command="kgtui delete")
     except asyncio.CancelledError:
-        notify("interrupted: what was under way may have been carried out, and is looked into by the next kgtui delete")
+        notify("interrupted; some groups may have been deleted; the next kgtui delete checks which, and logs it")
         raise
 
 
-def _plan_table(made: Plan, *, requests: bool = False) -> str:
-    """Allowed and refused apart; with `requests` also what would be sent, to which broker."""
+def _plan_table(deletion: Plan, *, requests: bool = False) -> str:
+    """Write allowed and refused groups as tables; with `requests` also the requests that would be sent."""
     parts = []
-    if made.allowed:
+    if deletion.allowed:
         rows = [
             (line.group, type_text(line.description), loss_text(line.loss), undo_text(line.loss))
-            for line in made.allowed
+            for line in deletion.allowed
         ]
-        parts.append(table([Column("DELETE"), Column("TYPE"), Column("LOST WITH IT"), Column("UNDO")], rows))
-    if made.allowed and requests:
+        parts.append(table([Column("DELETE"), Column("TYPE"), Column("LOST"), Column("UNDO")], rows))
+    if deletion.allowed and requests:
         columns = [
             Column("WOULD SEND"),
             Column("TO BROKER", number=True),
             Column("GROUPS", number=True),
             Column("NAMES"),
         ]
-        sent = [("DeleteGroups", str(broker), str(len(names)), ", ".join(names)) for broker, names in requests_of(made)]
+        sent = [
+            ("DeleteGroups", str(broker), str(len(names)), ", ".join(names)) for broker, names in requests_of(deletion)
+        ]
         parts.append(table(columns, sent))
-    if made.refused:
-        refused = [(line.group, line.type or "?", line.reason) for line in made.refused]
+    if deletion.refused:
+        refused = [(line.group, line.type or "?", line.reason) for line in deletion.refused]
         parts.append(table([Column("REFUSED"), Column("TYPE"), Column("WHY")], refused))
     return "\n".join(parts)
 
 
 def _results_table(results: Results, folder: StateFolder) -> str:
-    """One line for each group."""
+    """Write the results as a table, one line per group."""
     rows = [
         (result.group, result.status.value, result.backup.name if result.backup else "-", result.reason)
         for result in results.by_group.values()
@@ -224,18 +237,19 @@ def _results_table(results: Results, folder: StateFolder) -> str:
     if not rows:
         return ""
     backups = f"backups in {folder.backups}\n" if any(result.backup for result in results.by_group.values()) else ""
-    shown = table([Column("GROUP"), Column("RESULT"), Column("BACKUP"), Column("WHAT TO KNOW")], rows)
+    shown = table([Column("GROUP"), Column("RESULT"), Column("BACKUP"), Column("NOTE")], rows)
     return f"\n{shown}{backups}"
 
 
-def _document(made: Plan, results: Results | None) -> dict[str, Any]:
-    """The JSON: `results` is null for a dry run."""
+def _document(deletion: Plan, results: Results | None) -> dict[str, Any]:
+    """Return the plan and the results as JSON has them; `results` is null for a dry run."""
     return {
         "version": VERSION,
-        "made_at": rfc3339(made.made_at),
-        "plan": [_line_object(line) for line in made.lines],
+        "made_at": rfc3339(deletion.made_at),
+        "plan": [_line_object(line) for line in deletion.lines],
         "requests": [
-            {"api": "DeleteGroups", "broker": broker, "groups": list(groups)} for broker, groups in requests_of(made)
+            {"api": "DeleteGroups", "broker": broker, "groups": list(groups)}
+            for broker, groups in requests_of(deletion)
         ],
         "results": None if results is None else [_result_object(result) for result in results.by_group.values()],
     }

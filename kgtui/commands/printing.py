@@ -12,9 +12,10 @@ from kgtui.output import marks
 from kgtui.output.broken_pipe import redirect_to_devnull
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TextIO
 
+    from kgtui.model.answer import Fault
     from kgtui.output.formats import Format
 
 
@@ -66,6 +67,20 @@ def notify(message: str) -> None:
     """Print one line on stderr after `kgtui:`, with control characters escaped."""
     sys.stderr.write(_encodable(f"kgtui: {visible(message)}\n", sys.stderr))
     sys.stderr.flush()
+
+
+def notify_faults(faults: Iterable[Fault]) -> None:
+    """Print faults on stderr; groups with the same fault share a line, which names the first of them."""
+    lines: dict[tuple[str, int | None], str] = {}
+    counts: dict[tuple[str, int | None], int] = {}
+    for fault in faults:
+        key = (fault.name, None if fault.group is not None else fault.broker)
+        where = f"group {fault.group}" if fault.group is not None else f"broker {fault.broker}"
+        advice = f" ({fault.advice})" if fault.advice else ""
+        lines.setdefault(key, f"{where}: {fault.message} [{fault.name}]{advice}")
+        counts[key] = counts.get(key, 0) + 1
+    for key, line in lines.items():
+        notify(line + (f", and {counts[key] - 1} more of this kind" if counts[key] > 1 else ""))
 
 
 @contextmanager

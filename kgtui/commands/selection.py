@@ -125,6 +125,11 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str]) -> Snaps
     return replace(snapshot, taken_at=now, summaries=summaries, group_faults=faults)
 
 
+def undecided_text(searched: int, every: int) -> str:
+    """Say for how many groups a filter could not decide, from `Selection.searched`."""
+    return f"the filter could not decide on {every - searched} of {every} groups, because their data is unknown"
+
+
 def _coverage(snapshot: Snapshot, groups: int, failed: int = 0) -> Coverage:
     return Coverage((snapshot.answering, len(snapshot.brokers)), (groups - failed, groups))
 

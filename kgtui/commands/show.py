@@ -1,4 +1,4 @@
-"""`kgtui show`: groups in full."""
+"""`kgtui show`: show everything about one group, or a few."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.commands.parser import add_format_option, add_lake_options
 
     add_lake_options(parser)
-    parser.add_argument("groups", nargs="+", metavar="GROUP", help="group ids, exactly as they are")
+    parser.add_argument("groups", nargs="+", metavar="GROUP", help="exact group ids")
     add_format_option(parser, "table", "json", "csv", "wide")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui show` and return its exit code: 1 if a group is missing or a part could not be learned."""
+    """Run `kgtui show` and return its exit code: 1 if a group is missing or a part could not be read."""
     return run_async(_run(args))
 
 
 async def _run(args: argparse.Namespace) -> int:
     groups = list(dict.fromkeys(args.groups))
     async with recorded(args) or connected(args) as admin:
-        snapshot, faults = await look(admin, groups, timeout=timeout_of(args))
+        snapshot, faults = await read_details(admin, groups, timeout=timeout_of(args))
         snapshot = as_of(snapshot, admin)
     found = [group for group in groups if group in snapshot.groups]
     whole = sum(1 for group in found if group not in snapshot.group_faults)
@@ -59,20 +59,22 @@ async def _run(args: argparse.Namespace) -> int:
     return 0 if whole == len(groups) and not faults else 1
 
 
-async def look(admin: GroupAdmin, groups: Sequence[str], *, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """A snapshot with everything about these groups; those that do not exist are faults.
+async def read_details(
+    admin: GroupAdmin, groups: Sequence[str], *, timeout: float
+) -> tuple[Snapshot, tuple[Fault, ...]]:
+    """Read everything about these groups into a snapshot, and return it with the faults.
 
-    Raises `UnreachableError`.
+    A group that does not exist is a fault. Raises `UnreachableError` if no broker answered.
     """
     deadline = Deadline(timeout, steps=4)
     cluster = await admin.cluster(timeout=deadline.step())
     read = await read_groups(admin, deadline, describe=groups, configs=groups)
     found = read.descriptions
     listed = {group: listing_of(row) for group, row in found.items()}
-    # The types are known only now, and the RPC for offsets depends on the type.
+    # Offsets are read after the descriptions, because the RPC for offsets depends on the type.
     positions = await read_groups(admin, deadline, offsets=listed, logs=Logs.BOUNDS, described=found)
     faults = [fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS]
-    # An old cluster without group configs is no fault.
+    # Old clusters have no group configs; that is no fault.
     faults += [
         fault
         for step, fault in read.faults

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.admin.kafka import connect
 from kgtui.commands.check import check
+from kgtui.commands.group_watch import Clock
 from kgtui.commands.parser import parse_args
-from kgtui.commands.watching import Pace
 from kgtui.model.health import Watching
 from kgtui.model.query import parse
 from kgtui.model.verdict import Options
@@ -24,7 +24,7 @@ READS = 12
 EVERY = 0.5
 
 
-class Busy(Pace):
+class Busy(Clock):
     """Between two reads, records come in and groups commit."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
@@ -44,14 +44,14 @@ class Busy(Pace):
 
 
 async def checked(
-    bootstrap: str, capfd: pytest.CaptureFixture[str], expr: str, watching: Watching, pace: Pace | None = None
+    bootstrap: str, capfd: pytest.CaptureFixture[str], expr: str, watching: Watching, clock: Clock | None = None
 ) -> tuple[int, dict[str, dict[str, Any]]]:
     """The exit code, and what the JSON says of each group."""
     args = parse_args(["check", "--all", "--format", "json"])
     args.seconds, args.interval = READS * EVERY, EVERY
     capfd.readouterr()
     async with connect(bootstrap.split(",")) as admin:
-        code = await check(args, admin, parse(expr), watching, pace)
+        code = await check(args, admin, parse(expr), watching, clock)
     found = json.loads(capfd.readouterr().out)
     assert found["faults"] == []
     return code, {row["group"]: row for row in found["groups"]}
@@ -65,8 +65,8 @@ async def test_groups_are_judged_by_what_they_do_meanwhile(broker: Cluster, capf
         broker.commit(f"check-{name}", {(topic, 0): 1})
     # A log end is refreshed at every read, and a group that commits seldom does so every 0.2 s.
     watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
-    pace = Busy(broker, topic)
-    code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, pace)
+    clock = Busy(broker, topic)
+    code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, clock)
     assert {group: row["cause"] for group, row in groups.items()} == {
         "check-fine": "OK",
         "check-slow": "WARN",
@@ -75,7 +75,7 @@ async def test_groups_are_judged_by_what_they_do_meanwhile(broker: Cluster, capf
     }
     assert code == 1
     # A slow machine has time for fewer reads.
-    assert groups["check-stuck"]["lag"] == 100 + 10 * pace.steps - 1
+    assert groups["check-stuck"]["lag"] == 100 + 10 * clock.steps - 1
     assert groups["check-stuck"]["trend"] > 0
     assert groups["check-fine"]["lag"] == groups["check-fine"]["lost"] == 0
     assert groups["check-fine"]["time_lag"] == {"seconds": 0.0, "at_least": False}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kgtui.commands.watching import Pace
+from kgtui.commands.group_watch import Clock
 from kgtui.errors import DeadlineError
 from kgtui.model.answer import Answer, Fault
 from kgtui.model.cluster import Retention
@@ -43,7 +43,7 @@ class Script:
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Script:
     script = Script()
-    monkeypatch.setattr("kgtui.commands.watching.Pace", lambda: script)
+    monkeypatch.setattr("kgtui.commands.group_watch.Clock", lambda: script)
     return script
 
 
@@ -127,7 +127,7 @@ def test_what_may_not_be_read_of_retention_is_said_and_fails_nothing(
     monkeypatch.setattr(admin, "retention", refused)
     ran = run("check", "fine")
     assert ran.code == 0
-    said = "how soon data or offsets will be lost may be missing"
+    said = "the time until data or offsets are lost may be missing"
     assert ran.err == f"kgtui: {said}: read configs of topic a: no. (and 1 more); grant it\n"
 
 
@@ -187,8 +187,8 @@ def test_what_so_short_a_watch_cannot_decide_is_said(run: Callable[..., Ran]) ->
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "OK?", "stuck": "OK?"}
     assert "STOP needs more than 45 s at a standstill, seen 20 s" in ran.out
     assert ran.err.splitlines() == [
-        "kgtui: 20 s of watching left 1 group undecided: WARN needs 5 commits, seen 3",
-        "kgtui: 20 s of watching left 1 group undecided: STOP needs more than 45 s at a standstill, seen 20 s",
+        "kgtui: after 20 s, 1 group could not be decided: WARN needs 5 commits, seen 3",
+        "kgtui: after 20 s, 1 group could not be decided: STOP needs more than 45 s at a standstill, seen 20 s",
     ]
 
 
@@ -379,15 +379,15 @@ def test_a_person_at_a_terminal_is_told_what_is_going_on(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert run("check").err.splitlines() == [
         "kgtui: watching 5 groups for 120 s",
-        "kgtui: of 5 groups 3 OK, 1 WARN, 1 ERR",
+        "kgtui: 5 groups: 3 OK, 1 WARN, 1 ERR",
     ]
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("check", "--for", "0"), "--for takes a time above 0"),
-        (("check", "--for", "2m+"), "--for takes a time above 0"),
+        (("check", "--for", "0"), "--for takes a duration above 0"),
+        (("check", "--for", "2m+"), "--for takes a duration above 0"),
         (("check", "--for", "soon"), "--for: 'soon' is not a number"),
         (("check", "--interval", "1ms"), "there is no unit 'ms' here"),
         (("check", "--interval", "0.01s"), "--interval is at least 0.05 s"),
@@ -404,7 +404,7 @@ def test_mistakes_exit_with_2_and_one_line(run: Callable[..., Ran], words: tuple
 
 
 async def test_the_pace_never_goes_back_and_does_not_wait_for_what_has_passed() -> None:
-    pace = Pace()
-    before = pace.now()
-    await pace.sleep_until(before - 1000)
-    assert before <= pace.now() < before + 60
+    clock = Clock()
+    before = clock.now()
+    await clock.sleep_until(before - 1000)
+    assert before <= clock.now() < before + 60

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kgtui.admin.base import GroupAdmin
-    from kgtui.commands.watching import Pace
+    from kgtui.commands.group_watch import Clock
     from kgtui.model.snapshot import Snapshot
 
 
@@ -54,8 +54,8 @@ async def checked(
     """The JSON of a check; the simulated time passes at once."""
     args = parse_args(["check", "--all", "--format", "json", "--timeout", str(timeout)])
     args.seconds, args.interval = seconds, interval
-    pace: Any = Simulated(cluster)
-    typed: Pace = pace
+    clock: Any = Simulated(cluster)
+    typed: Clock = clock
     capfd.readouterr()
     async with connect(cluster.bootstrap.split(",")) as admin:
         code = await check(args, admin, parse(" ".join(expr)), Watching(), typed)
@@ -134,7 +134,7 @@ async def test_no_group_that_keeps_up_is_blamed_at_any_time_of_the_day(
 async def test_a_broker_that_falls_silent_costs_only_its_own_groups(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgtui.commands.watching.LEAST_TIMEOUT", 0.3)
+    monkeypatch.setattr("kgtui.monitor.policy.CHECK_MIN_TIMEOUT", 0.3)
     company.faults.black_hole(2)
     found = await checked(company, capfd, "payments", seconds=0.3, interval=0.1, timeout=2.0)
     assert (found["code"], found["coverage"]["brokers"]) == (1, [2, 3])

@@ -92,13 +92,13 @@ def test_yes_and_the_right_number(
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--yes", "--expect", "3"], "2 groups match, and 3 were expected"),
-        (["--expect", "1"], "2 groups match, and 1 were expected"),
+        (["--yes", "--expect", "3"], "2 groups match, but --expect is 3"),
+        (["--expect", "1"], "2 groups match, but --expect is 1"),
         (["--yes"], "--yes needs --expect N"),
-        ([], "not on a terminal"),
-        (["--expect", "2"], "not on a terminal"),
+        ([], "there is no terminal to confirm on"),
+        (["--expect", "2"], "there is no terminal to confirm on"),
         (["--read-only", "--yes", "--expect", "2"], "read-only"),
-        (["--dry-run", "--expect", "7"], "2 groups match, and 7 were expected"),
+        (["--dry-run", "--expect", "7"], "2 groups match, but --expect is 7"),
     ],
 )
 def test_refused_and_nothing_sent(
@@ -120,7 +120,7 @@ def test_a_read_only_cluster(
     (config / "config.toml").write_text('version = 1\n[clusters.prod]\nbootstrap = "k:9092"\nread_only = true\n')
     words = ["delete", "state:Empty", "--yes", "--expect", "2"]
     assert cli.main([*words, "--cluster", "prod"]) == 4
-    assert "prod is read-only by configuration" in capsys.readouterr().err
+    assert "the configuration makes prod read-only" in capsys.readouterr().err
     assert cli.main([*words, "--bootstrap-server", "k:9092"]) == 4
     monkeypatch.setenv("KGTUI_READ_ONLY", "1")
     assert cli.main(words) == 4
@@ -185,7 +185,7 @@ def test_on_a_terminal_the_name_is_typed(admin: ScriptedAdmin, terminal: Any) ->
     """One group: its name."""
     screen = terminal("idle-a")
     assert cli.main(["delete", "idle-a"]) == 0
-    assert "Type its name to go on, idle-a :" in screen.getvalue()
+    assert "To confirm, type its name, idle-a :" in screen.getvalue()
     assert sent(admin) == ["idle-a"]
 
 
@@ -264,7 +264,7 @@ def test_a_delete_without_outcome_is_looked_into(
     assert "no outcome yet" in capsys.readouterr().out
     del admin.groups["idle-a"], admin.descriptions["idle-a"]
     assert cli.main(["delete", "nothing-like-this"]) == 0
-    assert "an earlier delete of idle-a had no outcome; found at a later start: the group is gone" in (
+    assert "the outcome of an earlier deletion of idle-a was unknown; found at a later start: the group is gone" in (
         capsys.readouterr().err
     )
     assert cli.main(["audit", "--unfinished", "--format", "json"]) == 0

@@ -160,15 +160,15 @@ def test_many_faults_of_one_kind_are_one_line(run: Callable[..., Ran], admin: Sc
 def test_what_needs_watching_is_said(run: Callable[..., Ran]) -> None:
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (0, [])
-    assert "the filter could look at 3 of 4 groups" in ran.err
-    assert "needs a screen that watches" in ran.err
+    assert "the filter could not decide on 1 of 4 groups" in ran.err
+    assert "use the screen for empty:" in ran.err
 
 
 def test_one_look_decides_no_verdict_and_says_what_does(run: Callable[..., Ran]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, [])
-    assert "could look at 0 of 4 groups" in ran.err
-    assert "need kgtui check" in ran.err
+    assert "could not decide on 4 of 4 groups" in ran.err
+    assert "kgtui check for verdict:" in ran.err
 
 
 def test_hostile_ids_do_not_act_on_the_terminal(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.commands.show import look
+from kgtui.commands.show import read_details
 from kgtui.model.answer import Coverage, Fault
 from kgtui.output import group_details, group_list
 from kgtui.output.incident import incident, render
@@ -39,7 +39,7 @@ def listed(*, members: bool = True, lag: bool = True) -> group_list.GroupList:
 
 def described() -> tuple[Snapshot, tuple[Fault, ...]]:
     """A snapshot of one group of each kind, as if everything was read at the same time."""
-    snapshot, faults = asyncio.run(look(cluster(), SHOWN, timeout=5))
+    snapshot, faults = asyncio.run(read_details(cluster(), SHOWN, timeout=5))
     details = {group: replace(reading, at=NOW) for group, reading in snapshot.details.items()}
     offsets = {group: replace(reading, at=NOW) for group, reading in snapshot.offsets.items()}
     return replace(snapshot, taken_at=NOW, details=details, offsets=offsets), faults

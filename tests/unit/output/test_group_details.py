@@ -7,7 +7,7 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from kgtui.commands.show import look
+from kgtui.commands.show import read_details
 from kgtui.model.answer import Coverage, Fault
 from kgtui.model.fields.partition_fields import PARTITION_OBJECT
 from kgtui.model.group import GroupConfig
@@ -59,7 +59,7 @@ def cluster() -> ScriptedAdmin:
 
 
 async def shown(*groups: str, admin: ScriptedAdmin | None = None) -> tuple[Snapshot, dict[str, Any]]:
-    snapshot, faults = await look(admin or cluster(), groups, timeout=5)
+    snapshot, faults = await read_details(admin or cluster(), groups, timeout=5)
     found = [group for group in groups if group in snapshot.groups]
     data = json.loads(group_details.as_json(snapshot, found, Coverage((3, 3), (len(found), len(groups))), faults))
     return snapshot, data

@@ -1,0 +1,235 @@
+"""Reads groups repeatedly for `kgtui check`, from a cluster or from a recording, and keeps what every read returned."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kgtui.admin.deadline import Deadline
+from kgtui.admin.reading import has_offsets, read_in_full
+from kgtui.errors import KgtuiError
+from kgtui.model.answer import fault_of
+from kgtui.model.group_types import DEAD
+from kgtui.model.health import ReadHistory
+from kgtui.monitor.policy import CHECK_GAPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.admin.reading import GroupsRead
+    from kgtui.history.poll_index import RecordedPoll
+    from kgtui.history.poll_reader import GroupRead, PollRead
+    from kgtui.history.replay import ReplayAdmin
+    from kgtui.model.answer import Fault
+    from kgtui.model.group import Listing
+    from kgtui.model.health import Watching
+
+_OVERTIME = 1.0
+"""How much longer than its timeout the last read is waited for, in seconds; it then ends by itself."""
+_GROUP_ID_NOT_FOUND = 69
+
+
+class Clock:
+    """A clock that never goes backwards, for scheduling reads. Tests replace it with a clock of their own."""
+
+    def __init__(self) -> None:
+        self._offset = time.time() - time.monotonic()
+
+    def now(self) -> float:
+        """Return the time in seconds since the epoch."""
+        return self._offset + time.monotonic()
+
+    async def sleep_until(self, at: float) -> None:
+        """Wait until a time in seconds since the epoch; return at once if it has passed."""
+        await asyncio.sleep(max(at - self.now(), 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When the groups are read.
+
+    Attributes:
+        seconds: time from the first read to the last.
+        interval: seconds from one read to the next; it is longer where a read takes longer.
+        timeout: seconds that one read may take.
+    """
+
+    seconds: float
+    interval: float
+    timeout: float
+
+
+class ClusterWatch:
+    """Reads groups of a cluster on a schedule, per coordinator, so that a slow broker does not delay the others.
+
+    Attributes:
+        histories: group id → what its reads returned.
+        group_faults: group id → why its last read failed; only groups whose last read failed.
+        seconds: time from the first read to the last.
+        interval: seconds from one read to the next.
+    """
+
+    def __init__(
+        self,
+        admin: GroupAdmin,
+        groups: Mapping[str, Listing],
+        schedule: Schedule,
+        watching: Watching,
+        clock: Clock | None = None,
+    ) -> None:
+        self._admin = admin
+        self._groups = groups
+        self._schedule = schedule
+        self.seconds, self.interval = schedule.seconds, schedule.interval
+        self._clock = clock or Clock()
+        self._groups_by_broker: defaultdict[int, dict[str, Listing]] = defaultdict(dict)
+        for group, listing in groups.items():
+            self._groups_by_broker[listing.coordinator][group] = listing
+        self._reads: dict[int, asyncio.Task[None]] = {}
+        self._faults_by_broker: dict[int, tuple[Fault, ...]] = {}
+        self.histories = {group: ReadHistory(watching) for group in groups}
+        self.group_faults: dict[str, Fault] = {}
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """The faults of the last reads that concern no single group, without duplicates."""
+        return tuple(dict.fromkeys(fault for faults in self._faults_by_broker.values() for fault in faults))
+
+    async def run(self) -> None:
+        """Read at the start, at every interval, and at the end. What could not be read raises no error."""
+        start = self._clock.now()
+        # Steps are counted, because a sum of fractions would end slightly early, and cause one more read at the end.
+        steps = math.ceil(round(self._schedule.seconds / self._schedule.interval, 6))
+        try:
+            for step in range(1, steps + 1):
+                due = start + min(step * self._schedule.interval, self._schedule.seconds)
+                await self._read_all(due - self._clock.now())
+                await self._clock.sleep_until(due)
+            await self._read_all(self._schedule.timeout + _OVERTIME)
+        finally:
+            for task in self._reads.values():
+                task.cancel()
+            await asyncio.gather(*self._reads.values(), return_exceptions=True)
+
+    async def _read_all(self, seconds: float) -> None:
+        """Start a read for every coordinator without one in flight, and wait up to `seconds` for all of them."""
+        for node, groups in self._groups_by_broker.items():
+            if node not in self._reads:
+                task = asyncio.create_task(self._read(node, groups), name=f"watch the groups of broker {node}")
+                self._reads[node] = task
+        await asyncio.wait(self._reads.values(), timeout=max(seconds, 0.0))
+        for node in [node for node, task in self._reads.items() if task.done()]:
+            self._reads.pop(node).result()
+
+    async def _read(self, node: int, groups: Mapping[str, Listing]) -> None:
+        at = self._clock.now()
+        try:
+            read = await read_in_full(self._admin, Deadline(self._schedule.timeout), groups)
+        except KgtuiError as error:
+            fault = fault_of(error, broker=node)
+            self._faults_by_broker[node] = (fault,)
+            for group in groups:
+                self.histories[group].add(at, None, None, fault=True)
+            return
+        self._faults_by_broker[node] = read.general_faults
+        faults = read.group_faults()
+        for group in groups:
+            self._add(at, group, read, faults.get(group))
+
+    def _add(self, at: float, group: str, read: GroupsRead, fault: Fault | None) -> None:
+        description = read.descriptions.get(group)
+        history = self.histories[group]
+        gone = fault is not None and fault.code == _GROUP_ID_NOT_FOUND
+        if gone or (description is not None and description.state == DEAD):
+            history.vanish()
+            self.group_faults.pop(group, None)
+            return
+        offsets = read.offsets_of(group)
+        incomplete = description is None or (offsets is None and has_offsets(self._groups[group]))
+        history.add(at, description, offsets, fault=fault is not None or incomplete)
+        if fault is not None:
+            self.group_faults[group] = fault
+        else:
+            self.group_faults.pop(group, None)
+
+
+class RecordedWatch:
+    """Reads groups from the polls of a recording; has the attributes of a `ClusterWatch`.
+
+    Attributes:
+        polls: the polls that are read; the last one is the poll that the admin shows.
+        histories: group id → what its polls recorded.
+        group_faults: group id → why the last poll could not read it; only groups that it could not read.
+        faults: the faults of the last poll that concern no single group.
+        seconds: time from the first poll to the last.
+        interval: seconds from poll to poll, as the recorder was configured.
+    """
+
+    def __init__(self, admin: ReplayAdmin, groups: Mapping[str, Listing], seconds: float, watching: Watching) -> None:
+        self._admin = admin
+        self.polls = polls_before(admin, seconds)
+        self.seconds = round(self.polls[-1].at - self.polls[0].at, 3)
+        self.interval = admin.point_in_time.interval
+        watching = replace(watching, gap_after=CHECK_GAPS.limit(self.interval))
+        self.histories = {group: ReadHistory(watching) for group in groups}
+        self.group_faults: dict[str, Fault] = {}
+        self.faults: tuple[Fault, ...] = ()
+
+    async def run(self) -> None:
+        """Read all polls. Raises `LakeError`."""
+        from kgtui.history.poll_reader import read_polls
+
+        reads = read_polls(self._admin.recording, self.histories, self.polls)
+        while await asyncio.to_thread(self._add_next, reads):
+            pass
+
+    def notes(self, seconds: float) -> Iterator[str]:
+        """Say which parts of the last `seconds` were not recorded, in sentences."""
+        from kgtui.model.health.wording import duration
+
+        if self.seconds < seconds - self.interval:
+            yield f"only {duration(self.seconds)} of the {duration(seconds)} before this time were recorded"
+        for poll in self.polls[1:]:
+            if poll.gap:
+                yield f"the recording has a gap: {poll.gap}"
+
+    def _add_next(self, reads: Iterator[PollRead]) -> bool:
+        read = next(reads, None)
+        if read is None:
+            return False
+        self.faults = read.faults
+        self.group_faults.clear()
+        for group, history in self.histories.items():
+            if read.poll.gap:
+                history.interrupt()
+            self._add(read.poll, group, history, read.groups.get(group))
+        return True
+
+    def _add(self, poll: RecordedPoll, group: str, history: ReadHistory, read: GroupRead | None) -> None:
+        fault = None if read is None else read.fault
+        description = None if read is None else read.description
+        gone = fault is not None and fault.code == _GROUP_ID_NOT_FOUND
+        if read is None or gone or (description is not None and description.state == DEAD):
+            history.vanish()
+            return
+        history.add(poll.at, description, read.offsets, fault=fault is not None or description is None)
+        if fault is not None and fault.group is not None:
+            self.group_faults[group] = fault
+
+
+def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
+    """Return the recorded polls of the last `seconds` before the poll that the admin shows, which comes last.
+
+    If the polls do not cover the time exactly, the poll before it is included, unless there is a gap in between.
+    """
+    end = admin.poll
+    polls = admin.recording.polls(end.at - seconds, end.at)
+    before = admin.recording.step(polls[0], -1)
+    if before is not None and not polls[0].gap and polls[0].at > end.at - seconds:
+        polls.insert(0, before)
+    return polls
