@@ -1,61 +1,61 @@
-"""The exceptions of kgtui. Imports nothing of ours.
+"""The exceptions of kgtui. This module imports no other module of kgtui.
 
 ::
 
     KgtuiError
-    ├── UsageError              what the user typed or configured is wrong            exit code 2
-    │   ├── ConfigError         a setting, a properties file, a theme
-    │   ├── LakeError           a folder that is no lake, or a lake that cannot be read
-    │   ├── QueryError          a filter expression (carries position and what was expected)
-    │   └── SparkError          Spark cannot be started here, or what it needs is missing
-    ├── SourceError             records cannot be read, or fewer came than there are
-    ├── UnreachableError        nothing answered; carries what was tried              exit code 3
-    ├── RefusedError            a guard said no; carries the reason                   exit code 4
-    ├── ClientError             one exchange with one broker failed
-    │   ├── ConnectError        no connection: refused, timed out, TLS, SASL, not Kafka
-    │   ├── DeadlineError       no answer in time
-    │   ├── DisconnectedError   the connection broke while a request was under way
-    │   ├── UnsupportedError    this broker has no version of this API that we speak
-    │   └── BrokerError         the broker answered with an error code
-    └── ProtocolError           bytes that are not what the protocol says
-        ├── DecodeError         truncated or damaged
-        └── EncodeError         a value that the version cannot carry
+    ├── UsageError              an option or a setting of the user is wrong           exit code 2
+    │   ├── ConfigError         a setting, a properties file or a theme is wrong
+    │   ├── LakeError           a folder is not a lake, or the lake cannot be read
+    │   ├── QueryError          a filter expression is wrong; has the position and what was expected
+    │   └── SparkError          Spark cannot be started, or something that it needs is missing
+    ├── SourceError             records cannot be read, or fewer records arrived than exist
+    ├── UnreachableError        no broker answered; has the addresses that were tried exit code 3
+    ├── RefusedError            a guard refused an action; has the reason             exit code 4
+    ├── ClientError             a request to one broker failed
+    │   ├── ConnectError        no connection: refused, timed out, TLS, SASL, not a Kafka broker
+    │   ├── DeadlineError       no response before the deadline
+    │   ├── DisconnectedError   the connection was lost while a request was in flight
+    │   ├── UnsupportedError    the broker and kgtui have no common version of an API
+    │   └── BrokerError         the broker responded with an error code
+    └── ProtocolError           bytes do not follow the Kafka protocol
+        ├── DecodeError         a message is truncated or damaged
+        └── EncodeError         a value cannot be written in this version of a message
 """
 
 from __future__ import annotations
 
 
 class KgtuiError(Exception):
-    """The root of every error that kgtui raises on purpose."""
+    """Base class of all errors that kgtui raises on purpose."""
 
     exit_code = 1
     fault_name = "FAILED"
-    """What a `Fault` that tells of this error is called."""
+    """The `name` of a `Fault` made from this error."""
     advice = ""
-    """What to do about it, where the message does not say."""
+    """What the user can do about the error; empty if the message already says it."""
 
 
 class UsageError(KgtuiError):
-    """What the user typed or configured cannot be used; the message says what was expected."""
+    """An option or a setting of the user is wrong; the message says what was expected."""
 
     exit_code = 2
 
 
 class ConfigError(UsageError):
-    """A setting, a properties file or a theme is wrong or not supported; names the key, never a secret."""
+    """A setting, a properties file or a theme is wrong or not supported. The message names the key but no secret."""
 
 
 class LakeError(UsageError):
-    """A folder is no lake, the lake is of a newer version, or what reads lakes is not installed."""
+    """A folder is not a lake, the lake was written by a newer version, or the `history` extra is not installed."""
 
 
 class QueryError(UsageError):
-    """A filter expression has a mistake.
+    """A filter expression is wrong.
 
     Attributes:
-        position: offset of the mistake in the text, in characters.
-        length: how many characters the mistake spans, at least 1.
-        expected: what would have been understood there.
+        position: offset of the mistake in the expression, in characters.
+        length: number of characters that are wrong, at least 1.
+        expected: what could stand at that position.
     """
 
     def __init__(self, message: str, *, position: int = 0, length: int = 1, expected: str = "") -> None:
@@ -66,18 +66,18 @@ class QueryError(UsageError):
 
 
 class SparkError(UsageError):
-    """Spark cannot be started: no Java, another PySpark, a missing jar; the message says what to do."""
+    """Spark cannot be started: no Java, a wrong PySpark version, or a missing jar. The message says what to do."""
 
 
 class SourceError(KgtuiError):
-    """Records of a topic or a folder cannot be read, or fewer came than there are; the message says why."""
+    """Records of a topic or a folder cannot be read, or fewer records arrived than exist. The message says why."""
 
 
 class UnreachableError(KgtuiError):
     """No broker could be reached.
 
     Attributes:
-        attempts: `(address, reason)` of each try, newest last.
+        attempts: `(address, reason)` of each attempt, newest last.
     """
 
     fault_name = "UNREACHABLE"
@@ -91,17 +91,17 @@ class UnreachableError(KgtuiError):
 
 
 class RefusedError(KgtuiError):
-    """A guard refused an action; the message is the reason, in the user's words."""
+    """A guard refused an action. The message is the reason, written for the user."""
 
     exit_code = 4
 
 
 class ClientError(KgtuiError):
-    """One exchange with one broker failed.
+    """A request to one broker failed.
 
     Attributes:
-        broker: node id, or None for a seed whose id is not known yet.
-        address: `host:port` as tried.
+        broker: node id; None for a bootstrap address whose node id is not known yet.
+        address: `host:port` that was tried.
     """
 
     def __init__(self, message: str, *, broker: int | None = None, address: str = "") -> None:
@@ -111,37 +111,37 @@ class ClientError(KgtuiError):
 
 
 class ConnectError(ClientError):
-    """No connection could be made; the message says at which step and what to look at."""
+    """No connection could be opened. The message names the step that failed and what to check."""
 
     fault_name = "NOT_CONNECTED"
 
 
 class DeadlineError(ClientError):
-    """No answer arrived before the deadline."""
+    """No response arrived before the deadline."""
 
     fault_name = "NO_ANSWER"
-    advice = "the broker is slow or cannot be reached; what it coordinates keeps its last values"
+    advice = "the broker is slow or cannot be reached; its groups keep their last known values"
 
 
 class DisconnectedError(ClientError):
-    """The connection broke while a request was under way; whether it was carried out is unknown."""
+    """The connection was lost while a request was in flight, so it is unknown whether the request was executed."""
 
     fault_name = "DISCONNECTED"
-    advice = "the connection broke; it is made again by itself"
+    advice = "the connection was lost; kgtui reconnects by itself"
 
 
 class UnsupportedError(ClientError):
-    """This broker has no version of the API that we speak, or has it switched off."""
+    """The broker and kgtui have no common version of an API, or the API is switched off on the cluster."""
 
     fault_name = "NOT_SUPPORTED"
-    advice = "the broker is too old for it, or the feature is switched off on the cluster"
+    advice = "the broker is too old for this request, or the feature is switched off on the cluster"
 
 
 class BrokerError(ClientError):
-    """The broker answered with an error code.
+    """The broker responded with an error code.
 
     Attributes:
-        code: Kafka's error code; the name and advice are in `kgtui.protocol.error_codes`.
+        code: Kafka's error code. `kgtui.protocol.error_codes` has its name and advice.
     """
 
     def __init__(
@@ -161,18 +161,18 @@ class BrokerError(ClientError):
 
 
 class ProtocolError(KgtuiError):
-    """Bytes are not what Kafka's protocol says."""
+    """Bytes do not follow the Kafka protocol."""
 
 
 class DecodeError(ProtocolError):
     """A message is truncated or damaged.
 
     Attributes:
-        position: offset in bytes where decoding stopped, or -1 when not known.
+        position: offset in bytes at which decoding stopped; -1 if it is not known.
     """
 
     fault_name = "DAMAGED_ANSWER"
-    advice = "the answer is not what Kafka's protocol says; is something between us and the broker?"
+    advice = "the response does not follow the Kafka protocol; check whether the port belongs to Kafka or a proxy"
 
     def __init__(self, message: str, position: int = -1) -> None:
         super().__init__(message)
@@ -180,4 +180,4 @@ class DecodeError(ProtocolError):
 
 
 class EncodeError(ProtocolError):
-    """A value cannot be written in this version of the message."""
+    """A value cannot be written in this version of a message."""

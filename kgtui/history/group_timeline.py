@@ -159,7 +159,7 @@ def _sights(
             )  # fmt: skip
             if not change_points:
                 change_points.append(told._replace(joined=(), left=(), moved=0))
-            elif told.standing != change_points[-1].standing or told[6:11] != ((), (), 0, 0, ""):
+            elif told.compared != change_points[-1].compared or told[6:11] != ((), (), 0, 0, ""):
                 change_points.append(told)
             people = now
         before = moment

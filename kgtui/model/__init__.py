@@ -1,5 +1,5 @@
-"""What a group is: values and pure functions over them.
+"""Values that describe groups, and pure functions over these values.
 
-Imports `kgtui.errors` and the standard library only (and RE2, inside the filter language). Nothing here knows bytes,
-sockets or widgets. Unknown is `None` everywhere, and never 0.
+This package may import only `kgtui.errors` and the standard library, and RE2 for the filter language. It contains no
+protocol bytes, sockets or widgets. An unknown value is always `None`, never 0.
 """

@@ -1,4 +1,4 @@
-"""Amounts as a person reads them."""
+"""Formats byte counts and record counts in few characters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ _TEN = 10
 
 
 def in_bytes(count: int) -> str:
-    """Bytes in the unit that leaves two or three digits: `512 B`, `4.2 MB`, `38 GB` (powers of a thousand)."""
+    """Format a number of bytes with two or three digits and a decimal unit: `512 B`, `4.2 MB`, `38 GB`."""
     if count < _THOUSAND:
         return f"{count} B"
     amount, units = count / _THOUSAND, ["TB", "GB", "MB", "kB"]
@@ -19,7 +19,7 @@ def in_bytes(count: int) -> str:
 
 
 def short(amount: float) -> str:
-    """A count in few characters: `950`, `18.2k`, `1.3M`."""
+    """Format a count in few characters: `950`, `18.2k`, `1.3M`."""
     size = abs(amount)
     for limit, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if size >= limit:

@@ -1,4 +1,4 @@
-"""Part of the truth, with its label: rows, what failed, and how much of all that was asked for is covered."""
+"""Answers that may be partial: the rows that could be read, the faults, and how many brokers and groups are covered."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ RowsT = TypeVar("RowsT", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that could not be learned, or done, and why.
+    """Something that could not be read or done, with the reason.
 
     Attributes:
-        name: Kafka's error name (`GROUP_AUTHORIZATION_FAILED`), or one of ours for what never got an answer:
-            `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED`, `DAMAGED_ANSWER`.
-        message: for a person; says what was asked of whom.
-        code: Kafka's error code; None for ours.
-        broker: node id of the broker that failed or answered, if known.
-        group: group id, if it concerns one group.
-        advice: what to do about it; `` when there is nothing to say.
+        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name of kgtui for a request without a valid
+            response: `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED`, `DAMAGED_ANSWER`.
+        message: text for the user, which names the request and the broker.
+        code: Kafka's error code; None for the names of kgtui.
+        broker: node id of the broker that failed or responded; None if it is not known.
+        group: group id; None if the fault does not concern a single group.
+        advice: what the user can do; `` if there is nothing to add.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Fault:
 
 
 def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None = None) -> Fault:
-    """The fault that tells of an error; the broker that the error names goes before `broker`."""
+    """Make a fault from an error. `broker` is used only if the error does not name a broker itself."""
     named = getattr(error, "broker", None)
     return Fault(
         error.fault_name,
@@ -64,25 +64,25 @@ def why_missing(faults: Iterable[Fault], group: str) -> Fault:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many of how many: brokers that answered, groups that were described."""
+    """How complete an answer is: `(answered, all)` for brokers and `(described, all)` for groups."""
 
     brokers: tuple[int, int] = (0, 0)
     groups: tuple[int, int] = (0, 0)
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether every broker answered and every group was described."""
         return self.brokers[0] == self.brokers[1] and self.groups[0] == self.groups[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[RowsT]):
-    """What could be learned, and what could not.
+    """The result of a read, which may be partial.
 
     Attributes:
-        rows: what was asked for, in the shape that the call documents.
-        faults: one per broker or group that failed.
-        coverage: see `Coverage`.
+        rows: the data that could be read, in the shape that the call documents.
+        faults: one fault per broker or group that failed.
+        coverage: how many brokers and groups the rows cover.
     """
 
     rows: RowsT
@@ -95,9 +95,9 @@ class Outcome:
     """The result of one write on one item.
 
     Attributes:
-        group: group id acted on.
-        fault: None when it was done.
-        uncertain: the request was sent and no answer came: it may have been carried out.
+        group: group id of the item.
+        fault: why the write failed; None if it succeeded.
+        uncertain: True if the request was sent and no response arrived, so that the write may have been executed.
     """
 
     group: str
@@ -106,5 +106,5 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether it was certainly done."""
+        """Whether the write certainly succeeded."""
         return self.fault is None

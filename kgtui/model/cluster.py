@@ -1,4 +1,4 @@
-"""A cluster as its metadata shows it."""
+"""A cluster as its metadata describes it, and how long it retains records and offsets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """One broker. `rack` is None if it has none."""
+    """One broker. `rack` is None if the broker has no rack."""
 
     node: int
     host: str
@@ -29,10 +29,10 @@ class ClusterInfo:
     """Brokers and features of a cluster.
 
     Attributes:
-        cluster_id: None if the broker did not say.
-        brokers: by node id.
-        controller: node id, or None.
-        features: finalized features, such as `share.version` → 1; None where brokers do not tell (before 2.7).
+        cluster_id: None if the broker did not report it.
+        brokers: node id → broker.
+        controller: node id of the controller; None if there is none or it is not known.
+        features: finalized features, such as `share.version` → 1; None if brokers do not report them (before 2.7).
         seeds: the bootstrap addresses in use, `host:port`.
     """
 
@@ -45,25 +45,27 @@ class ClusterInfo:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Times in seconds; what is not known is not named.
+    """How long the cluster keeps records and committed offsets, in seconds.
 
     Attributes:
-        topics: topic → how long it keeps a record (`retention.ms`). Not named are topics that keep records for ever or
-            by their keys (`cleanup.policy=compact`), and those that delete by size too (`retention.bytes`): these may
-            be faster.
-        offsets: how long the offsets of a group without members are kept (`offsets.retention.minutes`).
+        topics: topic → how long it keeps a record (`retention.ms`). A topic is missing if its retention is not known,
+            if it keeps records forever or by key (`cleanup.policy=compact`), or if it also deletes by size
+            (`retention.bytes`), because it may then delete sooner.
+        offsets: how long the offsets of a group without members are kept (`offsets.retention.minutes`); None if that
+            is not known.
     """
 
     topics: Mapping[str, float] = field(default_factory=dict)
     offsets: float | None = None
 
-    def learned(self, told: Retention, asked: Container[str]) -> Retention:
-        """What is known after an answer: where it tells nothing, as much as before.
+    def learned(self, answer: Retention, asked: Container[str]) -> Retention:
+        """Return this retention updated with an answer; values that the answer does not contain stay as they were.
 
         Args:
-            asked: topics of which it told all there is; empty if part of the answer failed.
+            asked: topics that the answer covers completely; empty if part of the answer failed. Such a topic is removed
+                if the answer does not contain it.
         """
-        if not told.topics and told.offsets is None:
+        if not answer.topics and answer.offsets is None:
             return self
         others = {topic: seconds for topic, seconds in self.topics.items() if topic not in asked}
-        return Retention(others | dict(told.topics), self.offsets if told.offsets is None else told.offsets)
+        return Retention(others | dict(answer.topics), self.offsets if answer.offsets is None else answer.offsets)

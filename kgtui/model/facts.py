@@ -1,6 +1,7 @@
-"""What a snapshot knows of one group beyond its listing: from the newest of the sweep and the looked-at details.
+"""Looks up members, lag, topics and other facts about one group in a snapshot, from whichever read is the newest.
 
-Every function returns None where nothing was read yet, which is not the same as none or 0.
+A group may have been read by the background sweep, in full because it is selected or in view, or both. Every function
+returns None if nothing was read yet, which differs from an empty result or 0.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _unless_swept_since(snapshot: Snapshot, group: str, readings: Mapping[str, R
 
 
 def member_count(snapshot: Snapshot, group: str) -> int | None:
-    """Number of members; None when not read, or withheld."""
+    """Return the number of members; None if it was not read, or the broker withheld the members."""
     reading = described(snapshot, group)
     if reading is not None:
         return reading.value.member_count
@@ -49,7 +50,7 @@ def member_count(snapshot: Snapshot, group: str) -> int | None:
 
 
 def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
-    """Summed lag in records, with the partitions that could not be counted; None when not read."""
+    """Return the total lag of a group; None if the offsets were not read."""
     reading = measured(snapshot, group)
     if reading is not None:
         return total(lags(reading.value))
@@ -58,7 +59,7 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
 
 
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Topics subscribed to, assigned, or with an offset; None when nothing was read."""
+    """Return the topics that the group subscribes to, is assigned or has offsets in; None if nothing was read."""
     summary = snapshot.summaries.get(group)
     reading, offsets = snapshot.details.get(group), snapshot.offsets.get(group)
     if reading is None and offsets is None:
@@ -72,7 +73,7 @@ def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def topics_of(description: GroupDescription) -> set[str]:
-    """Topics that the members subscribe to or own, and the source topics of a streams topology."""
+    """Return the topics that members subscribe to or own, and the source topics of a streams topology."""
     found: set[str] = set()
     for member in description.members or ():
         found.update(member.topics or ())
@@ -127,7 +128,7 @@ def _ids(members: tuple[Member, ...]) -> tuple[str, ...]:
 
 
 def type_of(snapshot: Snapshot, group: str) -> str | None:
-    """The type as listed, or where brokers do not list types as described."""
+    """Return the group type from the list or, if brokers do not list types, from the description; None if unknown."""
     listing = snapshot.groups.get(group)
     if listing is None or listing.type is not None:
         return listing.type if listing is not None else None
@@ -139,7 +140,7 @@ def type_of(snapshot: Snapshot, group: str) -> str | None:
 
 
 def read_at(snapshot: Snapshot, group: str) -> float | None:
-    """When members or offsets of the group were last read, in seconds since the epoch; None if never."""
+    """Return the time at which members or offsets were last read, in seconds since the epoch; None if never."""
     times: list[float] = []
     summary = snapshot.summaries.get(group)
     if summary is not None:
@@ -154,7 +155,7 @@ def read_at(snapshot: Snapshot, group: str) -> float | None:
 
 
 def has_fault(snapshot: Snapshot, group: str) -> bool:
-    """Whether something of the group could not be learned: itself, its sweep, or its coordinator does not answer."""
+    """Return whether a read of the group or of its summary failed, or its coordinator does not respond."""
     if group in snapshot.group_faults:
         return True
     summary = snapshot.summaries.get(group)

@@ -25,7 +25,7 @@ class Listing:
     Attributes:
         type: one of `kgtui.model.group_types.TYPES`, an unknown type as the broker wrote it, or None if the broker does
             not list types.
-        protocol: protocol type: `consumer`, `connect`, `sr`, `share`, `streams`, any other, or `` for a simple group.
+        protocol: protocol type: `consumer`, `connect`, `sr`, `share`, `streams` or another; `` for a simple group.
         state: state in Kafka's spelling, or None if the broker does not list states (ListGroups before v4).
         coordinator: node id of the broker that listed the group, which is its coordinator.
     """
@@ -37,33 +37,33 @@ class Listing:
 
     @property
     def kind(self) -> str:
-        """One of `KINDS`."""
+        """The kind of the group, one of `kgtui.model.group_types.KINDS`."""
         return kind_of(self.type, self.protocol)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """One group in full, as the RPC of its type describes it.
+    """The description of one group, from the describe RPC of its type.
 
     Attributes:
         group: group id.
-        type: group type by which it was described.
+        type: group type whose RPC described the group.
         protocol: protocol type (`consumer`, `connect`, `sr`, `share`, `streams`, ``).
-        state: canonical state.
-        coordinator: node id that answered.
+        state: state in Kafka's spelling.
+        coordinator: node id of the broker that responded.
         assignor: name of the assignor (classic: of the protocol); None if the broker did not report it.
-        group_epoch: KIP-848, KIP-932, KIP-1071; None for classic groups.
+        group_epoch: group epoch (KIP-848, KIP-932, KIP-1071); None for classic groups.
         assignment_epoch: epoch of the target assignment; None for classic groups.
-        members: None when the broker withheld them.
+        members: None if the broker withheld them.
         operations: the operations that the asking principal may perform on the group (names of Kafka's AclOperation);
             None if the broker did not report them. A broker without an authorizer reports every operation that its
             release knows: READ, DELETE and DESCRIBE on 3.9.2 (bits 328), from 4.0 on also DESCRIBE_CONFIGS and
             ALTER_CONFIGS (bits 3400, observed on 4.1.2 and 4.3.1).
-        topology: streams groups only.
-        topology_status: streams on 4.4 and newer; None otherwise.
-        source: the RPC that answered, such as `ConsumerGroupDescribe v1`.
-        authoritative: whether that RPC can tell an Empty group of this type from one of another type. DescribeGroups
-            before v6 answers `Dead` for all it does not know, and so proves nothing by that state.
+        topology: the topology of a streams group; None for other types.
+        topology_status: state of the topology description, from Kafka 4.4 on; None otherwise.
+        source: the RPC that described the group, with its version: `ConsumerGroupDescribe v1`.
+        authoritative: whether the state is proven. It is not if the RPC cannot distinguish types: DescribeGroups before
+            v6 answers `Dead` for a group that it does not know or that has another type.
     """
 
     group: str
@@ -83,12 +83,12 @@ class GroupDescription:
 
     @property
     def kind(self) -> str:
-        """One of `KINDS`."""
+        """The kind of the group, one of `kgtui.model.group_types.KINDS`."""
         return kind_of(self.type, self.protocol)
 
     @property
     def member_count(self) -> int | None:
-        """Number of members, or None when the broker withheld them."""
+        """Number of members; None if the broker withheld them."""
         return None if self.members is None else len(self.members)
 
 
@@ -97,10 +97,10 @@ class GroupConfig:
     """One configuration entry of a group (DescribeConfigs, resource type GROUP).
 
     Attributes:
-        value: None when the broker hides it.
-        source: Kafka's ConfigSource name, such as `DEFAULT_CONFIG` or `DYNAMIC_GROUP_CONFIG`.
-        type: Kafka's ConfigType name, such as `INT`; None before v3.
-        synonyms: `(name, value, source)` in the order the broker falls back.
+        value: the value; None if the broker hides it, because it is sensitive.
+        source: name of Kafka's ConfigSource, such as `DEFAULT_CONFIG` or `DYNAMIC_GROUP_CONFIG`.
+        type: name of Kafka's ConfigType, such as `INT`; None before version 3 of the RPC.
+        synonyms: `(name, value, source)` of the entries that the broker falls back to, in that order.
     """
 
     name: str
@@ -114,5 +114,5 @@ class GroupConfig:
 
 
 def listing_of(description: GroupDescription) -> Listing:
-    """The list row that a description amounts to."""
+    """Return the listing with the same type, protocol, state and coordinator as a description."""
     return Listing(description.type, description.protocol, description.state, description.coordinator)

@@ -1,4 +1,4 @@
-"""The registry of group types and their states, and the kinds that users tell apart within them.
+"""The registry of group types with their states, and of the kinds of groups that users distinguish.
 
 Everything that differs from type to type is an entry of `GROUP_TYPES`; other modules read it there. Adding a type means
 adding an entry, plus the decoder of its describe RPC in `kgtui.admin.decoding`.

@@ -1,4 +1,7 @@
-"""Who is in a group, as one compact text: three tuples of texts for each of 100,000 groups would cost thrice."""
+"""Stores the client ids, hosts and member ids of a group in one string.
+
+For 100,000 groups, three tuples of strings per group would need three times the memory.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ if TYPE_CHECKING:
     from kgtui.model.members import Member
 
 _BETWEEN, _PART = "\x1f", "\x1e"  # ASCII's unit and record separators
-_INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})  # in ids that hold them: a roster is for searching alone
+# A separator inside an id is replaced, because the index is used only for searching.
+_INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 
 def member_index_of(members: Iterable[Member] | None) -> str:
-    """The roster of some members; `` of none."""
+    """Return the index of a group's members; `` if there are none."""
     known = tuple(members or ())
     if not known:
         return ""
@@ -26,7 +30,7 @@ def member_index_of(members: Iterable[Member] | None) -> str:
 
 
 def encode_member_index(clients: Iterable[str], hosts: Iterable[str], member_ids: Iterable[str]) -> str:
-    """A roster of client ids, hosts and member ids."""
+    """Return the index of the given client ids, hosts and member ids."""
     return _PART.join(
         _BETWEEN.join(text.translate(_INSTEAD) if not text.isprintable() else text for text in texts)
         for texts in (clients, hosts, member_ids)
@@ -34,17 +38,17 @@ def encode_member_index(clients: Iterable[str], hosts: Iterable[str], member_ids
 
 
 def clients(text: str) -> tuple[str, ...]:
-    """Client ids, sorted, without repeats."""
+    """Return the client ids in an index, sorted and without duplicates."""
     return _part(text, 0)
 
 
 def hosts(text: str) -> tuple[str, ...]:
-    """Client hosts, sorted, without repeats."""
+    """Return the client hosts in an index, sorted and without duplicates."""
     return _part(text, 1)
 
 
 def member_ids(text: str) -> tuple[str, ...]:
-    """Member ids."""
+    """Return the member ids in an index."""
     return _part(text, 2)
 
 

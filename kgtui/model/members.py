@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# topic → partitions, sorted by topic and partition: ((topic, (0, 1)), …)
 TopicPartitions = tuple[tuple[str, tuple[int, ...]], ...]
-# subtopology → partitions
+"""Partitions by topic, sorted by topic and partition: `((topic, (0, 1)), …)`."""
 Tasks = tuple[tuple[str, tuple[int, ...]], ...]
+"""Partitions by subtopology, sorted likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +16,12 @@ class ConnectWorker:
 
     Attributes:
         url: the worker's REST address.
-        leader: whether this worker leads; None while no assignment tells.
-        connectors: connectors it runs.
-        tasks: `(connector, task numbers)`.
+        leader: whether this worker is the leader; None while it has no assignment.
+        connectors: connectors that it runs.
+        tasks: the tasks that it runs, as `(connector, task numbers)`.
         revoked: connectors and tasks that it must give up, as `connector` or `connector-3`.
-        delay_ms: scheduled rebalance delay.
-        error: error code of the assignment, 0 when fine.
+        delay_ms: scheduled rebalance delay in milliseconds.
+        error: error code of the assignment; 0 for none.
     """
 
     url: str
@@ -42,9 +42,9 @@ class RegistryNode:
     Attributes:
         url: `scheme://host:port` of the node.
         eligible: whether it may become the leader.
-        leader: whether it leads; None while no assignment tells.
-        leader_url: address of the leader as this node knows it.
-        error: error of the assignment, 0 when fine (1: two nodes with the same URL).
+        leader: whether it is the leader; None while it has no assignment.
+        leader_url: address of the leader in the assignment of this node.
+        error: error code of the assignment; 0 for none, 1 for two nodes with the same URL.
     """
 
     url: str
@@ -56,7 +56,7 @@ class RegistryNode:
 
 @dataclass(frozen=True, slots=True)
 class StreamsAssignment:
-    """Tasks by role: subtopology → partitions (KIP-1071)."""
+    """The tasks of a streams member by role (KIP-1071)."""
 
     active: Tasks = ()
     standby: Tasks = ()
@@ -65,13 +65,14 @@ class StreamsAssignment:
 
 @dataclass(frozen=True, slots=True)
 class StreamsMember:
-    """What only a member of a streams group has (KIP-1071).
+    """The fields of a member that only streams groups have (KIP-1071).
 
     Attributes:
-        process: process id: threads of one process share it.
-        endpoint: `host:port` for interactive queries, or None.
-        task_offsets: `(subtopology, partition, offset)` that the member reported.
-        task_end_offsets: the same for the changelog ends, for the lag of standby and warm-up tasks.
+        process: process id, which all threads of one process share.
+        endpoint: `host:port` for interactive queries; None if there is none.
+        task_offsets: offsets that the member reported for its tasks, as `(subtopology, partition, offset)`.
+        task_end_offsets: end offsets of the changelogs in the same form. The difference is the lag of standby and
+            warm-up tasks.
     """
 
     process: str
@@ -89,13 +90,14 @@ class Member:
     """One member of a group of any type.
 
     Attributes:
-        protocol: `classic`, `consumer`, `share` or `streams`; None if the broker did not say. A `classic` member in a
-            consumer or streams group is one that has not been upgraded yet.
-        epoch: member epoch (KIP-848, KIP-932, KIP-1071); None for classic members of classic groups.
-        topics: subscribed topics; None if unknown.
-        regex: subscribed pattern (RE2), or None.
-        assignment: partitions it owns now; None if unknown (a classic group tells it only when Stable).
-        target: partitions it shall own (KIP-848); None where there is no such thing.
+        protocol: `classic`, `consumer`, `share` or `streams`; None if the broker did not report it. A `classic` member
+            of a consumer or streams group has not been upgraded yet.
+        epoch: member epoch (KIP-848, KIP-932, KIP-1071); None for members of classic groups.
+        topics: subscribed topics; None if they are not known.
+        regex: subscribed pattern (RE2); None if there is none.
+        assignment: partitions that the member owns; None if they are not known. Brokers report the assignments of a
+            classic group only while it is Stable.
+        target: partitions that the target assignment gives to the member (KIP-848); None for other types.
         undecoded: metadata bytes that follow no known protocol, shown as hex; b"" otherwise.
     """
 
@@ -117,7 +119,7 @@ class Member:
 
     @property
     def assigned_count(self) -> int | None:
-        """How many partitions, or tasks and connectors, it has now; None if unknown."""
+        """Number of partitions, or of tasks and connectors, that the member owns; None if it is not known."""
         if self.connect is not None:
             return len(self.connect.connectors) + sum(len(tasks) for _, tasks in self.connect.tasks)
         if self.streams is not None:
@@ -153,19 +155,19 @@ class Subtopology:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The topology of a streams group as its coordinator knows it."""
+    """The topology of a streams group, from its coordinator. `subtopologies` is None while it is not initialized."""
 
     epoch: int
     subtopologies: tuple[Subtopology, ...] | None = None
 
 
 def partitions_of(assignment: TopicPartitions | None) -> frozenset[tuple[str, int]]:
-    """The assignment as a set of `(topic, partition)`; empty if unknown."""
+    """Return an assignment as a set of `(topic, partition)`; empty if the assignment is not known."""
     return frozenset((topic, part) for topic, parts in assignment or () for part in parts)
 
 
 def partitions_read(members: tuple[Member, ...] | None, topology: Topology | None = None) -> frozenset[tuple[str, int]]:
-    """Every `(topic, partition)` that some member owns; of streams members, what their active tasks read."""
+    """Return every `(topic, partition)` that a member owns, or that an active task of a streams member reads."""
     owned = {tp for member in members or () for tp in partitions_of(member.assignment)}
     if topology is not None and topology.subtopologies is not None:
         sources = {
@@ -179,5 +181,5 @@ def partitions_read(members: tuple[Member, ...] | None, topology: Topology | Non
 
 
 def owners_of(members: tuple[Member, ...] | None) -> dict[tuple[str, int], Member]:
-    """`(topic, partition)` → the member that owns it now (the last one where several do, as in share groups)."""
+    """Return `(topic, partition)` → owner; the last member that owns it if several do, as in share groups."""
     return {tp: member for member in members or () for tp in partitions_of(member.assignment)}

@@ -1,4 +1,4 @@
-"""Committed offsets, log bounds and lag. Offsets and lag count records; -1 on the wire is `None` here."""
+"""Committed offsets, log offsets and lag. Offsets and lag count records; `None` stands for -1 on the wire."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class CommittedOffset:
     """A committed offset of one partition (OffsetFetch).
 
     Attributes:
-        offset: None when nothing is committed, or `error` says why it could not be read.
-        error: Kafka's error code, 0 when fine.
+        offset: None if nothing is committed, or if the offset could not be read; `error` then has the reason.
+        error: Kafka's error code; 0 for none.
     """
 
     topic: str
@@ -33,8 +33,8 @@ class ShareOffset:
     """The share-partition start offset (SPSO) and lag of one partition (DescribeShareGroupOffsets, KIP-932, KIP-1226).
 
     Attributes:
-        start_offset: None while the share partition was never initialised.
-        lag: None when the broker does not know or does not tell (before v1).
+        start_offset: the SPSO; None if the share partition was never initialized.
+        lag: None if the broker does not know it, or does not report it (before version 1 of the RPC).
     """
 
     topic: str
@@ -48,10 +48,12 @@ class ShareOffset:
 
 @dataclass(frozen=True, slots=True)
 class PartitionBounds:
-    """First and next offset of a partition's log (ListOffsets -2 and -1, read_uncommitted as Kafka's tools use).
+    """Log start offset and log end offset of a partition.
+
+    They come from ListOffsets with the timestamps -2 and -1 and isolation level read_uncommitted, as in Kafka's tools.
 
     Attributes:
-        error: Kafka's error code of the first of the two that failed, 0 when fine.
+        error: Kafka's error code of the first of the two reads that failed; 0 for none.
     """
 
     log_start: int | None
@@ -61,13 +63,13 @@ class PartitionBounds:
 
 @dataclass(frozen=True, slots=True)
 class GroupOffsets:
-    """All that a group has committed, or its share offsets, with what is known of the logs.
+    """The committed offsets or share offsets of a group, with the log offsets of its partitions.
 
     Attributes:
-        committed: for classic, consumer and streams groups.
-        share: for share groups.
-        bounds: for every partition above of which something is known, and for partitions that members own without
-            a commit.
+        committed: committed offsets of a classic, consumer or streams group.
+        share: share-partition start offsets of a share group.
+        bounds: log start and log end offsets of those partitions, and of partitions that members own without a
+            commit. A partition is missing if nothing is known about its log.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -76,23 +78,23 @@ class GroupOffsets:
 
     @property
     def partitions(self) -> tuple[TopicPartition, ...]:
-        """Every `(topic, partition)` named by either list."""
+        """Every `(topic, partition)` in `committed` or `share`."""
         return tuple((row.topic, row.partition) for rows in (self.committed, self.share) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionLag:
-    """One partition as the Offsets pane shows it.
+    """The position, log offsets and lag of a group in one partition.
 
     Attributes:
-        position: committed offset, or the share-partition start offset; None when there is none.
-        lag: records between position and log end; None when unknown, and `reason` says why.
-        lead: records between log start and position (distance to data loss); None when unknown.
-        lost: records that expired before they were read (position < log start), 0 when none, None when unknown.
-        reason: `` or why the lag is unknown: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told`,
-            `pending`. Commits on a deleted topic are rare: a coordinator that learns of the deletion drops them
-            (seen on 4.3.1 and 3.9.2).
-        error: Kafka's error code behind the reason, 0 when there is none.
+        position: committed offset or share-partition start offset; None if there is none.
+        lag: records from the position to the log end; None if it is not known, and `reason` then says why.
+        lead: records from the log start to the position, the distance from data loss; None if it is not known.
+        lost: records that expired before they were read (position < log start); None if it is not known.
+        reason: why the lag is not known: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told` or
+            `pending`; `` otherwise. Offsets of a deleted topic are rare, because a coordinator drops them as soon as it
+            learns of the deletion (observed on 4.3.1 and 3.9.2).
+        error: Kafka's error code that caused the reason; 0 for none.
     """
 
     topic: str
@@ -111,12 +113,12 @@ class PartitionLag:
 
 @dataclass(frozen=True, slots=True)
 class LagTotal:
-    """Summed lag: `at least` lag when `unknown` partitions could not be counted.
+    """The total lag of a group; a lower bound if the lag of some partitions is not known.
 
     Attributes:
-        lag: sum over the partitions whose lag is known; None when none is.
-        unknown: number of partitions whose lag is not known. A partition without a commit does not count here.
-        partitions: number of partitions looked at.
+        lag: sum over the partitions whose lag is known; None if no lag is known.
+        unknown: number of partitions whose lag is not known. Partitions without a commit are not counted.
+        partitions: number of all partitions.
     """
 
     lag: int | None
@@ -130,7 +132,7 @@ _LEADERLESS = frozenset({5, 6, 72, 74, 75, 76})
 
 
 def reason_of(error: int) -> str:
-    """In a word or two, why an offset is unknown, from Kafka's error code."""
+    """Return a short reason why an offset could not be read, from Kafka's error code."""
     if error in _FORBIDDEN:
         return "forbidden"
     if error in _GONE:
@@ -141,7 +143,7 @@ def reason_of(error: int) -> str:
 
 
 def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> PartitionLag:
-    """The lag of a commit as Kafka's ConsumerGroupCommand counts it, log end − committed, but never negative."""
+    """Compute the lag as Kafka's ConsumerGroupCommand does: log end − committed offset, but never less than 0."""
     start, end = (bounds.log_start, bounds.log_end) if bounds else (None, None)
     lag = lead = lost = None
     error, reason = commit.error, ""
@@ -165,7 +167,10 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
 
 
 def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> PartitionLag:
-    """The lag of a share partition as the broker tells it: records in flight lie beyond the SPSO."""
+    """Return the lag of a share partition as the broker reports it.
+
+    It cannot be computed from the SPSO, because some records after it may already be acknowledged.
+    """
     start, end = (bounds.log_start, bounds.log_end) if bounds else (None, None)
     lead = lost = None
     if share.start_offset is not None and start is not None:
@@ -184,7 +189,10 @@ def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> Partitio
 
 
 def lags(offsets: GroupOffsets) -> list[PartitionLag]:
-    """Every partition of a group with its lag, those that are owned without a commit too, by topic and partition."""
+    """Return the lag of every partition of a group, sorted by topic and partition.
+
+    Partitions that a member owns without a commit are included.
+    """
     bounds = offsets.bounds or {}
     rows = [lag_of_commit(row, bounds.get((row.topic, row.partition))) for row in offsets.committed]
     rows += [lag_of_share(row, bounds.get((row.topic, row.partition))) for row in offsets.share]
@@ -199,7 +207,7 @@ def lags(offsets: GroupOffsets) -> list[PartitionLag]:
 
 
 def total(rows: Iterable[PartitionLag]) -> LagTotal:
-    """The sum over partitions, with how many could not be counted."""
+    """Return the total lag of some partitions, with the number of partitions whose lag is not known."""
     known = unknown = count = 0
     some = False
     for row in rows:
@@ -214,7 +222,7 @@ def total(rows: Iterable[PartitionLag]) -> LagTotal:
 def summed(
     committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
 ) -> LagTotal:
-    """The sum over commits and share offsets without a value per partition, for a hundred thousand groups."""
+    """Return the total lag without creating a `PartitionLag` per partition, for sweeps over 100,000 groups."""
     known = unknown = count = 0
     some = False
     for commit in committed:
@@ -234,9 +242,9 @@ def summed(
 
 
 def lag_of_group(offsets: GroupOffsets) -> LagTotal:
-    """`total(lags(offsets))` without a value per partition."""
+    """Return `total(lags(offsets))` without creating a `PartitionLag` per partition."""
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
-    # Partitions that are owned without a commit count too.
+    # Partitions that a member owns without a commit are counted too.
     owned = len(bounds.keys() - set(offsets.partitions))
     return LagTotal(sums.lag, sums.unknown, sums.partitions + owned)

@@ -1,4 +1,4 @@
-"""Samples of a group over time, in compact rings: lag, members, rates; and each look that found it otherwise."""
+"""Time series of watched groups: lag, members and rates in ring buffers, and the points at which a group changed."""
 
 from __future__ import annotations
 
@@ -15,27 +15,30 @@ if TYPE_CHECKING:
     from kgtui.model.members import Member
     from kgtui.model.offsets import GroupOffsets
 
-LENGTH = 900  # samples kept per group: half an hour at 2 s
-GROUPS = 500  # groups kept; the one not looked at for longest goes first
-SIGHTS = 500  # looks that found a group otherwise, kept of each
+LENGTH = 900
+"""Samples kept per group: half an hour at one sample every 2 seconds."""
+GROUPS = 500
+"""Groups whose series are kept; the group without a new sample for the longest time is dropped first."""
+CHANGE_POINTS = 500
+"""Change points kept per group."""
 
 
 class GapRule(NamedTuple):
-    """Decides which time between two reads of a series is a gap, across which no rate is computed.
+    """Decides how much time between two reads counts as a gap. No rate is computed across a gap.
 
     Attributes:
-        at_least: shortest time that is a gap, in seconds.
-        intervals: the same in intervals between reads; the longer of both counts.
+        at_least: longest time between two reads that is never a gap, in seconds.
+        intervals: longest time that is never a gap, as a multiple of the usual interval between reads.
     """
 
     at_least: float
     intervals: float
 
     def limit(self, interval: float) -> float:
-        """Return the longest time between two reads that is no gap, in seconds.
+        """Return the longest time between two reads that is not a gap, in seconds.
 
         Args:
-            interval: usual seconds between two reads.
+            interval: usual interval between two reads, in seconds.
         """
         return max(self.at_least, self.intervals * interval)
 
@@ -44,19 +47,21 @@ NO_GAPS = GapRule(math.inf, 0.0)
 
 
 class ChangePoint(NamedTuple):
-    """A look at a group that found it otherwise than the look before; the first look too.
+    """A read of a group that differs from the read before; also the first read.
 
     Attributes:
-        at: seconds since the epoch.
-        listed: False when there is no such group.
-        state: None when it is not told.
-        epoch, assignment_epoch: None for groups without.
-        members: how many; None when unknown.
-        joined, left: member ids, sorted; nobody at the first look.
-        moved: partitions that have another owner than before; those that have none now do not count.
-        rewound: records that the position went back by.
-        gap: why nothing is known of the time before, ``""`` when something is.
-        since: the look before; None at the first.
+        at: time of the read, in seconds since the epoch.
+        listed: False if the group did not exist.
+        state: None if the broker did not report it.
+        epoch: group epoch; None for groups without epochs.
+        assignment_epoch: epoch of the target assignment; None for groups without epochs.
+        members: number of members; None if it is not known.
+        joined: sorted ids of the members that joined since the read before; empty in the first read.
+        left: sorted ids of the members that left since the read before.
+        moved: number of partitions with another owner than before. Partitions without an owner are not counted.
+        rewound: number of records by which the committed offsets went back.
+        gap: why nothing is known about the time before the read; `` if there is no gap.
+        since: time of the read before, in seconds since the epoch; None in the first read.
     """
 
     at: float
@@ -73,13 +78,13 @@ class ChangePoint(NamedTuple):
     since: float | None = None
 
     @property
-    def standing(self) -> tuple[object, ...]:
-        """What makes it another look, beside who came and went."""
+    def compared(self) -> tuple[object, ...]:
+        """The values of which one must differ to make a change point, apart from members and partitions."""
         return self.listed, self.state, self.epoch, self.assignment_epoch, self.members
 
 
 class _Sums(NamedTuple):
-    """Positions and log ends of a group, summed, and of how many partitions."""
+    """Sums of the log end offsets and of the positions of a group, with the number of partitions in each sum."""
 
     ends: int
     with_end: int
@@ -89,15 +94,16 @@ class _Sums(NamedTuple):
 
 @dataclass(slots=True)
 class Series:
-    """The samples of one group, oldest first. An unknown value is NaN.
+    """The samples of one group, oldest first. NaN stands for a value that is not known.
 
     Attributes:
         times: seconds since the epoch.
-        lag: records.
-        members: count.
-        written, read: records a second since the sample before: how the log ends grew, and the group's positions.
-        sights: each look that found the group otherwise, oldest first.
-        gap_rule: which time between two reads is a gap.
+        lag: total lag in records.
+        members: number of members.
+        written: records per second written to the group's topics since the sample before.
+        read: records per second by which the group's positions advanced since the sample before.
+        change_points: the reads that differ from the read before, oldest first.
+        gap_rule: decides how much time between two reads counts as a gap.
     """
 
     times: array[float] = field(default_factory=lambda: array("d"))
@@ -108,7 +114,7 @@ class Series:
     change_points: list[ChangePoint] = field(default_factory=list)
     gap_rule: GapRule = NO_GAPS
     _sums: tuple[float, _Sums] | None = None
-    _people: tuple[Member, ...] | None = None
+    _members: tuple[Member, ...] | None = None
     _owned: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def add(
@@ -120,11 +126,12 @@ class Series:
         description: GroupDescription | None = None,
         offsets: GroupOffsets | None = None,
     ) -> None:
-        """Append a sample; drops the oldest tenth when full.
+        """Append a sample. If the series is full, its oldest tenth is dropped.
 
         Args:
-            description: as read for this sample; None when it was not, and the group is taken to be as before.
-            offsets: the same; without them no rate is known.
+            at: time of the sample, in seconds since the epoch.
+            description: description read for this sample; None if there is none, and the group counts as unchanged.
+            offsets: offsets read for this sample; None if there are none, and the rates are then not known.
         """
         gap = self._gap(at)
         if len(self.times) >= LENGTH:
@@ -138,10 +145,10 @@ class Series:
         self.written.append(written)
         self.read.append(read)
         if description is not None:
-            self._see(at, description, rewound, gap, before)
+            self._add_change_point(at, description, rewound, gap, before)
 
     def _gap(self, at: float) -> str:
-        """Why nothing is known of the time before."""
+        """Return why nothing is known about the time before `at`; `` if there is no gap."""
         if not self.times:
             return ""
         usual = self.times[-1] - self.times[-2] if len(self.times) > 1 else 0.0
@@ -149,7 +156,7 @@ class Series:
         return "not watched" if away > self.gap_rule.limit(usual) else ""
 
     def _rates(self, at: float, offsets: GroupOffsets | None, gap: str) -> tuple[float, float, int]:
-        """Written and read a second, and by how much the position went back."""
+        """Return records written and read per second, and by how many records the positions went back."""
         before, self._sums = self._sums, None if offsets is None else (at, _summed(offsets))
         if before is None or self._sums is None or gap or at <= before[0]:
             return math.nan, math.nan, 0
@@ -160,33 +167,35 @@ class Series:
             return written, math.nan, 0
         return (written, moved / seconds, 0) if moved >= 0 else (written, math.nan, -moved)
 
-    def _see(self, at: float, description: GroupDescription, rewound: int, gap: str, before: float | None) -> None:
+    def _add_change_point(
+        self, at: float, description: GroupDescription, rewound: int, gap: str, before: float | None
+    ) -> None:
         last = self.change_points[-1] if self.change_points else None
-        joined, left, moved = self._meet(description.members)
+        joined, left, moved = self._compare_members(description.members)
         point = ChangePoint(
             at, True, description.state, description.group_epoch, description.assignment_epoch,
             description.member_count, joined, left, moved, rewound, gap, before,
         )  # fmt: skip
         if last is None:
             self.change_points.append(point._replace(joined=(), left=(), moved=0))
-        elif gap or joined or left or moved or rewound or point.standing != last.standing:
-            del self.change_points[: max(0, len(self.change_points) + 1 - SIGHTS)]
+        elif gap or joined or left or moved or rewound or point.compared != last.compared:
+            del self.change_points[: max(0, len(self.change_points) + 1 - CHANGE_POINTS)]
             self.change_points.append(point)
 
-    def _meet(self, people: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Who joined, who left, and how many partitions have another owner now than the last that was known."""
-        old, self._people = self._people, people if people is not None else self._people
-        if people is None or old is people or old == people:
+    def _compare_members(self, members: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+        """Return the ids that joined, the ids that left, and how many partitions have a new owner."""
+        old, self._members = self._members, members if members is not None else self._members
+        if members is None or old is members or old == members:
             return (), (), 0
-        before, after = {member.member_id for member in old or ()}, {member.member_id for member in people}
+        before, after = {member.member_id for member in old or ()}, {member.member_id for member in members}
         moved = 0
-        for place, owner in _owners(people):
+        for place, owner in _owners(members):
             moved += self._owned.get(place) != owner
             self._owned[place] = owner
         return tuple(sorted(after - before)), tuple(sorted(before - after)), moved
 
     def lag_trend(self, window: float = 60.0) -> float | None:
-        """Change of the lag in records a second over the last `window` seconds; None until two samples tell."""
+        """Return the change of the lag in records per second over the last `window` seconds; None before two samples."""
         known = [(t, lag) for t, lag in zip(self.times, self.lag, strict=True) if not math.isnan(lag)]
         if not known:
             return None
@@ -211,7 +220,7 @@ def _owners(members: tuple[Member, ...] | None) -> Iterator[tuple[tuple[str, int
 
 
 class SeriesStore:
-    """Series of the groups that were looked at."""
+    """The series of all watched groups."""
 
     def __init__(self, gap_rule: GapRule = NO_GAPS) -> None:
         self._gap_rule = gap_rule
@@ -227,7 +236,7 @@ class SeriesStore:
         description: GroupDescription | None = None,
         offsets: GroupOffsets | None = None,
     ) -> None:
-        """Append a sample of a group."""
+        """Append a sample of a group; see `Series.add`."""
         series = self._series.get(group)
         if series is None:
             series = self._series[group] = Series(gap_rule=self._gap_rule)
@@ -237,5 +246,5 @@ class SeriesStore:
         series.add(at, lag, members, description=description, offsets=offsets)
 
     def get(self, group: str) -> Series | None:
-        """The samples of a group, or None if it was never looked at."""
+        """Return the series of a group; None if the group was never watched."""
         return self._series.get(group)

@@ -1,4 +1,4 @@
-"""What is known of a cluster's groups at one moment: one frozen value that views draw and commands print."""
+"""The snapshot: everything known about the groups of a cluster at one time, for screens and commands to show."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[T]):
-    """A value with the time it was read.
+    """A value with the time at which it was read.
 
     Attributes:
         at: seconds since the epoch.
-        fault: why it could not be renewed since; the value is then the last good one. None when it is fresh.
+        fault: why the newest read failed, in which case the value is from the last good read; None if it succeeded.
     """
 
     value: T
@@ -33,19 +33,19 @@ class Reading(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the background sweep keeps of a group that nobody looks at.
+    """What the background sweep keeps about one group.
 
     Attributes:
-        members: number of members; None if unknown.
-        lag: summed over the partitions whose lag is known, in records; None when none is known.
-        lag_unknown: partitions whose lag could not be told.
-        partitions: partitions with an offset.
-        topics: topics subscribed to or with an offset, sorted.
-        roster: client ids, hosts and member ids, as `kgtui.model.member_index` writes and reads them.
-        state: state that the describe gave (for brokers that do not list states), or None.
-        type: type that the describe gave (for brokers that do not list types), or None.
-        at: seconds since the epoch when it was read.
-        fault: why a part is unknown, or None.
+        members: number of members; None if it is not known.
+        lag: total lag in records over the partitions whose lag is known; None if no lag is known.
+        lag_unknown: number of partitions whose lag is not known.
+        partitions: number of partitions with an offset.
+        topics: topics that the group subscribes to or has offsets in, sorted.
+        member_index: client ids, hosts and member ids in the form of `kgtui.model.member_index`.
+        state: state in the description, for brokers that do not list states; None if the group was not described.
+        type: type in the description, for brokers that do not list types; None if the group was not described.
+        at: time of the read, in seconds since the epoch.
+        fault: why a part could not be read; None if everything was read.
     """
 
     members: int | None
@@ -62,16 +62,16 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatus:
-    """How one broker answers the polls.
+    """How one broker responds to the polls of its list of groups.
 
     Attributes:
-        answered_at: seconds since the epoch of the last good answer; None if there was none yet.
-        took_ms: how long that answer took.
-        fault: why the newest poll failed; None when it was good, or is still under way.
-        groups: how many groups it coordinates, as last listed; None if never.
-        interval: seconds between its polls as stretched now.
-        failures: polls that failed in a row.
-        asked_at: seconds since the epoch when the poll under way was sent; None when none is.
+        answered_at: time of the last good response, in seconds since the epoch; None if there was none yet.
+        took_ms: duration of that poll in milliseconds.
+        fault: why the newest poll failed; None if it succeeded or is still in flight.
+        groups: number of groups in the last list, all of which the broker coordinates; None if there was none yet.
+        interval: current interval between polls, in seconds; it grows while polls are slow.
+        failures: number of consecutive polls that failed.
+        asked_at: time at which the poll in flight was sent, in seconds since the epoch; None if no poll is in flight.
     """
 
     node: int
@@ -87,25 +87,28 @@ class BrokerStatus:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """Every group, and all that is known of each so far. Compared by identity: comparing 100,000 rows costs too much.
+    """Every group of a cluster with everything known about it.
+
+    Snapshots are compared by identity, because comparing 100,000 groups would be too slow.
 
     Attributes:
-        serial: grows by one with each snapshot of a monitor.
-        taken_at: seconds since the epoch.
-        groups: group id → what the newest list of its coordinator says. Insertion order means nothing.
-        by_listing: listing → its group ids, sorted; replaced when they change and never mutated.
-        summaries: group id → what the sweep found. All snapshots of a monitor share them: what it finds later is in
-            them at once, since a copy of 100,000 for each snapshot would cost too much.
-        details: group id → newest description, for groups looked at.
-        offsets: group id → newest offsets, for groups looked at.
-        configs: group id → newest configs, for groups looked at.
-        health: group id → how it does, for groups that were watched (`kgtui.model.health`).
-        state_since: group id → time its state was first seen, in seconds; only for states that began while watching.
-            Shared by all snapshots, as `summaries` are.
-        brokers: node id → how it answers.
-        group_faults: group id → why its newest describe or offsets failed.
-        faults: what concerns the cluster as a whole.
-        swept: how many groups the sweep has read at least once.
+        serial: number of the snapshot; each snapshot of a monitor has a serial one higher than the one before.
+        taken_at: time of the snapshot, in seconds since the epoch.
+        groups: group id → its row in the newest list of its coordinator, in no particular order.
+        by_listing: listing → ids of the groups with this listing, sorted. The sequences are replaced when they change
+            and never modified.
+        summaries: group id → summary from the sweep. All snapshots of a monitor share this mapping, so that older
+            snapshots show later summaries too; a copy of 100,000 entries per snapshot would be too slow.
+        details: group id → newest description, for groups that are selected or in view.
+        offsets: group id → newest offsets, for the same groups.
+        configs: group id → newest configs, for the same groups.
+        health: group id → health, for watched groups (see `kgtui.model.health`).
+        state_since: group id → time at which its state was first observed, in seconds since the epoch; only for states
+            that began while kgtui was running. Shared by all snapshots, as `summaries`.
+        brokers: node id → how the broker responds.
+        group_faults: group id → why its newest description or offsets could not be read.
+        faults: faults that concern the whole cluster.
+        swept: number of groups that the sweep has read at least once.
     """
 
     serial: int
@@ -126,11 +129,11 @@ class Snapshot:
 
     @property
     def answering(self) -> int:
-        """How many brokers answered their newest poll."""
+        """Number of brokers that responded to their newest poll."""
         return sum(1 for status in self.brokers.values() if status.answered_at is not None and status.fault is None)
 
     def state_of(self, group: str) -> str | None:
-        """The newest state known, from the list, or where brokers do not list states from the sweep."""
+        """Return the newest state of a group, from the list or, if brokers do not list states, from the sweep."""
         listing = self.groups.get(group)
         if listing is None or listing.state is not None:
             return listing.state if listing else None

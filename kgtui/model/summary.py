@@ -1,4 +1,4 @@
-"""Makes the summary of a group from what was read of it."""
+"""Makes the summary that the background sweep keeps about a group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import LagTotal
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
-"""Topics of the groups summed up so far, so that those of many groups are kept once: 100,000 have few."""
+"""Topics of earlier summaries, so that groups with the same topics share one tuple: 100,000 groups need few of them."""
 
 
 def summary_of(
@@ -29,14 +29,14 @@ def summary_of(
     memberless: bool = False,
     shared: Topics,
 ) -> Summary:
-    """What is kept of a group that nobody looks at; a part that was not learned is None or empty.
+    """Return the summary of a group. A part that was not read is None or empty.
 
     Args:
-        sums: of its lag.
-        topics: those that it has an offset in.
-        at: seconds since the epoch when it was read.
-        memberless: the list says that there are no members, so it was not described.
-        shared: looked into for the topics, and added to.
+        sums: total lag of the group.
+        topics: topics in which the group has an offset.
+        at: time of the read, in seconds since the epoch.
+        memberless: True if the group was not described because the list already says that it has no members.
+        shared: topics of earlier summaries; the topics of this one are added.
     """
     found = set(topics)
     if description is not None:

@@ -1,7 +1,7 @@
-"""Text from a cluster, made harmless: what could act on a terminal, hide or turn the line round becomes readable.
+"""Makes text safe to show and to store: escapes control and invisible characters, and removes secrets.
 
-Group, topic, client and member ids may hold any character. Nothing here knows markup or colours: this is about
-characters only.
+Group, topic, client and member ids may contain any character, also those that control a terminal, are invisible or
+reverse the direction of text. This module handles characters only; it knows nothing about markup or colors.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ import re
 import unicodedata
 
 MOST_MARKS = 3
-"""Combining marks in a row that are still drawn over their letter; more climb into the lines above."""
+"""Largest number of combining marks in a row that is shown as it is; more would be drawn over the line above."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LETTERS = frozenset("nrtxuU\\")
 
-# Drawn as nothing or as a blank although Unicode calls them letters, marks or symbols: Hangul and Khmer fillers, the
-# grapheme joiner, the empty Braille cell; or drawn into the character before, at a width on which no two terminals
-# agree: variation selectors, skin tones.
+# Terminals draw some of these as nothing or as a blank, although Unicode calls them letters, marks or symbols: Hangul
+# and Khmer fillers, the grapheme joiner, the empty Braille cell. They draw the others into the character before, with
+# a width that differs from terminal to terminal: variation selectors and skin tones.
 _INVISIBLE = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x1D159)).union(
     range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0x1F3FB, 0x1F400), range(0xE0100, 0xE01F0)
 )
 
 
 def visible(text: str) -> str:
-    r"""The text with every character that acts or hides written as an escape: `\n`, `\x1b`, `\u202e`, `\U000e0101`.
+    r"""Return the text with control and invisible characters escaped: `\n`, `\x1b`, `\u202e`, `\U000e0101`.
 
-    Concerned are control characters, line and paragraph separators, bidi controls, zero-width characters, spaces other
-    than the ordinary one, surrogates, private and unassigned code points, and combining marks that have no letter or
-    too many companions. A backslash is doubled only where it would otherwise read as the start of an escape, so that
-    two different texts never look the same.
+    Escaped are control characters, line and paragraph separators, bidi controls, zero-width characters, spaces other
+    than the ordinary one, surrogates, private and unassigned code points, and combining marks that follow no letter or
+    too many other marks. A backslash is doubled only where it could be read as the start of an escape, so that two
+    different texts never look the same.
     """
     if "\\" not in text and text.isascii() and text.isprintable():
         return text
@@ -37,7 +37,7 @@ def visible(text: str) -> str:
 
 
 def is_visible(text: str) -> bool:
-    """Whether `visible` would leave the text as it is."""
+    """Return whether `visible` leaves the text unchanged."""
     return visible(text) == text
 
 
@@ -81,7 +81,7 @@ def _escape(char: str) -> str:
 
 REMOVED = "[removed]"
 
-# No repetition before the word that matters: an id of 32,000 characters must not cost its square.
+# Nothing is repeated before the keyword, so that the time stays linear for an id of 32,000 characters.
 _URL_USER = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/\s@]+@")
 _KEYED = re.compile(
     r"""((?:password|passwd|secret|token|credential|authorization|jaas\.config|api[._-]?key|private[._-]?key)"""
@@ -91,5 +91,5 @@ _KEYED = re.compile(
 
 
 def redact(text: str) -> str:
-    """The text without user names in URLs and without what follows the name of a secret."""
+    """Return the text without credentials in URLs and without the values of secrets such as `password=…`."""
     return _KEYED.sub(rf"\1{REMOVED}", _URL_USER.sub(rf"\1{REMOVED}@", text))

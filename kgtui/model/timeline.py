@@ -1,4 +1,4 @@
-"""One group's past over an interval: samples to plot, and what changed when; of a session or of a recording."""
+"""The timeline of one group over an interval: samples to plot and changes to list, of a session or of a recording."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 
 class Change(NamedTuple):
-    """What a look found otherwise than the look before.
+    """The difference between two consecutive change points.
 
     Attributes:
-        before: None when nothing is known of the time before.
-        lasted: seconds that the state before had lasted as far as it was seen; None where the state is the same, or
-            nobody knows since when it was.
-        rebalanced: seconds that a rebalance took that ended here, from the look that first saw it; None otherwise.
+        before: the earlier change point; None if nothing is known about the time before.
+        now: the later change point.
+        lasted: how long the earlier state was observed, in seconds; None if the state is the same, or if its beginning
+            was not observed.
+        rebalanced: how long the rebalance took that ended here, in seconds, from the read that first observed it; None
+            if no rebalance ended here.
     """
 
     before: ChangePoint | None
@@ -39,15 +41,18 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupTimeline:
-    """One group's past; the columns belong together, and NaN is not known.
+    """Samples and change points of one group. The columns have one entry per sample; NaN stands for unknown.
 
     Attributes:
-        since, until: what it is about; there may be fewer samples.
-        times: seconds since the epoch, growing.
-        lag, members: records; count.
-        written, read: records a second since the sample before.
-        sights: what was found otherwise, oldest first; some may be older than `since`.
-        gaps: intervals of which nothing is known, with why.
+        since: start of the interval, in seconds since the epoch; the first sample may be later.
+        until: end of the interval, in seconds since the epoch; the last sample may be earlier.
+        times: times of the samples in seconds since the epoch, ascending.
+        lag: total lag in records.
+        members: number of members.
+        written: records per second written to the group's topics since the sample before.
+        read: records per second read by the group since the sample before.
+        change_points: oldest first; some may be older than `since`.
+        gaps: `(start, end, reason)` of times about which nothing is known.
     """
 
     since: float
@@ -62,16 +67,16 @@ class GroupTimeline:
 
     @property
     def changes(self) -> list[Change]:
-        """What changed in the interval, oldest first."""
+        """The changes in the interval, oldest first."""
         return [change for change in changes_of(self.change_points) if self.since <= change.at <= self.until]
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
-        """A column's value at a moment, or at the end; None when it is not known."""
+        """Return the newest value of a column at a time, or at the end; None if it is not known."""
         index = len(self.times) if at is None else bisect_right(self.times, at)
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """The mean of a column over so many seconds until a moment, or the end; None when it is not known then."""
+        """Return the mean of a column over some seconds up to a time, or up to the end; None if it is not known then."""
         stop = len(self.times) if at is None else bisect_right(self.times, at)
         if not stop or math.isnan(column[stop - 1]):
             return None
@@ -80,7 +85,7 @@ class GroupTimeline:
         return sum(known) / len(known)
 
     def change_point_at(self, at: float) -> ChangePoint | None:
-        """How the group was; None when nothing is known of it."""
+        """Return the newest change point at a time, which has the state of the group then; None if nothing is known."""
         for start, end, _ in self.gaps:
             if start < at < end:
                 return None
@@ -91,11 +96,11 @@ class GroupTimeline:
 
 
 def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
-    """Each sight beside the one before."""
+    """Pair each change point with the one before it."""
     found: list[Change] = []
     before: ChangePoint | None = None
-    since: float | None = None  # when the state began that lasts now
-    settled: float | None = None  # when the group was last seen to leave Stable or Empty
+    since: float | None = None  # start of the current state
+    settled: float | None = None  # start of the current rebalance
     for now in change_points:
         lasted = rebalanced = None
         if before is None or now.gap:
@@ -115,7 +120,7 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
 
 
 def timeline_of(series: Series | None, since: float, until: float) -> GroupTimeline:
-    """What a session has seen of a group in an interval."""
+    """Return the timeline of an interval from the series of a session; empty if `series` is None."""
     if series is None:
         return GroupTimeline(since, until)
     start, stop = bisect_left(series.times, since), bisect_right(series.times, until)
@@ -128,20 +133,22 @@ def timeline_of(series: Series | None, since: float, until: float) -> GroupTimel
 
 
 def largest(values: Sequence[float]) -> float | None:
-    """The largest value that is known."""
+    """Return the largest known value; None if no value is known."""
     return max((value for value in values if not math.isnan(value)), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class LagHistory:
-    """How a group went: one value a minute, None where nothing is known.
+    """The lag of one group from the gold tables: one value per minute, None where it is not known.
 
     Attributes:
-        minutes: seconds since the epoch, growing.
-        lag: records.
-        rate_in, rate_out: records a second.
-        time_lag: seconds.
-        breaks: minutes before which polls are missing: nothing connects them to the one before.
+        minutes: start of each minute in seconds since the epoch, ascending.
+        lag: total lag in records.
+        rate_in: records per second written to the group's topics.
+        rate_out: records per second read by the group.
+        time_lag: age of the oldest unread record, in seconds.
+        members: number of members.
+        breaks: minutes before which polls are missing, so that plots do not connect them to the minute before.
     """
 
     minutes: tuple[float, ...]
@@ -153,7 +160,7 @@ class LagHistory:
     breaks: frozenset[float] = frozenset()
 
     def timeline(self, since: float, until: float) -> GroupTimeline:
-        """The same for plots over an interval; states and epochs are not among it."""
+        """Return the history as a timeline to plot. It has no change points, because the tables have no states."""
         gaps = tuple((old, new, "nothing recorded") for old, new in pairwise(self.minutes) if new in self.breaks)
         return GroupTimeline(
             since, until, self.minutes, _with_nan(self.lag), _with_nan(self.members), _with_nan(self.rate_in),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgtui.model.group import GroupDescription
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
-from kgtui.model.series import GROUPS, LENGTH, SIGHTS, GapRule, Series, SeriesStore
+from kgtui.model.series import CHANGE_POINTS, GROUPS, LENGTH, GapRule, Series, SeriesStore
 from kgtui.model.timeline import timeline_of
 
 GAPS = GapRule(at_least=30.0, intervals=3.0)
@@ -83,7 +83,7 @@ def test_looks_that_find_the_group_otherwise_are_kept() -> None:
 
 def test_sights_are_bounded() -> None:
     series = Series()
-    for second in range(SIGHTS + 20):
+    for second in range(CHANGE_POINTS + 20):
         series.add(float(second), 0, 0, description=description("Stable", second))
-    assert len(series.change_points) == SIGHTS
-    assert series.change_points[-1].epoch == SIGHTS + 19
+    assert len(series.change_points) == CHANGE_POINTS
+    assert series.change_points[-1].epoch == CHANGE_POINTS + 19
