@@ -42,7 +42,7 @@ CONCURRENCY = 8
 """Batches under way at the same time."""
 
 _NO_SPACE = "the backup or the audit log cannot be written ({}): nothing was sent"
-_FORBIDDEN = "you may not delete it: the ACL operation DELETE on this Group is missing"
+_FORBIDDEN = "you need permission to delete it: ask for the ACL operation DELETE on this group"
 _ACTIVE = "it became active in between: the broker refused"
 _LOST_GONE = "the answer was lost; the group is gone"
 _LOST = "sent, but no answer came; {}. It is looked into again at the next start"

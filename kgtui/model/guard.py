@@ -1,7 +1,7 @@
-"""May this group be deleted? Pure rules, and the reason in words where the answer is no.
+"""Decides whether a group may be deleted, by pure rules, and explains a refusal to the user.
 
-The broker's DeleteGroups checks no type, and DescribeGroups before v6 calls every group that is not classic `Dead`: so
-what proves a group Empty is the RPC of its own type alone, and nothing else than Empty is ever enough.
+Only the describe RPC of its own type proves that a group is Empty, because the broker's DeleteGroups does not check
+the type, and DescribeGroups before v6 reports `Dead` for every group that is not classic.
 """
 
 from __future__ import annotations
@@ -17,28 +17,31 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 FRESH_SECONDS = 10.0
-"""How old a describe may be for the key to be offered; stretched with the poll interval of the group's broker."""
+"""Largest age of a description with which the screen offers a deletion, in seconds.
 
-READ_ONLY = "read-only: nothing can be changed"
+The limit is larger where the poll interval of the group's broker is long.
+"""
+
+READ_ONLY = "this session is read-only, so nothing can be changed"
 _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 
 
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
-    """Why the group must not be deleted, judged from this description alone; None when it may be.
+    """Return why a group must not be deleted, from its description alone; None if it may be deleted.
 
-    Only a group that the RPC of its own type calls Empty may be deleted (Kafka's GroupMetadataManager asks the same of
-    all types but `Dead` classic groups), by someone whom the broker does not tell that DELETE is forbidden.
+    The describe RPC of its own type must report the group as Empty. Kafka's GroupMetadataManager has the same rule for
+    every type, but also deletes `Dead` classic groups. The broker must not have reported that DELETE is forbidden.
     """
     if description.group != group:
-        return "the description is another group's"
+        return "the description belongs to another group; refresh and try again"
     group_type = GROUP_TYPES.get(description.type)
     if group_type is None:
-        return f"groups of type {description.type or '?'} are not known to this version: their state proves nothing"
+        return f"this version of kgtui does not know groups of type {description.type or '?'}"
     if not description.authoritative:
-        return f"{description.source or 'the broker'} cannot tell a {description.type} group from one of another type"
+        return f"{description.source or 'the broker'} cannot distinguish a {description.type} group from other types"
     rpc = group_type.describe_rpc
     if description.source.partition(" ")[0] != rpc:
-        return f"a {description.type} group is described by {rpc}, not by {description.source or 'an unnamed RPC'}"
+        return f"{rpc} describes {description.type} groups, but {description.source or 'an unnamed RPC'} answered"
     return _why_not_empty(description, group_type) or _why_not_permitted(description)
 
 
@@ -47,11 +50,11 @@ def _why_not_empty(description: GroupDescription, group_type: GroupType) -> str 
     if state in group_type.deletable_states:
         if count is None:
             return "the broker withheld its members"
-        return f"said to be {state}, yet has {_members(count)}" if count else None
+        return f"the broker reports it as {state} but with {_members(count)}" if count else None
     if state == DEAD:
-        return "Dead: its coordinator is letting go of it, or never knew it"
+        return "Dead: its coordinator is removing it or does not know it"
     if state not in STATES:
-        return f"state {state or '?'} is not known to this version"
+        return f"this version of kgtui does not know the state {state or '?'}"
     if not count:
         return f"{state}: stop its members first"
     return f"{state} with {_members(count)}: stop {'it' if count == 1 else 'them'} first{_static_note(description)}"
@@ -62,36 +65,36 @@ def _members(count: int) -> str:
 
 
 def _static_note(description: GroupDescription) -> str:
-    """A stopped static member stays in its group until its session times out (KIP-345)."""
+    """Return a note about static members, which stay in the group until their session times out (KIP-345)."""
     static = any(member.instance_id is not None for member in description.members or ())
-    return " (static ones stay until their session times out)" if static else ""
+    return " (static members stay until their session times out)" if static else ""
 
 
 def _why_not_permitted(description: GroupDescription) -> str | None:
     operations = description.operations
     if operations is None or any(name.upper() in _DELETING_OPERATIONS for name in operations):
         return None
-    return "you may not delete it: the ACL operation DELETE on this Group is missing"
+    return "you need permission to delete it: ask for the ACL operation DELETE on this group"
 
 
 def why_not_described(fault: Fault | None) -> str:
-    """Why a group without a description is refused, from the fault that came instead."""
+    """Return why a group without a description is refused, from the fault of its describe."""
     if fault is None:
-        return "the broker said nothing about it"
+        return "the broker's answer does not mention it"
     if fault.name == "GROUP_ID_NOT_FOUND":
-        return "no group has this name"
+        return "no group has this id"
     if fault.name == "GROUP_AUTHORIZATION_FAILED":
-        return "you may not describe it: the ACL operation DESCRIBE on this Group is missing"
-    return f"its state cannot be learned: {fault.message or fault.name}"
+        return "you need permission to describe it: ask for the ACL operation DESCRIBE on this group"
+    return f"its state cannot be read: {fault.message or fault.name}"
 
 
 def delete_availability(
     snapshot: Snapshot, group: str | None, read_only: bool = False, *, now: float | None = None
 ) -> str | None:
-    """Why `delete` is not offered for this group right now; None when it is.
+    """Return why the screen does not offer to delete a group now; None if it does.
 
     Args:
-        now: seconds since the epoch; None takes the snapshot's own time.
+        now: seconds since the epoch; None stands for the time of the snapshot.
     """
     if read_only:
         return READ_ONLY
@@ -99,18 +102,18 @@ def delete_availability(
         return "no group is selected"
     listing = snapshot.groups.get(group)
     if listing is None:
-        return "it is not listed any more"
+        return "it is no longer listed"
     reading = snapshot.details.get(group)
     if reading is None:
         fault = snapshot.group_faults.get(group)
         if fault is not None:
             return why_not_described(fault)
-        return "type not known yet" if listing.type is None else "not described yet"
+        return "its type is not known yet" if listing.type is None else "it has not been described yet"
     if reading.fault is not None:
         return why_not_described(reading.fault)
     age = (snapshot.taken_at if now is None else now) - reading.at
     if age > _oldest_allowed(snapshot, listing):
-        return f"the newest describe is {age:.0f} s old"
+        return f"its newest description is {age:.0f} s old; wait for the next poll"
     return why_not_delete(group, reading.value) or _why_not_listed(listing, reading.value)
 
 
@@ -120,7 +123,7 @@ def _oldest_allowed(snapshot: Snapshot, listing: Listing) -> float:
 
 
 def _why_not_listed(listing: Listing, description: GroupDescription) -> str | None:
-    """A list that disagrees with the describe is at least as new as it: neither is believed until they agree."""
+    """Return why the list contradicts the description. Neither is trusted until both agree, as either may be older."""
     if listing.type is not None and listing.type != description.type:
         return f"listed as {listing.type} and described as {description.type}: wait for the next poll"
     if listing.state is not None and listing.state != description.state:

@@ -195,7 +195,7 @@ class Series:
         return tuple(sorted(after - before)), tuple(sorted(before - after)), moved
 
     def lag_trend(self, window: float = 60.0) -> float | None:
-        """Return the change of the lag in records per second over the last `window` seconds; None before two samples."""
+        """Return the change of the lag in records per second over the last `window` seconds; None if unknown."""
         known = [(t, lag) for t, lag in zip(self.times, self.lag, strict=True) if not math.isnan(lag)]
         if not known:
             return None

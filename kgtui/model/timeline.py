@@ -76,7 +76,7 @@ class GroupTimeline:
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column over some seconds up to a time, or up to the end; None if it is not known then."""
+        """Return the mean of a column over some seconds up to a time, or up to the end; None if it is not known."""
         stop = len(self.times) if at is None else bisect_right(self.times, at)
         if not stop or math.isnan(column[stop - 1]):
             return None

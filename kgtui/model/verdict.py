@@ -1,10 +1,10 @@
-"""Verdicts on commits: Burrow's sliding window, as pure functions.
+"""Computes verdicts on partitions and groups by the rules of LinkedIn's Burrow, as pure functions.
 
-A window holds the last commits of a group in one partition, each with the lag it had when it arrived, and the last log
-ends of that partition. The rules are those of LinkedIn's Burrow (its `CachingEvaluator`), exact on a given window.
-Where the commits come from is not asked here: `kgtui.model.health` makes windows from what a poller sees.
+A window holds the last commits of a group in one partition, each with its lag at the time of the commit, and the last
+log end offsets of that partition. For a given window, the verdict is the same as from Burrow's `CachingEvaluator`.
+`kgtui.model.health` makes windows from polled offsets.
 
-Times are milliseconds since the epoch, as Kafka writes them into commits; offsets and lag count records.
+Times are in milliseconds since the epoch, as in Kafka's commits. Offsets and lag count records.
 """
 
 from __future__ import annotations
@@ -20,38 +20,39 @@ if TYPE_CHECKING:
 
     from kgtui.model.offsets import TopicPartition
 
-_UNKNOWN = -1  # in arrays, where no offset and no lag is negative
+_UNKNOWN = -1  # stands for None in arrays; offsets and lags are never negative
 
 
 class Status(IntEnum):
-    """How a partition or a group does; the numbers are Burrow's. A group is never more than `ERR`."""
+    """The verdict on a partition or a group, with Burrow's numbers. The highest status of a group is `ERR`."""
 
     NOT_FOUND = 0
     """The group does not exist."""
     OK = 1
     WARN = 2
-    """It commits, and its lag does not fall."""
+    """The group commits, but its lag does not fall."""
     ERR = 3
-    """A group with a partition that is `STOP`, `STALL` or `REWIND`."""
+    """A partition of the group is `STOP`, `STALL` or `REWIND`."""
     STOP = 4
-    """Commits have ceased while records wait."""
+    """The group has stopped committing, and there are unread records."""
     STALL = 5
-    """The same offset is committed again and again while records wait."""
+    """The group commits the same offset again and again, and there are unread records."""
     REWIND = 6
-    """A commit lies before the one before it, and the group has not come back since."""
+    """The committed offset went back, and the group has not returned to the earlier offset since."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Burrow's settings, by its names and with its defaults.
+    """Burrow's settings, with its names and its defaults.
 
     Attributes:
-        intervals: commits, and log ends, that a window holds at most.
-        minimum_complete: with less than this part of a window (0 to 1) a partition is OK.
-        allowed_lag: records; a partition with no more lag than this is OK.
-        min_distance: seconds; a commit that follows the one before it sooner takes its place.
-        offset_refresh: seconds between two log ends.
-        expire_cache: seconds for which a verdict may be kept.
+        intervals: largest number of commits in a window, and of log end offsets.
+        minimum_complete: smallest fraction of a full window (0 to 1) that is judged; below it a partition is OK.
+        allowed_lag: largest lag of a partition that is always OK, in records.
+        min_distance: smallest time between two commits of a window, in seconds; a commit that arrives sooner replaces
+            the one before.
+        offset_refresh: time between two log end offsets, in seconds.
+        expire_cache: how long a verdict may be reused, in seconds.
     """
 
     intervals: int = 10
@@ -63,9 +64,9 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.intervals < 1 or self.allowed_lag < 0 or not 0 <= self.minimum_complete <= 1:
-            raise ValueError("intervals is at least 1, allowed_lag at least 0, minimum_complete from 0 to 1")
+            raise ValueError("intervals must be at least 1, allowed_lag at least 0, minimum_complete from 0 to 1")
         if min(self.min_distance, self.offset_refresh, self.expire_cache) < 0:
-            raise ValueError("no time is negative")
+            raise ValueError("times must not be negative: each is at least 0 seconds")
 
 
 DEFAULTS = Options()
@@ -76,9 +77,9 @@ class Commit:
     """A commit in one partition.
 
     Attributes:
-        offset: the next record to be read.
-        at: when it was made, in milliseconds.
-        lag: records between it and the log end known when it arrived, never negative; None when none was known.
+        offset: the committed offset, which is that of the next record to read.
+        at: time of the commit in milliseconds since the epoch.
+        lag: records from the committed offset to the log end known at that time; None if no log end was known.
     """
 
     offset: int
@@ -88,11 +89,11 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is known of a group in one partition.
+    """The recent commits of a group in one partition, and the recent log end offsets of the partition.
 
     Attributes:
-        commits: oldest first, `Options.intervals` at most.
-        log_ends: oldest first; the last is the newest known. Empty when none is known.
+        commits: oldest first, at most `Options.intervals`.
+        log_ends: log end offsets, oldest first; empty if none is known.
     """
 
     commits: tuple[Commit, ...] = ()
@@ -100,7 +101,7 @@ class Window:
 
     @property
     def current_lag(self) -> int | None:
-        """Records from the last commit to the newest log end, never negative; None when either is not known."""
+        """Records from the last committed offset to the newest log end, at least 0; None if either is not known."""
         if not self.commits or not self.log_ends:
             return None
         return max(self.log_ends[-1] - self.commits[-1].offset, 0)
@@ -111,11 +112,11 @@ class PartitionVerdict:
     """The verdict on one partition.
 
     Attributes:
-        status: never `ERR`, which is for groups.
-        complete: how full the window is, 0 to 1.
+        status: any status except `ERR`, which is a status of groups.
+        complete: fraction of a full window that the commits fill, from 0 to 1.
         current_lag: see `Window.current_lag`.
-        first: the oldest commit of the window, or None.
-        last: the newest, or None.
+        first: the oldest commit in the window; None if there is none.
+        last: the newest commit in the window; None if there is none.
     """
 
     status: Status
@@ -130,12 +131,12 @@ class GroupVerdict:
     """The verdict on a group.
 
     Attributes:
-        status: the worst of its partitions, `ERR` at most.
-        complete: the part of the partitions whose window is full, 0 to 1; 0 without partitions.
-        total_lag: summed over partitions whose lag is known; None when none is.
-        max_lag: the partition with the largest lag, the first of several; None when no lag is known.
-        unknown: partitions whose lag is not known.
-        partitions: every partition's verdict.
+        status: the worst status of its partitions, but at most `ERR`.
+        complete: fraction of the partitions with a full window, from 0 to 1; 0 without partitions.
+        total_lag: sum over the partitions whose lag is known; None if no lag is known.
+        max_lag: the first partition with the largest lag; None if no lag is known.
+        unknown: number of partitions whose lag is not known.
+        partitions: the verdict on every partition.
     """
 
     status: Status
@@ -147,14 +148,14 @@ class GroupVerdict:
 
     @property
     def worst(self) -> Status:
-        """The worst status of a partition, which says more than the group's `ERR`."""
+        """The worst status of a partition, which is more specific than the status `ERR` of the group."""
         return max((row.status for row in self.partitions.values()), default=self.status)
 
 
 class CommitRing:
-    """Collects the window of one partition as commits and log ends arrive; arrays of bounded length.
+    """Collects the window of one partition from commits and log end offsets, in arrays of bounded length.
 
-    A commit is taken in the order of its arrival; one that is older than the last is dropped.
+    Commits must be added in the order of their arrival; a commit that is older than the last one is dropped.
     """
 
     __slots__ = ("_at", "_ends", "_lags", "_offsets", "_options")
@@ -167,15 +168,15 @@ class CommitRing:
         self._ends: array[int] = array("q")
 
     def log_end(self, offset: int) -> None:
-        """Take the log end as refreshed, every `Options.offset_refresh`."""
+        """Add a log end offset; the caller does so every `Options.offset_refresh` seconds."""
         self._ends.append(offset)
         del self._ends[: -self._options.intervals]
 
     def commit(self, offset: int, at: int) -> None:
-        """Take a commit made at `at` milliseconds; its lag is counted from the newest log end taken so far.
+        """Add a commit made at `at` milliseconds since the epoch, with its lag to the newest log end so far.
 
-        One that comes sooner than `min_distance` after the one before takes its place and keeps that one's time, as in
-        Burrow: with a time of its own it would never let a frequent committer fill a window.
+        If the commit before is less than `min_distance` older, the new one replaces it but keeps its time, as in
+        Burrow. With its own time, a group that commits often would never fill a window.
         """
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
@@ -188,10 +189,10 @@ class CommitRing:
             del column[: -self._options.intervals]
 
     def window(self, log_end: int | None = None) -> Window:
-        """The window so far.
+        """Return the window of everything added so far.
 
         Args:
-            log_end: a newer log end than the last refreshed one; None when there is none.
+            log_end: a newer log end offset than the last one added; None if there is none.
         """
         rows = zip(self._offsets, self._at, self._lags, strict=True)
         commits = tuple(Commit(offset, at, None if lag == _UNKNOWN else lag) for offset, at, lag in rows)
@@ -199,11 +200,17 @@ class CommitRing:
 
 
 def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> PartitionVerdict:
-    """Burrow's verdict on one partition, from its window alone.
+    """Return Burrow's verdict on one partition, from its window alone.
 
-    The rules, in this order: nothing or too little is known: OK; no more lag than allowed: OK; commits ceased: STOP;
-    rewound: REWIND; behind at every commit and the offset never moved: STALL; behind at every commit and the lag never
-    fell: WARN; else OK. Without a log end there is no current lag, and it is OK with `current_lag` None.
+    The first rule that applies decides:
+
+    1. There is no commit, or the window is too incomplete: OK.
+    2. The current lag is not above `allowed_lag`, or is not known because there is no log end: OK.
+    3. The group stopped committing: STOP.
+    4. The committed offset went back: REWIND.
+    5. Every commit had lag and the committed offset never changed: STALL.
+    6. Every commit had lag and the lag never fell: WARN.
+    7. Otherwise: OK.
 
     Args:
         now: milliseconds since the epoch.
@@ -233,17 +240,17 @@ def _of_lagging(window: Window, now: int, allowed_lag: int) -> Status:
 
 
 def ceased(commits: Sequence[Commit], now: int) -> bool:
-    """Whether the last commit is longer ago than the whole window is long."""
+    """Return whether more time has passed since the last commit than between the first and the last one."""
     return now - commits[-1].at > commits[-1].at - commits[0].at
 
 
 def lately_caught_up(window: Window) -> bool:
-    """Whether one of the log ends kept was not beyond the last commit: the lag was zero not long ago."""
+    """Return whether the lag was recently 0: a log end in the window is not beyond the last committed offset."""
     return any(end <= window.commits[-1].offset for end in window.log_ends)
 
 
 def rewound(commits: Sequence[Commit]) -> bool:
-    """Whether the first step back was never made good: no later commit reached the offset before it."""
+    """Return whether the committed offset went back, and no later commit reached the offset before that."""
     for i in range(1, len(commits)):
         if commits[i].offset < commits[i - 1].offset:
             return all(later.offset < commits[i - 1].offset for later in commits[i:])
@@ -251,23 +258,23 @@ def rewound(commits: Sequence[Commit]) -> bool:
 
 
 def always_behind(commits: Iterable[Commit], allowed_lag: int = 0) -> bool:
-    """Whether every lag known was more than allowed; true when none is known."""
+    """Return whether every known lag was above `allowed_lag`; True if no lag is known."""
     return all(commit.lag > allowed_lag for commit in commits if commit.lag is not None)
 
 
 def unmoved(commits: Sequence[Commit]) -> bool:
-    """Whether all commits are of the same offset."""
+    """Return whether all commits have the same offset."""
     return all(commit.offset == commits[0].offset for commit in commits)
 
 
 def lag_never_fell(commits: Iterable[Commit]) -> bool:
-    """Whether no known lag is less than the known one before it."""
+    """Return whether no known lag is smaller than the known lag before it."""
     lags = [commit.lag for commit in commits if commit.lag is not None]
     return all(later >= earlier for earlier, later in pairwise(lags))
 
 
 def roll_up(partitions: Mapping[TopicPartition, PartitionVerdict]) -> GroupVerdict:
-    """The verdict on a group from those on its partitions; without any it is OK and complete to 0, as in Burrow."""
+    """Combine the verdicts on partitions into one on the group. Without partitions it is OK, as in Burrow."""
     status, total, full, unknown = Status.OK, 0, 0, 0
     largest: tuple[int, TopicPartition] | None = None
     for key, row in partitions.items():

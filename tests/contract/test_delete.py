@@ -85,7 +85,7 @@ async def test_live_groups_are_refused(ground: Ground, folder: StateFolder) -> N
     made = await plan(ground.admin, [*live, "no-such-group"])
     assert made.allowed == ()
     reasons = {line.group: line.reason for line in made.refused}
-    assert reasons.pop("no-such-group") == "no group has this name"
+    assert reasons.pop("no-such-group") == "no group has this id"
     for group, reason in reasons.items():
         count = live[group].members
         assert reason.startswith(f"Stable with {count} member{'' if count == 1 else 's'}: stop "), group
@@ -282,7 +282,10 @@ async def test_what_one_may_not_delete(secure_broker: Secure, folder: StateFolde
     properties = _properties(secure_broker.command_config("viewer"))
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-b-app"])).lines
-        assert getattr(line, "reason", "") == "you may not delete it: the ACL operation DELETE on this Group is missing"
+        assert (
+            getattr(line, "reason", "")
+            == "you need permission to delete it: ask for the ACL operation DELETE on this group"
+        )
     properties = _properties(secure_broker.command_config("nobody"))
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-b-app"])).lines

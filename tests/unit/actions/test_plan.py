@@ -73,7 +73,7 @@ async def test_refused_and_allowed_apart_in_the_order_asked(admin: ScriptedAdmin
     assert [line.group for line in made.lines] == ["missing", "idle", "live"]
     assert [line.group for line in made.allowed] == ["idle"]
     assert [(line.group, line.reason) for line in made.refused] == [
-        ("missing", "no group has this name"),
+        ("missing", "no group has this id"),
         ("live", "Stable with 1 member: stop it first"),
     ]
 
@@ -82,7 +82,7 @@ async def test_dead_of_an_old_describe_proves_nothing(admin: ScriptedAdmin) -> N
     """DescribeGroups before v6 says `Dead` of a live group of a newer type."""
     admin.add("g", state="Dead", source="DescribeGroups v5", authoritative=False)
     (line,) = (await plan(admin, ["g"])).refused
-    assert "cannot tell" in line.reason
+    assert "cannot distinguish" in line.reason
 
 
 async def test_forbidden_offsets_are_refused(admin: ScriptedAdmin) -> None:

@@ -158,7 +158,7 @@ def test_named_groups(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) 
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["type:share"]
     assert cli.main(["delete", "--group", "nope", "--group", "nope", "--yes", "--expect", "1"]) == 4
-    assert "no group has this name" in capsys.readouterr().out
+    assert "no group has this id" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [[], ["sort:name"], ["--group", "a", "idle"], ["a", "--expect", "-1"], ["lag:x"]])

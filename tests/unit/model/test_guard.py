@@ -74,14 +74,14 @@ def test_every_known_type_can_pass(type_: str) -> None:
         ({"state": "Stable", "members": (member(instance_id="i"),)}, "until their session times out"),
         ({"state": "Reconciling", "members": None}, "Reconciling: stop its members first"),
         ({"state": "Dead", "source": "DescribeGroups v5"}, "Dead"),
-        ({"state": "Dead", "source": "DescribeGroups v5", "authoritative": False}, "DescribeGroups v5 cannot tell"),
-        ({"state": "Hibernating"}, "state Hibernating is not known"),
-        ({"type": "tiered"}, "type tiered are not known"),
-        ({"type": "share"}, "described by ShareGroupDescribe, not by DescribeGroups v6"),
-        ({"members": (member(),)}, "said to be Empty, yet has 1 member"),
+        ({"state": "Dead", "source": "DescribeGroups v5", "authoritative": False}, "v5 cannot distinguish"),
+        ({"state": "Hibernating"}, "does not know the state Hibernating"),
+        ({"type": "tiered"}, "does not know groups of type tiered"),
+        ({"type": "share"}, "ShareGroupDescribe describes share groups, but DescribeGroups v6 answered"),
+        ({"members": (member(),)}, "the broker reports it as Empty but with 1 member"),
         ({"members": None}, "withheld"),
-        ({"operations": frozenset({"READ", "DESCRIBE"})}, "ACL operation DELETE on this Group is missing"),
-        ({"group": "G"}, "another group's"),
+        ({"operations": frozenset({"READ", "DESCRIBE"})}, "ask for the ACL operation DELETE on this group"),
+        ({"group": "G"}, "the description belongs to another group"),
     ],
 )  # fmt: skip
 def test_the_reason_is_in_words(changes: dict[str, object], words: str) -> None:
@@ -94,8 +94,8 @@ def test_the_reason_is_in_words(changes: dict[str, object], words: str) -> None:
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        (None, "said nothing"),
-        (Fault("GROUP_ID_NOT_FOUND", "", 69), "no group has this name"),
+        (None, "the broker's answer does not mention it"),
+        (Fault("GROUP_ID_NOT_FOUND", "", 69), "no group has this id"),
         (Fault("GROUP_AUTHORIZATION_FAILED", "", 30), "ACL operation DESCRIBE"),
         (Fault("NO_ANSWER", "broker 4 is slow"), "broker 4 is slow"),
     ],
@@ -134,9 +134,9 @@ def test_a_fresh_empty_group_is_offered() -> None:
 @pytest.mark.parametrize(
     ("taken", "words"),
     [
-        (snapshot(at=88.0), "the newest describe is 12 s old"),
-        (snapshot(None), "not described yet"),
-        (snapshot(None, listing=Listing(None, "consumer", None, 1)), "type not known yet"),
+        (snapshot(at=88.0), "its newest description is 12 s old; wait for the next poll"),
+        (snapshot(None), "it has not been described yet"),
+        (snapshot(None, listing=Listing(None, "consumer", None, 1)), "its type is not known yet"),
         (snapshot(None, faults={"g": Fault("GROUP_AUTHORIZATION_FAILED", "", 30)}), "ACL operation DESCRIBE"),
         (snapshot(stale=Fault("NO_ANSWER", "broker 1 is slow")), "broker 1 is slow"),
         (snapshot(listing=Listing("classic", "consumer", "Stable", 1)), "listed as Stable and described as Empty"),
@@ -154,11 +154,13 @@ def test_why_the_key_is_grey(taken: Snapshot, words: str) -> None:
 def test_no_group_no_delete() -> None:
     """Nothing selected, vanished or read-only: said so."""
     assert delete_availability(snapshot(), None) == "no group is selected"
-    assert delete_availability(snapshot(), "other") == "it is not listed any more"
+    assert delete_availability(snapshot(), "other") == "it is no longer listed"
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY
 
 
 def test_a_stretched_interval_allows_an_older_describe() -> None:
     """Where polls are 30 s apart, 12 s are fresh; and a paused screen goes stale by the clock."""
     assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
-    assert delete_availability(snapshot(), "g", now=200.0) == "the newest describe is 100 s old"
+    assert (
+        delete_availability(snapshot(), "g", now=200.0) == "its newest description is 100 s old; wait for the next poll"
+    )

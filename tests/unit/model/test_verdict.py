@@ -259,7 +259,7 @@ def test_a_group_is_as_bad_as_its_worst_partition(rows: dict[TopicPartition, Par
     "bad", [{"intervals": 0}, {"allowed_lag": -1}, {"minimum_complete": 2.0}, {"min_distance": -1.0}]
 )
 def test_options_that_make_no_sense_are_refused(bad: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=r"is at least|is negative"):
+    with pytest.raises(ValueError, match=r"must be at least|must not be negative"):
         Options(**bad)  # type: ignore[arg-type]
 
 
