@@ -93,14 +93,14 @@ def chosen(findings: Sequence[Finding], query: Query | None, lake: str) -> list[
 
 def complain(found: Insights) -> int:
     """Say which tables are not there or cannot be read; the exit code."""
-    from kgtui.lake.gold import NEVER_MADE
+    from kgtui.lake.gold import NEVER_WRITTEN
 
-    never = [one.table for one in found.missing if one.trouble == NEVER_MADE]
+    never = [one.table for one in found.missing if one.error == NEVER_WRITTEN]
     if never:
         notify(f"without {', '.join(never)}: not made yet by kgtui pipeline, or nothing was recorded that they need")
-    troubled = [one for one in found.missing if one.trouble and one.trouble != NEVER_MADE]
+    troubled = [one for one in found.missing if one.error and one.error != NEVER_WRITTEN]
     for one in troubled:
-        notify(f"{one.table} cannot be read: {one.trouble}")
+        notify(f"{one.table} cannot be read: {one.error}")
     return 1 if troubled else 0
 
 
@@ -246,5 +246,5 @@ def _table_object(one: TableAge) -> dict[str, Any]:
         "table": one.table,
         "covered_to": rfc3339_or_none(one.covered_to),
         "written_at": rfc3339_or_none(one.written),
-        "trouble": one.trouble or None,
+        "trouble": one.error or None,
     }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
-    from kgtui.lake.maintenance import Done, Keep, LakeStatus, TableStatus
+    from kgtui.lake.maintenance import KeepRules, LakeStatus, MaintenanceResult, TableStatus
 
 _DAY = 86_400.0
 _OPTIONAL_COLUMNS = ("VERSION", "FILES", "SIZE", "ON DISK")
@@ -76,28 +76,28 @@ def _print_status(args: argparse.Namespace) -> int:
         table=lambda: _as_text(lake, terminal_width()),
         json=lambda: json_bytes({"version": VERSION, **_lake_object(lake)}),
     )
-    unreadable = [table for table in lake.tables if table.trouble]
+    unreadable = [table for table in lake.tables if table.error]
     for table in unreadable:
-        notify(f"{table.table.title} cannot be read: {table.trouble}")
+        notify(f"{table.table.title} cannot be read: {table.error}")
     return 1 if unreadable else 0
 
 
-def _print_results(results: Iterable[Done]) -> int:
+def _print_results(results: Iterable[MaintenanceResult]) -> int:
     """Print one line per table as soon as it is finished."""
     code = 0
     for result in results:
-        if result.trouble:
+        if result.error:
             code = 1
-            notify(f"{result.table}: {result.trouble}")
+            notify(f"{result.table}: {result.error}")
         else:
             freed = f"; {in_bytes(result.freed)} freed" if result.freed > 0 else ""
             print_text(f"{result.table}: {result.what}{freed}\n")
     return code
 
 
-def parse_keep(values: Iterable[str]) -> Keep:
+def parse_keep(values: Iterable[str]) -> KeepRules:
     """Parse the values of `--keep`. Raises `UsageError`."""
-    from kgtui.lake.maintenance import Keep
+    from kgtui.lake.maintenance import KeepRules
 
     default: int | None = None
     by_name: dict[str, int | None] = {}
@@ -110,7 +110,7 @@ def parse_keep(values: Iterable[str]) -> Keep:
             by_name[name.strip("/")] = days
         else:
             default = days
-    return Keep(default, tuple(by_name.items()))
+    return KeepRules(default, tuple(by_name.items()))
 
 
 def _as_text(lake: LakeStatus, width: int | None) -> str:
@@ -169,7 +169,7 @@ def _table_object(status: TableStatus) -> dict[str, Any]:
     contents = status.contents
     values: dict[str, Any] = {"layer": status.table.layer, "table": status.table.name, "disk_bytes": status.disk}
     if contents is None:
-        return {**values, "trouble": status.trouble}
+        return {**values, "trouble": status.error}
     return {
         **values,
         "rows": contents.rows,

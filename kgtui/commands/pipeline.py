@@ -110,7 +110,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
     """
     from kgtui.lake.folder import LakeFolder, is_table, update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
-    from kgtui.lake.tables import make_tables
+    from kgtui.lake.tables import create_tables
     from kgtui.model.cluster import Retention
 
     lake = LakeFolder.of(path)
@@ -129,7 +129,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
         if not os.access(lake.path, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if has_records:
-            make_tables(lake, (*BRONZE, *SILVER))
+            create_tables(lake, (*BRONZE, *SILVER))
     except OSError as error:
         raise LakeError(f"{lake.path} cannot be written: {error.strerror or error}") from error
 
@@ -172,7 +172,7 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
     if retention.offsets is not None:
         options = replace(options, offsets_retention=round(retention.offsets))
     gold(lake, pending.days, options=options, on_progress=on_progress)
-    pending.done()
+    pending.mark_done()
     return pending.days
 
 

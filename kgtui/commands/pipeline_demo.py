@@ -99,9 +99,9 @@ def _new_folder(given: str | None) -> str:
 
 
 def _record(lake: str, history: DemoHistory) -> None:
-    from kgtui.lake.delta import library
+    from kgtui.lake.delta import load_deltalake
 
-    library()
+    load_deltalake()
     with Progress() as progress:
 
         def on_poll(polls: int) -> None:

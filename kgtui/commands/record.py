@@ -44,12 +44,12 @@ def epilog() -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui record` and return its exit code: 1 if some rows could not be written."""
-    from kgtui.lake.delta import library
+    from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
 
     options = _options(args)
     seconds = None if args.seconds is None else parse_duration("--for", args.seconds)
-    library()
+    load_deltalake()
     LakeFolder.of(args.lake).check_usable()
     return run_async(_run(args, options, seconds))
 

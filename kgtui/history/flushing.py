@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.errors import LakeError
 from kgtui.history.options import RecorderStatus
-from kgtui.lake.delta import disk_errors, library
+from kgtui.lake.delta import load_deltalake, storage_errors
 from kgtui.lake.lock import RecorderLock
-from kgtui.lake.writer import LakeWriter, let_go
+from kgtui.lake.writer import LakeWriter, release_rows
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
@@ -89,12 +89,12 @@ class Flusher:
         return await self._off_loop(self._begin)
 
     def _begin(self) -> int | None:
-        library()
+        load_deltalake()
         try:
             self._folder.prepare()
             self._lock.take()
             return self._writer.begin()
-        except disk_errors() as error:
+        except storage_errors() as error:
             raise self._unwritable(error) from error
 
     async def claim(self, cluster_id: str | None) -> None:
@@ -147,14 +147,14 @@ class Flusher:
                 self.status.rows + rows,
                 newest / 1000,
                 self._writer.waiting,
-                self.status.trouble,
+                self.status.error,
             )
             self.well()
             if keyframe is not None and keyframe != self._maintained and not last:
                 self._maintained = keyframe
                 await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
         except Exception as error:  # noqa: BLE001 - the poll loop's other half: reported, and tried again
-            if not isinstance(error, disk_errors()):
+            if not isinstance(error, storage_errors()):
                 _log.exception("a flush failed")
             self._oldest = oldest
             self.status = replace(self.status, waiting=self._writer.waiting)
@@ -168,21 +168,21 @@ class Flusher:
         return done
 
     async def _give_up(self) -> None:
-        dropped, self.lost = self._writer.give_up(), True
+        dropped, self.lost = self._writer.discard(), True
         self._say("what waited to be written is given up; the recording goes on when the lake can be written")
-        await self._off_loop(let_go, dropped)
+        await self._off_loop(release_rows, dropped)
 
     def trouble(self, sentence: str) -> None:
         """Say why nothing is recorded at the moment, once."""
-        if not self.status.trouble:
+        if not self.status.error:
             self._say(sentence)
-        self.status = replace(self.status, trouble=sentence)
+        self.status = replace(self.status, error=sentence)
 
     def well(self) -> None:
         """Say that it is recorded again, if it was not."""
-        if self.status.trouble:
+        if self.status.error:
             self._say("recording again")
-            self.status = replace(self.status, trouble="")
+            self.status = replace(self.status, error="")
 
     async def _off_loop(self, work: Callable[..., T], *arguments: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgtui.history.rows import COMMIT, SHARE
-from kgtui.lake.arrow import one_chunk, unescape_surrogates
+from kgtui.lake.arrow import to_one_chunk, unescape_surrogates
 from kgtui.model.series import ChangePoint
 from kgtui.model.timeline import GroupTimeline
 
@@ -236,7 +236,7 @@ def poll_changes(rows: pa.Table, moments: Sequence[RecordedPoll]) -> dict[int, P
     rows = rows.filter(pc.is_in(rows["poll"], pa.array([moment.ms for moment in moments], pa.int64())))
     if not rows.num_rows:
         return {}
-    rows = one_chunk(rows)
+    rows = to_one_chunk(rows)
     places = pa.table({"topic": rows["topic"].chunk(0).indices, "partition": rows["partition"], "poll": rows["poll"]})
     rows = rows.take(pc.sort_indices(places, [(name, "ascending") for name in places.column_names]))
     columns = {name: rows[name].combine_chunks() for name in rows.column_names}

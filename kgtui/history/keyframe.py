@@ -6,7 +6,7 @@ import threading
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from kgtui.lake.arrow import escape_surrogates, of_polls, unescape_surrogates, unpacked
+from kgtui.lake.arrow import escape_surrogates, filter_polls, to_values, unescape_surrogates
 from kgtui.lake.schemas import PARTITION, TABLES
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ class KeyframeTable:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def holding(self, group: str) -> int | None:
+    def block_of(self, group: str) -> int | None:
         """The block that may have a group, named as it is stored."""
-        return self._rows.holding(group)
+        return self._rows.block_of(group)
 
     def load(self, indices: Iterable[int]) -> None:
         """Read the blocks that were not read yet, in one go: each by itself takes as long as a thousand rows."""
@@ -92,7 +92,7 @@ class KeyframeTable:
 
     def _read(self, blocks: Sequence[int], columns: Sequence[str]) -> _Rows:
         with self._reading():
-            return _Rows(of_polls(self._rows.read(blocks, columns), self._polls), self._table.key)
+            return _Rows(filter_polls(self._rows.read(blocks, columns), self._polls), self._table.key)
 
 
 class _Rows:
@@ -124,7 +124,7 @@ class State:
         self._known: dict[_Rows, Block] = {}
 
     def __contains__(self, group: str) -> bool:
-        block = self._holding(group)
+        block = self._block_of(group)
         return block is not None and group in block
 
     def groups(self) -> Iterator[str]:
@@ -136,22 +136,22 @@ class State:
 
     def prepare(self, groups: Iterable[str]) -> None:
         """Read what is needed to tell of these groups."""
-        found = (self._blocks.holding(escape_surrogates(group)) for group in groups)
+        found = (self._blocks.block_of(escape_surrogates(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 
     def all(self, *columns: str) -> Iterator[tuple[str, RowValues]]:
         """Every row's group and these columns; nothing else is read."""
         rows = self._blocks.narrow(columns, self._poll)
-        values = zip(*(unpacked(rows[name]) for name in columns), strict=True)
-        yield from zip(map(str, unpacked(rows["group"])), values, strict=True)
+        values = zip(*(to_values(rows[name]) for name in columns), strict=True)
+        yield from zip(map(str, to_values(rows["group"])), values, strict=True)
 
     def of(self, group: str) -> list[RowValues]:
         """The rows of a group, without the group, in the order of the table's columns."""
-        block = self._holding(group)
+        block = self._block_of(group)
         return [] if block is None else block.of(group)
 
-    def _holding(self, group: str) -> Block | None:
-        index = self._blocks.holding(escape_surrogates(group))
+    def _block_of(self, group: str) -> Block | None:
+        index = self._blocks.block_of(escape_surrogates(group))
         return None if index is None else self._block(index)
 
     def _block(self, index: int) -> Block:
@@ -186,11 +186,11 @@ class Block:
             return []
         self._asked += 1
         if self._columns is None and self._asked > max(_MANY, _SHARE * len(self._spans)):
-            self._columns = [unpacked(column) for column in self._rows.columns]
+            self._columns = [to_values(column) for column in self._rows.columns]
         if self._columns is not None:
             return list(zip(*(column[start:stop] for column in self._columns), strict=True))
         some = self._rows.slice(start, stop - start)
-        return list(zip(*(unpacked(column) for column in some.columns), strict=True))
+        return list(zip(*(to_values(column) for column in some.columns), strict=True))
 
 
 _TABLES = {table.name: table for table in TABLES}

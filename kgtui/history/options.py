@@ -41,4 +41,4 @@ class RecorderStatus:
     rows: int = 0
     last: float | None = None
     waiting: int = 0
-    trouble: str = ""
+    error: str = ""

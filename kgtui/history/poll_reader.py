@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.admin.reading import has_offsets
 from kgtui.history import rows
-from kgtui.lake.arrow import escape_surrogates, one_chunk, unpacked
+from kgtui.lake.arrow import escape_surrogates, to_one_chunk, to_values
 from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class _RowsByPoll:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        table = one_chunk(table)
+        table = to_one_chunk(table)
         if groups is not None and table.num_rows:
             names = table["group"].chunk(0)
             ours = pc.is_in(names.dictionary, pa.array(groups, pa.string()))
@@ -189,7 +189,7 @@ class _RowsByPoll:
         start, stop = self._spans.get(poll, (0, 0))
         if start < stop:
             some = self._rows.slice(start, stop - start)
-            yield from zip(*(unpacked(column) for column in some.columns), strict=True)
+            yield from zip(*(to_values(column) for column in some.columns), strict=True)
 
 
 def _columns(table: Table) -> list[str]:

@@ -21,8 +21,8 @@ from kgtui.history.keyframe import Keyframe
 from kgtui.history.point_in_time import PointInTime, compare
 from kgtui.history.poll_index import PollIndex
 from kgtui.history.rows import cluster_of_text
-from kgtui.lake.arrow import escape_surrogates, of_polls
-from kgtui.lake.delta import RecordedTable, disk_errors, library
+from kgtui.lake.arrow import escape_surrogates, filter_polls
+from kgtui.lake.delta import RecordedTable, load_deltalake, storage_errors
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS, POLLS, TABLES
 from kgtui.lake.schemas.recorded import day_of
@@ -62,7 +62,7 @@ class RecordingReader:
     """
 
     def __init__(self, path: Path | str) -> None:
-        library()
+        load_deltalake()
         folder = LakeFolder.of(path)
         self.path = folder.path
         folder.check()
@@ -138,7 +138,7 @@ class RecordingReader:
         with self._lock, self._reading():
             self._tables[table.name].open(renew=True)
             rows = self._tables[table.name].read(columns, day=day_of(keyframe), keyframe=keyframe)
-        return of_polls(rows, [poll for poll in self._polls.of_keyframe(keyframe) if poll <= until])
+        return filter_polls(rows, [poll for poll in self._polls.of_keyframe(keyframe) if poll <= until])
 
     def _segment(self, keyframe: int) -> Keyframe:
         found = self._keyframes.get(keyframe)
@@ -162,17 +162,17 @@ class RecordingReader:
         table, day = self._tables[name], day_of(keyframe)
         with self._lock, self._reading():
             try:
-                return table.read_segment(day, keyframe)
+                return table.read_keyframe(day, keyframe)
             except FileNotFoundError:  # compacted since, and swept away
                 table.open(renew=True)
-                return table.read_segment(day, keyframe)
+                return table.read_keyframe(day, keyframe)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """What the disk or a damaged table says, as `LakeError`."""
         try:
             yield
-        except disk_errors() as error:
+        except storage_errors() as error:
             raise LakeError(f"{self.path} cannot be read: {visible(str(error))}") from error
 
     # -- what changed ------------------------------------------------------------------------------------------------

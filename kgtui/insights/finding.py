@@ -126,7 +126,7 @@ class Insights:
     @property
     def missing(self) -> tuple[TableAge, ...]:
         """Tables that are not there or cannot be read: what they would tell is not among the findings."""
-        return tuple(table for table in self.tables if not table.there)
+        return tuple(table for table in self.tables if not table.is_readable)
 
     def known(self, kind: Kind) -> bool:
         """Whether there would be findings of a kind if there was anything to tell."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.errors import LakeError
 from kgtui.insights import rules
 from kgtui.insights.finding import Insights
-from kgtui.lake.gold import NEVER_MADE, Gold, about_groups
+from kgtui.lake.gold import NEVER_WRITTEN, Gold, only_whole_groups
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG, SERIES
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ def read_insights(path: Path | str) -> Insights:
 def find_insights(gold: Gold) -> Insights:
     """All findings of the gold tables. Raises `LakeError` as `insights`."""
     ages = gold.ages()
-    if not any(age.there for age in ages):
-        why = "; ".join(dict.fromkeys(f"{age.table}: {age.trouble}" for age in ages if age.trouble != NEVER_MADE))
+    if not any(age.is_readable for age in ages):
+        why = "; ".join(dict.fromkeys(f"{age.table}: {age.error}" for age in ages if age.error != NEVER_WRITTEN))
         raise LakeError(
             f"{gold.path} has no gold tables that can be read{f' ({why})' if why else ''}: "
             "make them with kgtui pipeline run --lake LAKE"
         )
-    there = {age.table for age in ages if age.there}
+    there = {age.table for age in ages if age.is_readable}
     # Cleanup rests on whole days and churn on hours: what goes on is told by the tables that follow the minutes.
     lively = [
         age.covered_to
@@ -65,7 +65,7 @@ def _findings(gold: Gold, there: set[str], now: float) -> list[Finding]:
     health = [row for row in newest(HEALTH, "window_start", _not_well) if row["group"] not in left]
     forecast = [row for row in _forecast(gold) if row["group"] not in left] if Gold.title(FORECAST) in there else []
     concerned = {row["group"] for row in (*health, *forecast)}
-    groups = {row["group"]: row for row in newest(LAG, "minute", about_groups, concerned)}
+    groups = {row["group"]: row for row in newest(LAG, "minute", only_whole_groups, concerned)}
     unhealthy, at_risk = rules.unhealthy(health, groups), rules.at_risk(forecast)
     ill = {finding.subject for finding in (*unhealthy, *at_risk)}
     drain = rules.drain(forecast, groups, ill)

@@ -16,7 +16,7 @@ from kgtui.insights.finding import Kind
 from kgtui.insights.reader import find_insights
 from kgtui.insights.report_plots import Bar, plot_episodes, plot_lag_history
 from kgtui.insights.rules import instant
-from kgtui.lake.gold import Gold, about_groups
+from kgtui.lake.gold import Gold, only_whole_groups
 from kgtui.lake.schemas.gold import HEALTH, LAG
 from kgtui.lake.tables import recorded_cluster_id
 from kgtui.model.amounts import short
@@ -117,7 +117,7 @@ def build_report(path: Path | str, made_at: float, *, since: float | None = None
     groups = list(dict.fromkeys([*with_findings, *(episode.group for episode in episodes)]))[:MAX_PLOTTED_GROUPS]
     histories = gold.lag_histories(groups, since=instant(begin), until=instant(end))
     first = min((history.minutes[0] for history in histories.values()), default=begin)
-    group_count = len({row["group"] for row in gold.newest(LAG, "minute", ("group",), where=about_groups)})
+    group_count = len({row["group"] for row in gold.newest(LAG, "minute", ("group",), where=only_whole_groups)})
     cluster = recorded_cluster_id(gold.path)
     return Report(str(gold.path), cluster, max(begin, first), end, made_at, insights, histories, episodes, group_count)
 
@@ -130,7 +130,7 @@ def _read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...
         since=instant(since),
         until=instant(until),
         time="window_start",
-        where=lambda column: about_groups(column) & column("status").isin(["WARN", "ERR"]),
+        where=lambda column: only_whole_groups(column) & column("status").isin(["WARN", "ERR"]),
     )
     newest = {row["window_start"] for row in gold.newest(HEALTH, "window_start", ("window_start",))}
     by_episode: dict[tuple[str, object], list[GoldRow]] = {}

@@ -31,7 +31,7 @@ def arrow_schema(table: Table) -> pa.Schema:
     return pa.schema([pa.field(column.name, types[column.type], column.nullable) for column in table.columns])
 
 
-def coded(table: Table) -> list[str]:
+def text_columns(table: Table) -> list[str]:
     """Columns that are read dictionary-encoded: few different values, many rows."""
     return [column.name for column in table.columns if column.type == "string"]
 
@@ -58,7 +58,7 @@ def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def unpacked(column: pa.ChunkedArray) -> list[object]:
+def to_values(column: pa.ChunkedArray) -> list[object]:
     """The values of a column, text as it was before it was stored."""
     import pyarrow as pa
 
@@ -77,7 +77,7 @@ def unpacked(column: pa.ChunkedArray) -> list[object]:
     return found
 
 
-def of_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
+def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
     """The rows of these polls: where a flush was cut off there are others, which never came to be."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -88,7 +88,7 @@ def of_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
     return rows.filter(pc.is_in(rows["poll"], known))
 
 
-def in_order(rows: pa.Table, table: Table) -> pa.Table:
+def sort_by_key(rows: pa.Table, table: Table) -> pa.Table:
     """The rows sorted by key and poll."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -98,7 +98,7 @@ def in_order(rows: pa.Table, table: Table) -> pa.Table:
     return rows.take(pc.sort_indices(ranks, [(name, "ascending") for name in order]))
 
 
-def one_chunk(rows: pa.Table) -> pa.Table:
+def to_one_chunk(rows: pa.Table) -> pa.Table:
     """The rows in one piece, each text column with one dictionary."""
     import pyarrow as pa
 

@@ -14,11 +14,11 @@ from kgtui.lake.arrow import (
     arrow_schema,
     arrow_table,
     dictionary_schema,
-    in_order,
-    one_chunk,
+    sort_by_key,
+    to_one_chunk,
 )
 from kgtui.lake.folder import LOG
-from kgtui.lake.parquet import CompactedFile, RowsInMemory, in_one, read_rows, write_rows
+from kgtui.lake.parquet import CompactedFile, RowsInMemory, merge_files, read_rows, write_rows
 from kgtui.lake.schemas import PARTITION, SETTINGS, SUPERSEDED_HOURS
 from kgtui.lake.schemas.recorded import day_of
 
@@ -45,7 +45,7 @@ DAY = f"partition.{PARTITION}"
 """What a table's log calls the day of a file."""
 
 
-def library() -> Any:
+def load_deltalake() -> Any:
     """deltalake, once pyarrow is there too. Raises `LakeError` that says how to install them."""
     try:
         import deltalake
@@ -55,14 +55,14 @@ def library() -> Any:
     return deltalake
 
 
-def disk_errors() -> tuple[type[Exception], ...]:
+def storage_errors() -> tuple[type[Exception], ...]:
     """What reading and writing may raise: the disk is full, gone or not ours, or a table is damaged."""
     import pyarrow as pa
 
-    return (OSError, library().exceptions.DeltaError, pa.ArrowException)
+    return (OSError, load_deltalake().exceptions.DeltaError, pa.ArrowException)
 
 
-def compacted(file: Mapping[str, Any]) -> bool:
+def is_compacted(file: Mapping[str, Any]) -> bool:
     """Whether compaction wrote a file."""
     return COMPACTED in str(file["path"])
 
@@ -99,7 +99,7 @@ class RecordedTable:
 
     def open(self, *, renew: bool = False) -> DeltaTable | None:
         """The table, with `renew` as it is now; None while it does not exist."""
-        deltalake = library()
+        deltalake = load_deltalake()
         if self._delta is None:
             if not deltalake.DeltaTable.is_deltatable(str(self.path)):
                 return None
@@ -159,7 +159,7 @@ class RecordedTable:
     def query(self) -> QueryBuilder | None:
         """Return an SQL session (DataFusion) on the newest version of the table; None while it does not exist."""
         delta = self.open(renew=True)
-        return None if delta is None else library().QueryBuilder().register(self.table.name, delta)
+        return None if delta is None else load_deltalake().QueryBuilder().register(self.table.name, delta)
 
     def read_group(
         self, query: QueryBuilder | None, columns: Sequence[str], group: str, span: tuple[int, int]
@@ -191,17 +191,19 @@ class RecordedTable:
         for index, column in enumerate(rows.columns):
             if self.table.column(columns[index]).type == "string":
                 rows = rows.set_column(index, columns[index], column.cast(pa.string()).dictionary_encode())
-        return one_chunk(rows)
+        return to_one_chunk(rows)
 
-    def read_segment(self, day: date, keyframe: int) -> RowBlocks:
+    def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
         """All rows of a keyframe and of the polls until the next."""
         import pyarrow.dataset as ds
 
         files = [file for file in self.files(day) if file["min.keyframe"] <= keyframe <= file["max.keyframe"]]
-        if len(files) == 1 and compacted(files[0]) and files[0]["min.keyframe"] == files[0]["max.keyframe"]:
+        if len(files) == 1 and is_compacted(files[0]) and files[0]["min.keyframe"] == files[0]["max.keyframe"]:
             return CompactedFile(self.path / files[0]["path"], self.table)
         names = [name for name in self.table.names if name not in (PARTITION, "keyframe")]
-        return RowsInMemory(in_order(one_chunk(self._read(files, names, ds.field("keyframe") == keyframe)), self.table))
+        return RowsInMemory(
+            sort_by_key(to_one_chunk(self._read(files, names, ds.field("keyframe") == keyframe)), self.table)
+        )
 
     def _read(self, files: Sequence[Mapping[str, Any]], columns: Sequence[str], where: Any) -> pa.Table:
         if not files:
@@ -215,7 +217,7 @@ class RecordedTable:
         delta = self.open()
         if delta is None:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            delta = library().DeltaTable.create(
+            delta = load_deltalake().DeltaTable.create(
                 str(self.path),
                 arrow_schema(self.table),
                 partition_by=[self.table.partition] if self.table.partition else None,
@@ -237,7 +239,7 @@ class RecordedTable:
         """
         import pyarrow as pa
 
-        deltalake = library()
+        deltalake = load_deltalake()
         delta = self.create()
         delta.update_incremental()
         if (delta.transaction_version(_APP) or 0) < serial:
@@ -257,7 +259,7 @@ class RecordedTable:
 
         The rows stay the same, which the commit says (`dataChange` false): streams that read the table see nothing.
         """
-        rows = in_one([self.path / file["path"] for file in files], self.table, polls)
+        rows = merge_files([self.path / file["path"] for file in files], self.table, polls)
         self._replace(files, rows, files[0][DAY])
 
     def _replace(self, files: Sequence[Mapping[str, Any]], rows: pa.Table, day: date) -> None:
@@ -298,14 +300,14 @@ class RecordedTable:
         )
         delta.update_incremental()
 
-    def drop_before(self, day: date) -> int:
+    def delete_before(self, day: date) -> int:
         """Remove whole days; how many rows went."""
         delta = self.open()
         if delta is None or not any(file[DAY] < day for file in self.files()):
             return 0
         return int(delta.delete(f"{PARTITION} < '{day.isoformat()}'")["num_deleted_rows"])
 
-    def sweep(self) -> None:
+    def vacuum(self) -> None:
         """Remove from the disk what no version in use needs: replaced files, and those of writes that were killed."""
         delta = self.open()
         if delta is not None:

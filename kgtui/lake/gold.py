@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
 from kgtui.lake.arrow import escape_surrogates, unescape_surrogates
-from kgtui.lake.delta import DAY, disk_errors, library
+from kgtui.lake.delta import DAY, load_deltalake, storage_errors
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import PARTITION
 from kgtui.lake.schemas.gold import GOLD, LAG
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 GoldRow = dict[str, Any]
 """Column → value; times are datetimes in UTC."""
 
-NEVER_MADE = "it was never made"
+NEVER_WRITTEN = "it was never made"
 
 Where = Callable[[Callable[[str], Any]], Any]
 """Given how to name a column, a condition on rows, as pyarrow has them."""
@@ -55,15 +55,15 @@ class TableAge:
     table: str
     covered_to: float | None = None
     written: float | None = None
-    trouble: str = ""
+    error: str = ""
 
     @property
-    def there(self) -> bool:
+    def is_readable(self) -> bool:
         """Whether the table exists and could be read."""
-        return self.written is not None and not self.trouble
+        return self.written is not None and not self.error
 
 
-def about_groups(column: Callable[[str], Any]) -> Any:
+def only_whole_groups(column: Callable[[str], Any]) -> Any:
     """Only rows about whole groups."""
     return column("topic").is_null()
 
@@ -79,7 +79,7 @@ class Gold:
     """
 
     def __init__(self, path: Path | str) -> None:
-        library()
+        load_deltalake()
         self.folder = LakeFolder.of(path)
         self.folder.check()
         self._open: dict[str, DeltaTable] = {}
@@ -100,13 +100,13 @@ class Gold:
         try:
             delta = self._delta(table)
             if delta is None:
-                return TableAge(title, trouble=NEVER_MADE)
+                return TableAge(title, error=NEVER_WRITTEN)
             missing = set(table.names) - {field.name for field in delta.schema().fields}
             if missing:
-                return TableAge(title, trouble=f"it has no column {', '.join(sorted(missing))}; make it anew")
+                return TableAge(title, error=f"it has no column {', '.join(sorted(missing))}; make it anew")
             newest = self.last(table, "covered_to")
-        except disk_errors() as error:
-            return TableAge(title, trouble=visible(str(error)))
+        except storage_errors() as error:
+            return TableAge(title, error=visible(str(error)))
         return TableAge(title, newest.timestamp() if isinstance(newest, datetime) else None, _made(delta))
 
     def ages(self) -> tuple[TableAge, ...]:
@@ -171,7 +171,7 @@ class Gold:
     ) -> dict[str, LagHistory]:
         """How these groups went, minute by minute; those that nothing is known of are left out."""
         columns = ("group", "minute", "lag", "rate_in", "rate_out", "time_lag", "members", "steady_since")
-        rows = self.rows(LAG, columns, since=since, until=until, time="minute", groups=groups, where=about_groups)
+        rows = self.rows(LAG, columns, since=since, until=until, time="minute", groups=groups, where=only_whole_groups)
         by_group: dict[str, list[GoldRow]] = {}
         for row in rows:
             by_group.setdefault(row["group"], []).append(row)
@@ -183,9 +183,9 @@ class Gold:
         delta = self._open.get(table.name)
         if delta is None:
             path = str(self.folder.table(table.name, table.layer))
-            if not library().DeltaTable.is_deltatable(path):
+            if not load_deltalake().DeltaTable.is_deltatable(path):
                 return None
-            delta = self._open[table.name] = library().DeltaTable(path)
+            delta = self._open[table.name] = load_deltalake().DeltaTable(path)
         return delta
 
     def last(self, table: Table, column: str) -> datetime | date | None:
@@ -212,7 +212,7 @@ class Gold:
     def _reading(self, table: Table) -> Iterator[None]:
         try:
             yield
-        except disk_errors() as error:
+        except storage_errors() as error:
             raise LakeError(f"{self.path}: {table.layer}/{table.name} cannot be read: {visible(str(error))}") from error
 
 

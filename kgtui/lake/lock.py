@@ -121,7 +121,7 @@ class RecorderLock:
             return False
 
 
-def living_holder(path: Path) -> Holder | None:
+def current_holder(path: Path) -> Holder | None:
     """Who holds a lock, as far as its file tells without touching it; None when nobody does."""
     try:
         file = os.open(path, os.O_RDONLY)

@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kgtui.errors import KgtuiError, LakeError, RefusedError
-from kgtui.lake.delta import disk_errors, library
+from kgtui.lake.delta import load_deltalake, storage_errors
 from kgtui.lake.folder import LakeFolder
-from kgtui.lake.lock import RecorderLock, living_holder
+from kgtui.lake.lock import RecorderLock, current_holder
 from kgtui.lake.schemas import LAYER, POLLS
-from kgtui.lake.tables import Contents, StoredTable, disk_usage, tables
+from kgtui.lake.tables import StoredTable, TableContents, disk_usage, tables
 from kgtui.lake.writer import LakeWriter
 from kgtui.model.text import visible
 
@@ -40,8 +40,8 @@ class TableStatus:
 
     table: StoredTable
     disk: int
-    contents: Contents | None = None
-    trouble: str = ""
+    contents: TableContents | None = None
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class LakeStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class MaintenanceResult:
     """What was done to one table, or could not be.
 
     Attributes:
@@ -73,11 +73,11 @@ class Done:
     table: str
     what: str = ""
     freed: int = 0
-    trouble: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class KeepRules:
     """How long rows are kept.
 
     Attributes:
@@ -98,10 +98,10 @@ def status(path: str | Path) -> LakeStatus:
     """What a lake holds. Raises `LakeError` if it is none."""
     folder = _folder(path)
     found = tuple(_status(table) for table in tables(folder))
-    return LakeStatus(folder.path, found, disk_usage(folder.path), living_holder(folder.lock))
+    return LakeStatus(folder.path, found, disk_usage(folder.path), current_holder(folder.lock))
 
 
-def optimize(path: str | Path) -> Iterator[Done]:
+def optimize(path: str | Path) -> Iterator[MaintenanceResult]:
     """Make few files of many in every table, and a checkpoint of its log; remove files that nobody needs.
 
     Raises:
@@ -116,7 +116,9 @@ def optimize(path: str | Path) -> Iterator[Done]:
             yield _try(table.title, table.path, partial(_compact, table))
 
 
-def prune(path: str | Path, keep: Keep, *, dry_run: bool = False, now: float | None = None) -> Iterator[Done]:
+def prune(
+    path: str | Path, keep: KeepRules, *, dry_run: bool = False, now: float | None = None
+) -> Iterator[MaintenanceResult]:
     """Remove whole days that are too old, and files that nobody needs.
 
     Args:
@@ -138,7 +140,7 @@ def prune(path: str | Path, keep: Keep, *, dry_run: bool = False, now: float | N
 
 
 def _folder(path: str | Path) -> LakeFolder:
-    library()
+    load_deltalake()
     folder = LakeFolder.of(path)
     folder.check()
     return folder
@@ -148,19 +150,19 @@ def _status(table: StoredTable) -> TableStatus:
     disk = disk_usage(table.path)
     try:
         return TableStatus(table, disk, table.contents())
-    except disk_errors() as error:
-        return TableStatus(table, disk, trouble=visible(str(error)))
+    except storage_errors() as error:
+        return TableStatus(table, disk, error=visible(str(error)))
 
 
-def _try(title: str, path: Path, work: Callable[[], str]) -> Done:
+def _try(title: str, path: Path, work: Callable[[], str]) -> MaintenanceResult:
     before = disk_usage(path)
     try:
         what = work()
     except KgtuiError as error:
-        return Done(title, trouble=str(error))
-    except disk_errors() as error:
-        return Done(title, trouble=visible(str(error)))
-    return Done(title, what, before - disk_usage(path))
+        return MaintenanceResult(title, error=str(error))
+    except storage_errors() as error:
+        return MaintenanceResult(title, error=visible(str(error)))
+    return MaintenanceResult(title, what, before - disk_usage(path))
 
 
 def _compact_recorded(folder: LakeFolder, found: Sequence[StoredTable]) -> str:
@@ -169,7 +171,7 @@ def _compact_recorded(folder: LakeFolder, found: Sequence[StoredTable]) -> str:
     try:
         lock.take()
     except RefusedError:
-        return f"left to the recorder ({living_holder(folder.lock) or 'another process'}), which keeps them compact"
+        return f"left to the recorder ({current_holder(folder.lock) or 'another process'}), which keeps them compact"
     try:
         before = _file_count(found)
         writer = LakeWriter(folder)
@@ -192,7 +194,7 @@ def _file_count(found: Sequence[StoredTable]) -> int:
 def _compact(table: StoredTable) -> str:
     removed, added = table.compact()
     table.checkpoint()
-    table.sweep()
+    table.vacuum()
     return _files_in_words(removed, added)
 
 
@@ -201,22 +203,22 @@ def _files_in_words(before: int, after: int) -> str:
 
 
 def _prune(table: StoredTable, oldest: date, dry_run: bool) -> str:
-    old = table.before(oldest)
+    old = table.size_before(oldest)
     if old is None:
         return "has no days: left as it is"
     files, size, rows = old
     if files and not dry_run:
-        table.drop_before(oldest)
+        table.delete_before(oldest)
         table.checkpoint()
     if not dry_run:
-        table.sweep()
+        table.vacuum()
     if not files:
         return f"nothing before {oldest}"
     told = "rows" if rows is None else f"{rows:,} rows"
     return f"{told} before {oldest} in {files} files of {size:,} bytes {'would go' if dry_run else 'are gone'}"
 
 
-def _check_names(folder: LakeFolder, keep: Keep, found: Sequence[StoredTable]) -> None:
+def _check_names(folder: LakeFolder, keep: KeepRules, found: Sequence[StoredTable]) -> None:
     known = {table.title for table in found} | {table.layer for table in found}
     for name, _ in keep.by_name:
         if name not in known:

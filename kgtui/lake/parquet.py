@@ -10,7 +10,7 @@ import threading
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from kgtui.lake.arrow import coded, in_order, one_chunk
+from kgtui.lake.arrow import sort_by_key, text_columns, to_one_chunk
 from kgtui.lake.schemas import PARTITION
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class RowBlocks(Protocol):
         """How many blocks there are."""
         ...
 
-    def holding(self, group: str) -> int | None:
+    def block_of(self, group: str) -> int | None:
         """The only block that may have rows of a group, named as it is stored; None when none has."""
         ...
 
@@ -58,7 +58,7 @@ class RowsInMemory:
     def __len__(self) -> int:
         return 1
 
-    def holding(self, group: str) -> int | None:
+    def block_of(self, group: str) -> int | None:
         return 0
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
@@ -74,7 +74,7 @@ class CompactedFile:
     def __init__(self, path: Path, table: Table) -> None:
         import pyarrow.parquet as pq
 
-        self._file = pq.ParquetFile(path, read_dictionary=coded(table))
+        self._file = pq.ParquetFile(path, read_dictionary=text_columns(table))
         self._lock = threading.Lock()
         looked_up = any(column.name == _GROUP and not column.nullable for column in table.columns)
         self._blocks = _blocks(self._file.metadata) if looked_up else None
@@ -82,7 +82,7 @@ class CompactedFile:
     def __len__(self) -> int:
         return 1 if self._blocks is None else len(self._blocks)
 
-    def holding(self, group: str) -> int | None:
+    def block_of(self, group: str) -> int | None:
         if self._blocks is None:
             return 0
         index = bisect_left(self._blocks, group, key=lambda block: block.last)
@@ -91,9 +91,9 @@ class CompactedFile:
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
         with self._lock:  # it is one file, with one place that is being read
             if self._blocks is None:
-                return one_chunk(self._file.read(list(columns)))
+                return to_one_chunk(self._file.read(list(columns)))
             row_groups = [row_group for block in blocks for row_group in self._blocks[block].row_groups]
-            return one_chunk(self._file.read_row_groups(row_groups, list(columns)))
+            return to_one_chunk(self._file.read_row_groups(row_groups, list(columns)))
 
 
 class _Block(NamedTuple):
@@ -126,20 +126,20 @@ def read_rows(paths: Sequence[str], table: Table, columns: Sequence[str], where:
     """
     import pyarrow.dataset as ds
 
-    form = ds.ParquetFileFormat(dictionary_columns=set(coded(table)))
+    form = ds.ParquetFileFormat(dictionary_columns=set(text_columns(table)))
     return ds.dataset(list(paths), format=form).to_table(columns=list(columns), filter=where)
 
 
-def in_one(paths: Iterable[Path], table: Table, polls: Collection[int]) -> pa.Table:
+def merge_files(paths: Iterable[Path], table: Table, polls: Collection[int]) -> pa.Table:
     """The rows of some files that belong to these polls, sorted by key and poll."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    names, codes = [name for name in table.names if name != PARTITION], coded(table)
+    names, codes = [name for name in table.names if name != PARTITION], text_columns(table)
     parts = [pq.ParquetFile(path, read_dictionary=codes).read(names) for path in paths]
-    rows = one_chunk(pa.concat_tables(parts, promote_options="permissive"))
-    return in_order(rows.filter(pc.is_in(rows["poll"], pa.array(sorted(polls), pa.int64()))), table)
+    rows = to_one_chunk(pa.concat_tables(parts, promote_options="permissive"))
+    return sort_by_key(rows.filter(pc.is_in(rows["poll"], pa.array(sorted(polls), pa.int64()))), table)
 
 
 def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
-from kgtui.lake.delta import disk_errors
+from kgtui.lake.delta import storage_errors
 from kgtui.lake.folder import is_table, write_json
 from kgtui.lake.schemas import BASELINE, COMMITS, GOLD, GROUP_EVENTS, POLLS, REBALANCES
 from kgtui.lake.tables import StoredTable
@@ -30,7 +30,7 @@ _MADE_FROM = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
 _LAST = BASELINE
 """The gold table that is written last."""
 
-Rows = dict[str, dict[str, int]]
+RowCounts = dict[str, dict[str, int]]
 """Table → day → how many."""
 
 
@@ -45,9 +45,9 @@ class PendingDays:
 
     folder: LakeFolder
     days: tuple[date, ...]
-    rows: Rows
+    rows: RowCounts
 
-    def done(self) -> None:
+    def mark_done(self) -> None:
         """Remember that the days are made, of what was found before; writes nothing where that is known."""
         path, told = _memory(self.folder), {"rows": self.rows, "tables": _tables(self.folder)}
         if told != _known(self.folder):
@@ -66,8 +66,8 @@ def pending_days(folder: LakeFolder) -> PendingDays:
     try:
         rows = {stored.title: _rows(stored) for stored in _stored(folder, *_MADE_FROM)}
         tables = _tables(folder)
-        made = [day for stored in _stored(folder, _LAST) for day in stored.by_day()]
-    except disk_errors() as error:
+        made = [day for stored in _stored(folder, _LAST) for day in stored.rows_by_day()]
+    except storage_errors() as error:
         raise LakeError(f"{folder.path} cannot be read: {visible(str(error))}") from error
     known = _known(folder)
     days = sorted({date.fromisoformat(day) for counts in rows.values() for day in counts})
@@ -82,7 +82,7 @@ def pending_days(folder: LakeFolder) -> PendingDays:
     return PendingDays(folder, tuple(days), rows)
 
 
-def _grown(found: Rows, known: Rows) -> list[date]:
+def _grown(found: RowCounts, known: RowCounts) -> list[date]:
     """Days that have more rows than before."""
     return [
         date.fromisoformat(day)
@@ -93,7 +93,7 @@ def _grown(found: Rows, known: Rows) -> list[date]:
 
 
 def _rows(stored: StoredTable) -> dict[str, int]:
-    return {day.isoformat(): rows for day, rows in stored.by_day().items()}
+    return {day.isoformat(): rows for day, rows in stored.rows_by_day().items()}
 
 
 def _tables(folder: LakeFolder) -> dict[str, str]:

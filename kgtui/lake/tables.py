@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
-from kgtui.lake.delta import DAY, RecordedTable, disk_errors, library, owner_only
+from kgtui.lake.delta import DAY, RecordedTable, load_deltalake, owner_only, storage_errors
 from kgtui.lake.folder import LOG, LakeFolder
 from kgtui.lake.schemas import LAYER, PARTITION, POLLS
 from kgtui.model.text import visible
@@ -26,7 +26,7 @@ LAYERS = (LAYER, "bronze", "silver", "gold")
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class TableContents:
     """What the newest version of a table holds.
 
     Attributes:
@@ -61,14 +61,14 @@ class StoredTable:
         """`layer/name`."""
         return f"{self.layer}/{self.name}"
 
-    def contents(self) -> Contents:
+    def contents(self) -> TableContents:
         """What it holds."""
         delta = self._open()
         files = _files(delta)
         rows = [file["num_records"] for file in files]
         days = [day for file in files if (day := _day(file)) is not None]
         written = next(iter(delta.history(1)), {}).get("timestamp")
-        return Contents(
+        return TableContents(
             int(delta.version()),
             len(files),
             None if None in rows else sum(rows),
@@ -82,7 +82,7 @@ class StoredTable:
         """What tells it from a table that was made anew in its place."""
         return str(self._open().metadata().id)
 
-    def by_day(self) -> dict[date, int]:
+    def rows_by_day(self) -> dict[date, int]:
         """How many rows each day has; 0 where a file does not tell. None are of no day."""
         import pyarrow as pa
 
@@ -93,7 +93,7 @@ class StoredTable:
         found = {_day(row): row["num_records_sum"] or 0 for row in days.to_pylist()}
         return {day: rows for day, rows in found.items() if day is not None}
 
-    def before(self, day: date) -> tuple[int, int, int | None] | None:
+    def size_before(self, day: date) -> tuple[int, int, int | None] | None:
         """How many files, bytes and rows are of earlier days; None in a table that is not kept by day."""
         delta = self._open()
         if PARTITION not in delta.metadata().partition_columns:
@@ -102,7 +102,7 @@ class StoredTable:
         rows = [file["num_records"] for file in old]
         return len(old), sum(file["size_bytes"] for file in old), None if None in rows else sum(rows)
 
-    def drop_before(self, day: date) -> None:
+    def delete_before(self, day: date) -> None:
         """Remove earlier days; the files go with `sweep`, when nobody can be reading them any more."""
         with owner_only():
             self._open().delete(f"{PARTITION} < '{day.isoformat()}'")
@@ -123,13 +123,13 @@ class StoredTable:
             delta.create_checkpoint()
             delta.cleanup_metadata()
 
-    def sweep(self) -> None:
+    def vacuum(self) -> None:
         """Remove files that no version has needed for as long as the table's own retention says; by default a week."""
         with owner_only():
             self._open().vacuum(dry_run=False, full=True)
 
     def _open(self) -> DeltaTable:
-        delta: DeltaTable = library().DeltaTable(str(self.path))
+        delta: DeltaTable = load_deltalake().DeltaTable(str(self.path))
         return delta
 
 
@@ -142,13 +142,13 @@ def tables(folder: LakeFolder) -> Iterator[StoredTable]:
                 yield StoredTable(layer, name, path)
 
 
-def make_tables(folder: LakeFolder, made: Iterable[Table]) -> None:
+def create_tables(folder: LakeFolder, made: Iterable[Table]) -> None:
     """Make tables that are not there yet; by Spark it would take seconds. Raises `LakeError`."""
     try:
         with owner_only():
             for table in made:
                 RecordedTable(folder.table(table.name, table.layer), table).create()
-    except disk_errors() as error:
+    except storage_errors() as error:
         raise LakeError(f"{folder.path} cannot be written: {visible(str(error))}") from error
 
 
@@ -160,7 +160,7 @@ def recorded_cluster_id(path: Path | str) -> str | None:
         if newest is None:
             return None
         rows = polls.read(["cluster_id"], after=newest - 1)
-    except disk_errors():
+    except storage_errors():
         return None
     cluster_id: str | None = rows["cluster_id"][0].as_py()
     return cluster_id

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from kgtui.lake.delta import RecordedTable, compacted, owner_only
+from kgtui.lake.delta import RecordedTable, is_compacted, owner_only
 from kgtui.lake.schemas import POLLS, TABLES
 from kgtui.lake.schemas.recorded import day_of
 
@@ -55,7 +55,7 @@ class Batch:
             for start in range(0, len(some), _AT_ONCE):
                 yield [(*always, *row) for row in some[start : start + _AT_ONCE]]
 
-    def let_go(self) -> None:
+    def release_rows(self) -> None:
         """Forget the rows."""
         for parts in self.parts.values():
             for _, some in parts:
@@ -122,10 +122,10 @@ class LakeWriter:
                         batch.done.add(table.name)
                 polls, rows = polls + len(batch.parts[POLLS.name]), rows + batch.size
                 self._sealed.remove(batch)
-                batch.let_go()
+                batch.release_rows()
         return polls, rows
 
-    def give_up(self) -> list[Batch]:
+    def discard(self) -> list[Batch]:
         """Take away what waits, while nothing is being written. Rows of it that are in a table count for nothing."""
         self.seal()
         dropped, self._sealed = self._sealed, []
@@ -148,11 +148,11 @@ class LakeWriter:
             if keep_days is not None:
                 oldest = datetime.fromtimestamp(now, UTC).date() - timedelta(days=keep_days)
                 for name in (POLLS.name, *(name for name in self._tables if name != POLLS.name)):
-                    self._tables[name].drop_before(oldest)
+                    self._tables[name].delete_before(oldest)
             if time.monotonic() - self._swept > _SWEEP_EVERY or not self._swept:
                 self._swept = time.monotonic()
                 for table in self._tables.values():
-                    table.sweep()
+                    table.vacuum()
 
     def _compact(self, keyframe: int) -> None:
         polls: dict[int, set[int]] = {}
@@ -161,7 +161,7 @@ class LakeWriter:
             if table is POLLS:
                 continue
             for file in self._tables[table.name].files():
-                if file["max.keyframe"] < keyframe and not compacted(file):
+                if file["max.keyframe"] < keyframe and not is_compacted(file):
                     open_.setdefault(table.name, {}).setdefault(file["max.keyframe"], []).append(file)
         for name, segments in open_.items():
             for segment, files in segments.items():
@@ -187,10 +187,10 @@ class LakeWriter:
                 table.compact(files, _before(rows.to_pylist(), keyframe))
 
 
-def let_go(batches: Iterable[Batch]) -> None:
+def release_rows(batches: Iterable[Batch]) -> None:
     """Forget the rows of batches, some at a time."""
     for batch in batches:
-        batch.let_go()
+        batch.release_rows()
 
 
 def _before(rows: list[Mapping[str, Any]], keyframe: int) -> Collection[int]:

@@ -131,6 +131,6 @@ def mark(session: Session) -> tuple[str, str] | None:
     if recording is None:
         return None
     dot = text.marks().record
-    if recording.status is not None and recording.status.trouble:
+    if recording.status is not None and recording.status.error:
         return f"{dot} REC: cannot write", "header--warn"
     return f"{dot} REC", "header--error"

@@ -132,7 +132,7 @@ def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
     """Run the pipeline once, and return the seconds of each layer and the bytes of its tables."""
     from kgtui.commands.pipeline import update_gold
     from kgtui.lake.schemas import BRONZE, SILVER
-    from kgtui.lake.tables import make_tables
+    from kgtui.lake.tables import create_tables
     from kgtui.pipeline.jobs.run import Sources, run_once
     from kgtui.pipeline.spark_lake import SparkLake
 
@@ -143,7 +143,7 @@ def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
         ends["bronze" if step.startswith("reading") else "silver"] = time.perf_counter()
 
     lake = SparkLake(spark, folder / "lake")
-    make_tables(lake.folder, (*BRONZE, *SILVER))
+    create_tables(lake.folder, (*BRONZE, *SILVER))
     run_once(lake, Sources(records=files), update_gold, note_end)
     ends["gold"] = time.perf_counter()
     seconds = {layer: end - start for (_, start), (layer, end) in pairwise(ends.items())}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kgtui.lake.schemas import BRONZE, SILVER
-from kgtui.lake.tables import make_tables
+from kgtui.lake.tables import create_tables
 from kgtui.pipeline.session import local_options
 from kgtui.pipeline.spark_lake import SparkLake
 
@@ -63,5 +63,5 @@ def connect_url(spark: SparkSession) -> str:
 def new_lake(spark: SparkSession, path: Path) -> SparkLake:
     """Create a lake with empty bronze and silver tables, as `kgtui pipeline` does."""
     lake = SparkLake(spark, path)
-    make_tables(lake.folder, (*BRONZE, *SILVER))
+    create_tables(lake.folder, (*BRONZE, *SILVER))
     return lake

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from kgtui.lake import maintenance
 from kgtui.lake.arrow import arrow_schema
-from kgtui.lake.delta import library
-from kgtui.lake.maintenance import Keep
+from kgtui.lake.delta import load_deltalake
+from kgtui.lake.maintenance import KeepRules
 from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.jobs import silver
 from kgtui.pipeline.jobs.streaming import await_end
@@ -29,14 +29,14 @@ def append(lake: SparkLake, first_offset: int, count: int) -> None:
     rows = pa.Table.from_arrays(
         [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)], schema=schema
     )
-    library().write_deltalake(str(lake.path(COORDINATOR_RECORDS)), rows, mode="append", partition_by=["day"])
+    load_deltalake().write_deltalake(str(lake.path(COORDINATOR_RECORDS)), rows, mode="append", partition_by=["day"])
 
 
 def decode(lake: SparkLake) -> dict[str, int | None]:
     """Decode new bronze rows, and return table → number of rows."""
     await_end(silver.start_decoding(lake, interval=None), ignore)
     tables = {status.table.title: status for status in maintenance.status(lake.folder.path).tables}
-    assert all(not status.trouble for status in tables.values()), tables
+    assert all(not status.error for status in tables.values()), tables
     return {title: status.contents.rows for title, status in tables.items() if status.contents is not None}
 
 
@@ -47,9 +47,9 @@ def test_query_continues_after_compaction_and_pruning(lake: SparkLake) -> None:
     before = decode(lake)
     assert (before["bronze/coordinator_records"], before["silver/commits"]) == (6, 6)
     results = {result.table: result for result in maintenance.optimize(path)}
-    assert all(not result.trouble for result in results.values()), results
+    assert all(not result.error for result in results.values()), results
     assert results["bronze/coordinator_records"].what == "2 files are 1 now"
-    (pruned,) = maintenance.prune(path, Keep(None, (("bronze", 1),)), now=(NOON + timedelta(days=5)).timestamp())
+    (pruned,) = maintenance.prune(path, KeepRules(None, (("bronze", 1),)), now=(NOON + timedelta(days=5)).timestamp())
     assert pruned.what.startswith("6 rows before")
     append(lake, 6, 1)
     assert decode(lake) == {**before, "bronze/coordinator_records": 1, "silver/commits": 7}

@@ -101,10 +101,10 @@ class RecordDialog(ModalScreen[None]):
 
 def _checked(words: str) -> Path:
     """The folder that the words mean. Raises `LakeError` when it is something else, or a library is missing."""
-    from kgtui.lake.delta import library
+    from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
 
-    library()
+    load_deltalake()
     folder = LakeFolder.of(words)
     folder.check_usable()
     return folder.path

@@ -227,7 +227,7 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
 
 def table_warnings(found: Insights, path: Path, now: float) -> list[PaneLine]:
     """What the findings do not tell: of tables that are not there, cannot be read or are behind; and old ones."""
-    never = [table.table for table in found.missing if not _broken(table.trouble)]
+    never = [table.table for table in found.missing if not _broken(table.error)]
     lines: list[PaneLine] = []
     if never:
         kinds = ", ".join(kind.value for kind in Kind if kind.table in never)
@@ -235,9 +235,9 @@ def table_warnings(found: Insights, path: Path, now: float) -> list[PaneLine]:
             _warning(f"not made yet: {', '.join(never)}" + (f"; nothing is known of: {kinds}" if kinds else ""))
         )
     lines += [
-        _warning(f"{table.table} cannot be read: {table.trouble}", ERROR)
+        _warning(f"{table.table} cannot be read: {table.error}", ERROR)
         for table in found.missing
-        if _broken(table.trouble)
+        if _broken(table.error)
     ]
     if found.as_of is None:
         return lines
@@ -255,9 +255,9 @@ def _warning(words: str, role: str = WARN) -> PaneLine:
 
 
 def _broken(trouble: str) -> bool:
-    from kgtui.lake.gold import NEVER_MADE
+    from kgtui.lake.gold import NEVER_WRITTEN
 
-    return bool(trouble) and trouble != NEVER_MADE
+    return bool(trouble) and trouble != NEVER_WRITTEN
 
 
 def pipeline_command(path: Path) -> str:

@@ -12,8 +12,8 @@ import pytest
 from kgtui.cli import main
 from kgtui.commands.lake import parse_keep
 from kgtui.errors import UsageError
-from kgtui.lake.delta import library
-from kgtui.lake.maintenance import Keep
+from kgtui.lake.delta import load_deltalake
+from kgtui.lake.maintenance import KeepRules
 from kgtui.model.amounts import in_bytes, short
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.history.test_recording_reader import seen
@@ -78,7 +78,7 @@ def test_unreadable_table_is_reported(lake: Path, capfd: pytest.CaptureFixture[s
 
 def test_optimize_prints_the_number_of_files(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
-        library().write_deltalake(str(lake / "gold/lag"), pa.table({"lag": [1]}), mode="append")
+        load_deltalake().write_deltalake(str(lake / "gold/lag"), pa.table({"lag": [1]}), mode="append")
     assert main(["lake", "optimize", str(lake)]) == 0
     assert "gold/lag: 2 files are 1 now" in capfd.readouterr().out
 
@@ -98,8 +98,8 @@ def test_invalid_arguments_are_rejected(args: list[str], tmp_path: Path, capfd: 
 
 
 def test_keep_takes_a_default_a_layer_or_a_table() -> None:
-    assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == Keep(30, (("gold", 365), ("gold/lag", None)))
-    assert parse_keep(["36h"]) == Keep(1)
+    assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == KeepRules(30, (("gold", 365), ("gold/lag", None)))
+    assert parse_keep(["36h"]) == KeepRules(1)
     with pytest.raises(UsageError, match="whole days"):
         parse_keep(["gold=1h"])
 

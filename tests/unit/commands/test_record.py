@@ -124,7 +124,7 @@ def test_a_machine_without_deltalake_is_told_what_to_install(
         assert cli.main([command, str(tmp_path / "lake")]) == 2
         assert "pip install 'kgtui[history]'" in capsys.readouterr().err
     with pytest.raises(LakeError, match="history"):
-        delta.library()
+        delta.load_deltalake()
 
 
 def test_a_recorded_moment_can_be_listed_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

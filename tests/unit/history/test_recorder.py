@@ -192,9 +192,9 @@ async def test_a_full_disk_is_reported_and_survived(
         disk.full, disk.late = table, late
         admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1001),)
         await until(lambda: disk.refused >= 3)
-        assert "No space left" in made.status.trouble
+        assert "No space left" in made.status.error
         disk.full = ""
-        await until(lambda: not made.status.trouble)
+        await until(lambda: not made.status.error)
     assert len(said) == 2
     assert "cannot be written" in said[0]
     assert said[1] == "recording again"
@@ -213,7 +213,7 @@ async def test_too_much_that_waits_is_given_up_and_the_gap_is_said(
         disk.full = "polls"
         await until(lambda: any("given up" in line for line in said))
         disk.full = ""
-        await until(lambda: not made.status.trouble)
+        await until(lambda: not made.status.error)
         admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1004),)
         await recorded_anew(made)
     lake = RecordingReader(tmp_path / "lake")

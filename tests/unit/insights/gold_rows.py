@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kgtui.lake.arrow import arrow_schema
-from kgtui.lake.delta import library
+from kgtui.lake.delta import load_deltalake
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
 
@@ -45,7 +45,7 @@ def write(path: Path, rows: dict[Table, list[dict[str, Any]]]) -> Path:
     for table in GOLD:
         made = pa.Table.from_pylist(rows.get(table, []), schema=arrow_schema(table))
         place = str(folder.table(table.name, table.layer))
-        library().write_deltalake(place, made, partition_by=["day"], mode="append")
+        load_deltalake().write_deltalake(place, made, partition_by=["day"], mode="append")
     return path
 
 

@@ -15,9 +15,9 @@ from kgtui.insights.reader import read_insights
 from kgtui.insights.rules import at_risk, drain, flapping, unhealthy, unused, unusual
 from kgtui.lake import maintenance as upkeep
 from kgtui.lake.arrow import escape_surrogates
-from kgtui.lake.delta import library
+from kgtui.lake.delta import load_deltalake
 from kgtui.lake.folder import LakeFolder
-from kgtui.lake.gold import NEVER_MADE, Gold
+from kgtui.lake.gold import NEVER_WRITTEN, Gold
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
 from tests.unit.insights.gold_rows import HOUR, NOW, incidents, lag_rows, row, write
 
@@ -224,12 +224,12 @@ def test_tables_that_are_not_there_or_older_are_said(tmp_path: Path) -> None:
     folder = LakeFolder.of(tmp_path)
     folder.prepare()
     rows = pa.table({"day": [NOW.date()], "group": ["g"]})
-    library().write_deltalake(str(folder.table("churn", "gold")), rows, partition_by=["day"])
+    load_deltalake().write_deltalake(str(folder.table("churn", "gold")), rows, partition_by=["day"])
     (folder.table("health", "gold") / "_delta_log").mkdir(parents=True)
     ages = {age.table: age for age in Gold(tmp_path).ages()}
-    assert ages["gold/lag"].trouble == NEVER_MADE
-    assert "it has no column" in ages["gold/churn"].trouble
-    assert not ages["gold/health"].there
+    assert ages["gold/lag"].error == NEVER_WRITTEN
+    assert "it has no column" in ages["gold/churn"].error
+    assert not ages["gold/health"].is_readable
     with pytest.raises(LakeError, match="gold/churn: it has no column"):
         read_insights(tmp_path)
 
@@ -239,7 +239,7 @@ def test_upkeep_does_not_make_a_table_younger(tmp_path: Path) -> None:
     made = Gold(tmp_path).age(LAG).written
     done = {one.table: one.what for one in upkeep.optimize(tmp_path)}
     assert done["gold/lag"] == "2 files are 1 now"
-    delta = library().DeltaTable(str(tmp_path / "gold/lag"))
+    delta = load_deltalake().DeltaTable(str(tmp_path / "gold/lag"))
     assert delta.history(1)[0]["operation"] != "WRITE"
     assert Gold(tmp_path).age(LAG).written == made
 

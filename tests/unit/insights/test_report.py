@@ -177,7 +177,7 @@ def test_an_interval_cuts_plots_and_times(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_said(report: Report) -> None:
-    broken = replace(report.insights.tables[2], trouble="it was <never> made")
+    broken = replace(report.insights.tables[2], error="it was <never> made")
     without = tuple(one for one in report.insights.findings if one.kind is not Kind.FLAPPING)
     made = replace(report, insights=replace(report.insights, findings=without, tables=(broken,)), episodes=())
     words = read(made).words

@@ -17,10 +17,10 @@ import pytest
 from kgtui.errors import LakeError
 from kgtui.history import RecordingReader
 from kgtui.lake import maintenance as upkeep
-from kgtui.lake.delta import library
+from kgtui.lake.delta import load_deltalake
 from kgtui.lake.folder import LakeFolder
-from kgtui.lake.lock import RecorderLock, living_holder
-from kgtui.lake.maintenance import Keep
+from kgtui.lake.lock import RecorderLock, current_holder
+from kgtui.lake.maintenance import KeepRules
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.history.test_recording_reader import seen
 
@@ -42,7 +42,7 @@ def lake(tmp_path: Path) -> Path:
             made.flush()
     for _ in range(2):
         rows = {"day": [date(2026, 11, 21 + day) for day in range(3)], "lag": [1, 2, 3]}
-        library().write_deltalake(str(path / "gold/lag"), pa.table(rows), mode="append", partition_by=["day"])
+        load_deltalake().write_deltalake(str(path / "gold/lag"), pa.table(rows), mode="append", partition_by=["day"])
     return path
 
 
@@ -64,7 +64,7 @@ def test_status_tells_what_every_table_holds(lake: Path) -> None:
 
 
 def test_a_table_without_rows_or_days(lake: Path) -> None:
-    library().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": pa.array([], pa.string())}))
+    load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": pa.array([], pa.string())}))
     held = by_table(lake)["gold/cleanup"].contents
     assert held is not None
     assert (held.rows, held.first, held.last) == (0, None, None)
@@ -75,18 +75,18 @@ def test_a_damaged_table_is_said_and_the_others_are_told(lake: Path) -> None:
     (log / "00000000000000000000.json").write_text("{")
     found = by_table(lake)
     assert found["gold/lag"].contents is None
-    assert found["gold/lag"].trouble
+    assert found["gold/lag"].error
     assert found["recorded/polls"].contents is not None
     done = {one.table: one for one in upkeep.optimize(lake)}
-    assert done["gold/lag"].trouble
-    assert not done["recorded"].trouble
+    assert done["gold/lag"].error
+    assert not done["recorded"].error
 
 
 def test_what_is_no_lake_is_refused(tmp_path: Path) -> None:
     for work in (
         upkeep.status,
         lambda path: list(upkeep.optimize(path)),
-        lambda path: list(upkeep.prune(path, Keep(1))),
+        lambda path: list(upkeep.prune(path, KeepRules(1))),
     ):
         with pytest.raises(LakeError, match="is not a lake"):
             work(tmp_path)
@@ -140,7 +140,7 @@ def test_optimize_does_not_hide_that_a_recorder_was_killed(lake: Path) -> None:
     path = LakeFolder.of(lake).lock
     killed = {"host": socket.gethostname(), "pid": _dead_pid(), "since": 1.0}
     path.write_text(json.dumps(killed))
-    assert living_holder(path) is None
+    assert current_holder(path) is None
     assert list(upkeep.optimize(lake))
     lock = RecorderLock(path)
     lock.take()
@@ -152,14 +152,14 @@ def test_optimize_does_not_hide_that_a_recorder_was_killed(lake: Path) -> None:
 def test_a_recorder_on_another_machine_counts_while_it_gives_signs_of_life(tmp_path: Path) -> None:
     path = tmp_path / "recorder.lock"
     path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "since": 1.0}))
-    assert str(living_holder(path)) == "process 1 on elsewhere"
+    assert str(current_holder(path)) == "process 1 on elsewhere"
     os.utime(path, (1, 1))
-    assert living_holder(path) is None
-    assert living_holder(tmp_path / "nothing") is None
+    assert current_holder(path) is None
+    assert current_holder(tmp_path / "nothing") is None
 
 
 def test_prune_removes_whole_days(lake: Path) -> None:
-    done = {one.table: one for one in upkeep.prune(lake, Keep(2), now=NOW)}
+    done = {one.table: one for one in upkeep.prune(lake, KeepRules(2), now=NOW)}
     assert done["gold/lag"].what.startswith("2 rows before 2026-11-22 in 2 files")
     assert done["gold/lag"].what.endswith("are gone")
     read = RecordingReader(lake)
@@ -168,16 +168,16 @@ def test_prune_removes_whole_days(lake: Path) -> None:
     held = by_table(lake)["gold/lag"].contents
     assert held is not None
     assert (held.rows, held.first) == (4, date(2026, 11, 22))
-    assert "nothing before" in next(upkeep.prune(lake, Keep(2), now=NOW)).what
+    assert "nothing before" in next(upkeep.prune(lake, KeepRules(2), now=NOW)).what
 
 
 def test_polls_go_first_so_that_no_half_poll_is_left(lake: Path) -> None:
-    assert next(upkeep.prune(lake, Keep(2), now=NOW)).table == "recorded/polls"
+    assert next(upkeep.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
 
 def test_a_dry_run_removes_nothing(lake: Path) -> None:
     before = by_table(lake)
-    done = list(upkeep.prune(lake, Keep(1), now=NOW, dry_run=True))
+    done = list(upkeep.prune(lake, KeepRules(1), now=NOW, dry_run=True))
     assert any(one.what.endswith("would go") for one in done)
     assert {name: replace(one, disk=0) for name, one in by_table(lake).items()} == {
         name: replace(one, disk=0) for name, one in before.items()
@@ -185,22 +185,22 @@ def test_a_dry_run_removes_nothing(lake: Path) -> None:
 
 
 def test_each_layer_and_table_can_be_kept_for_its_own_time(lake: Path) -> None:
-    keep = Keep(None, (("gold", 1), ("gold/lag", None)))
+    keep = KeepRules(None, (("gold", 1), ("gold/lag", None)))
     assert list(upkeep.prune(lake, keep, now=NOW)) == []
-    done = list(upkeep.prune(lake, Keep(1, (("recorded", None),)), now=NOW))
+    done = list(upkeep.prune(lake, KeepRules(1, (("recorded", None),)), now=NOW))
     assert [one.table for one in done] == ["gold/lag"]
 
 
 def test_a_table_without_days_is_left_as_it_is(lake: Path) -> None:
-    library().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": ["a"]}))
-    done = {one.table: one for one in upkeep.prune(lake, Keep(1), now=NOW)}
+    load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": ["a"]}))
+    done = {one.table: one for one in upkeep.prune(lake, KeepRules(1), now=NOW)}
     assert "has no days" in done["gold/cleanup"].what
 
 
 @pytest.mark.parametrize(("name", "says"), [("gold/leg", "no table gold/leg"), ("recorded/polls", "belong together")])
 def test_names_that_make_no_sense_are_refused(lake: Path, name: str, says: str) -> None:
     with pytest.raises(LakeError, match=says):
-        list(upkeep.prune(lake, Keep(None, ((name, 1),)), now=NOW))
+        list(upkeep.prune(lake, KeepRules(None, ((name, 1),)), now=NOW))
 
 
 def _dead_pid() -> int:

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgtui.lake import parquet
-from kgtui.lake.arrow import arrow_table, in_order
+from kgtui.lake.arrow import arrow_table, sort_by_key
 from kgtui.lake.parquet import CompactedFile, write_rows
 from kgtui.lake.schemas import FAULTS, MEMBERS, PARTITION
 from kgtui.lake.schemas.recorded import day_of
@@ -31,7 +31,7 @@ def rows(groups: Mapping[str, int]) -> pa.Table:
         for group, count in groups.items()
         for number in range(count)
     ]
-    return in_order(_coded(arrow_table(MEMBERS, made)), MEMBERS).drop_columns([PARTITION])
+    return sort_by_key(_coded(arrow_table(MEMBERS, made)), MEMBERS).drop_columns([PARTITION])
 
 
 def _coded(table: pa.Table) -> pa.Table:
@@ -63,7 +63,7 @@ def test_each_group_is_in_one_block_and_all_of_it(tmp_path: Path, monkeypatch: p
     assert len(file) > 10
     assert members(file, range(len(file))) == groups
     for group, count in groups.items():
-        block = file.holding(group)
+        block = file.block_of(group)
         assert block is not None
         assert members(file, [block])[group] == count
     sizes = [sum(members(file, [block]).values()) for block in range(len(file))]
@@ -74,7 +74,7 @@ def test_each_group_is_in_one_block_and_all_of_it(tmp_path: Path, monkeypatch: p
 def test_a_group_that_is_not_there_is_in_no_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 1)
     file = written(tmp_path / "file", {"b": 1, "d": 1})
-    assert [file.holding(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
+    assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
 
 
 def test_what_is_too_long_to_be_told_is_read_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_what_is_too_long_to_be_told_is_read_all_the_same(tmp_path: Path, monkey
     groups = {"a": 1, "x" * 32_000: 2, "z": 1}
     file = written(tmp_path / "file", groups)
     assert len(file) == 1
-    assert {group: file.holding(group) for group in groups} == dict.fromkeys(groups, 0)
+    assert {group: file.block_of(group) for group in groups} == dict.fromkeys(groups, 0)
     assert members(file, [0]) == groups
 
 
@@ -91,7 +91,7 @@ def test_a_file_that_was_cut_within_a_group_is_read_in_larger_blocks(tmp_path: P
     pq.write_table(rows(groups), tmp_path / "file", row_group_size=2)
     file = CompactedFile(tmp_path / "file", MEMBERS)
     for group, count in groups.items():
-        block = file.holding(group)
+        block = file.block_of(group)
         assert block is not None
         assert members(file, [block])[group] == count
 
@@ -102,7 +102,7 @@ def test_rows_that_may_be_of_no_group_are_one_block(tmp_path: Path) -> None:
     table = arrow_table(FAULTS, made).drop_columns([PARTITION])
     write_rows(tmp_path / "file", table, compact=True)
     file = CompactedFile(tmp_path / "file", FAULTS)
-    assert (len(file), file.holding("")) == (1, 0)
+    assert (len(file), file.block_of("")) == (1, 0)
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,11 @@ import pytest
 
 from kgtui.errors import LakeError
 from kgtui.lake.arrow import arrow_schema
-from kgtui.lake.delta import library
+from kgtui.lake.delta import load_deltalake
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.pending_days import pending_days
 from kgtui.lake.schemas import BASELINE, CHURN, COMMITS, GOLD
-from kgtui.lake.tables import make_tables
+from kgtui.lake.tables import create_tables
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.history.test_recording_reader import seen
 
@@ -50,16 +50,16 @@ def write(folder: LakeFolder, table: Table, *days: date) -> None:
     ]
     path = str(folder.table(table.name, table.layer))
     made = pa.Table.from_pylist(rows, arrow_schema(table))
-    library().write_deltalake(path, made, mode="append", partition_by=["day"])
+    load_deltalake().write_deltalake(path, made, mode="append", partition_by=["day"])
 
 
 def make(folder: LakeFolder) -> tuple[date, ...]:
     """Do what is due; which days that was."""
-    make_tables(folder, GOLD)
+    create_tables(folder, GOLD)
     found = pending_days(folder)
     for table in GOLD:
         write(folder, table, *found.days)
-    found.done()
+    found.mark_done()
     return found.days
 
 
@@ -72,7 +72,7 @@ def test_the_first_time_all_days_are_due_and_then_none(folder: LakeFolder) -> No
 def test_what_is_remembered_is_not_written_again(folder: LakeFolder) -> None:
     make(folder)
     before = (folder.path / "_checkpoints" / "gold.json").stat().st_ino
-    pending_days(folder).done()
+    pending_days(folder).mark_done()
     assert (folder.path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
@@ -94,7 +94,7 @@ def test_upkeep_makes_nothing_due(folder: LakeFolder) -> None:
     for _ in range(2):
         write(folder, COMMITS, FIRST)
     make(folder)
-    commits = library().DeltaTable(str(folder.table(COMMITS.name, COMMITS.layer)))
+    commits = load_deltalake().DeltaTable(str(folder.table(COMMITS.name, COMMITS.layer)))
     assert commits.optimize.compact()["numFilesRemoved"] == 2
     assert pending_days(folder).days == ()
     commits.delete(f"day = '{FIRST}'")
@@ -110,7 +110,7 @@ def test_what_is_not_remembered_is_made_again_from_the_newest_day_on(folder: Lak
 
 
 def test_a_run_that_did_not_end_is_done_again(folder: LakeFolder) -> None:
-    make_tables(folder, GOLD)
+    create_tables(folder, GOLD)
     for table in GOLD[:-1]:
         write(folder, table, FIRST)
     assert pending_days(folder).days == (FIRST, SECOND)

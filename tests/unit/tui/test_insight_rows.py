@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 
 from kgtui.insights.finding import Evidence, Finding, Insights, Kind, Severity
-from kgtui.lake.gold import NEVER_MADE, TableAge
+from kgtui.lake.gold import NEVER_WRITTEN, TableAge
 from kgtui.model.timeline import LagHistory
 from kgtui.tui import text
 from kgtui.tui.insights.evidence import evidence_columns, evidence_rows, evidence_title
@@ -120,8 +120,8 @@ def test_what_the_findings_do_not_tell() -> None:
     (old,) = words(table_warnings(Insights((), ages(), NOW - 2 * HOUR), path, NOW))
     assert old == "kgtui pipeline run '--lake=/lake with blanks' brings them up to date"
     broken = ages(
-        churn=TableAge("gold/churn", trouble=NEVER_MADE),
-        forecast=TableAge("gold/forecast", trouble="[/torn]"),
+        churn=TableAge("gold/churn", error=NEVER_WRITTEN),
+        forecast=TableAge("gold/forecast", error="[/torn]"),
         cleanup=TableAge("gold/cleanup", NOW - 80 * HOUR, NOW),
     )
     never, torn, behind, command = words(table_warnings(Insights((), broken, NOW - 60), path, NOW))
