@@ -207,7 +207,7 @@ async def _read_offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> flo
 
 
 async def read_bounds(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tuple[int, int]]:
-    """Return partition → log start and log end offset of every partition. Raises as `read_offsets_topic`."""
+    """Return log start and log end offset of every partition, by partition. Raises like `read_offsets_topic`."""
     from kgtui.pipeline.sources import TOPIC
 
     leaders = await admin.pool.find_leaders([TOPIC], timeout=timeout)

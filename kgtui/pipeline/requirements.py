@@ -300,7 +300,7 @@ def _find_in(folders: Iterable[Path], jar: Jar) -> Path | None:
 
 
 def _missing_jars(missing: list[Jar], into: Path, repository: str, error: Exception) -> str:
-    """Word the message about jars that could not be downloaded."""
+    """Return the message about jars that could not be downloaded: their names, the reason, and what to do."""
     reason = error.reason if isinstance(error, urllib.error.URLError) and not hasattr(error, "code") else error
     names = ", ".join(jar.file for jar in missing)
     return (

@@ -293,7 +293,7 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def filtered_jvm_stderr() -> Iterator[None]:
-    """Remove `_NOISE` from the standard error of the processes that are started inside, for as long as they run."""
+    """Remove `_NOISE` from the standard error of processes that are started in this context, as long as they run."""
     sys.stderr.flush()
     original = os.dup(2)
     read_end, write_end = os.pipe()

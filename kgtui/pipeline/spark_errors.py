@@ -42,7 +42,7 @@ _MESSAGES = {
     "Failed to construct kafka consumer": "Spark could not create a Kafka consumer with these client properties",
     "org.apache.kafka.common.errors.TimeoutException": f"the brokers did not answer Spark in time when it read {TOPIC}",
 }
-"""Text in an error of Spark → message for the user; the first match counts."""
+"""Message for the user by a text that occurs in an error of Spark; the first match counts."""
 
 
 @contextmanager

@@ -33,7 +33,7 @@ TYPES: dict[str, DataType] = {
     "date": DateType(),
     "timestamp": TimestampType(),
 }
-"""Type in a table definition → Spark type."""
+"""Spark type of each column type in a table definition."""
 
 
 def spark_schema(table: Table) -> StructType:

@@ -141,7 +141,7 @@ def _make_groups(broker: Cluster, size: Size) -> None:
 
 
 def _commit_all(connection: Connection, topics: Mapping[str, str]) -> dict[str, str]:
-    """Commit offsets of each group for its topic, and return group → topic of the commits that failed."""
+    """Commit offsets of each group for its topic, and return the groups whose commits failed, with their topics."""
     failed: dict[str, str] = {}
     names = list(topics)
     for start in range(0, len(names), IN_FLIGHT):

@@ -92,7 +92,7 @@ def record_figures(size: Size) -> Iterator[Figure]:
 
 @contextmanager
 def _measured(callbacks: Callbacks) -> Iterator[None]:
-    """Measure all event loop callbacks of this process inside."""
+    """Measure all event loop callbacks of this process until the context is left."""
     run = asyncio.Handle._run
     callbacks.install()
     try:

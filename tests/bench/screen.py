@@ -48,7 +48,7 @@ TINY = Size(groups=300, large_node_groups=400, keys=3, seconds=0.5, soak_seconds
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield all figures of the UI, compared with the minimal app where keys are pressed."""
+    """Yield the figures of the UI; those with keys are compared with the minimal app."""
     with Terminal("tests.bench.bare_app") as bare:
         bare.wait_for(BARE_APP_READY)
         bare_keys = _Keyboard(bare)

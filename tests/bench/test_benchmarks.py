@@ -18,7 +18,7 @@ EXPECTED = {
     "replay": "one poll forward",
     "pipeline": "decode",
 }
-"""Benchmark → part of the name of one of its figures."""
+"""Part of the name of one figure of each benchmark."""
 
 MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.full]}
 """The broker is shared with other tests; the pipeline's benchmark starts its own Spark and uses all cores."""

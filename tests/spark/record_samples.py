@@ -60,7 +60,7 @@ def ignore(_: object) -> None:
 def check_decoded(
     position: Any, key: bytes | None, value: bytes | None, tables: dict[str, dict[Any, Any]]
 ) -> None:  # fmt: skip
-    """Assert that a record is in the silver table, and with the values, that `kgtui.protocol.records` decodes.
+    """Assert that the silver tables contain a record, with the values that `kgtui.protocol.records` decodes.
 
     Args:
         tables: table name → position of a record → row.

@@ -177,7 +177,7 @@ def test_continuous_run_reads_commits_made_while_it_runs(quiet_cluster: Cluster,
 
 
 @pytest.mark.full
-def test_reading_can_start_at_a_time(quiet_cluster: Cluster, lake: SparkLake) -> None:
+def test_since_skips_records_before_a_time(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("early", {("quiet", 0): 1})
     newest = max(record.timestamp for record in read_offsets_topic(quiet_cluster))
     quiet_cluster.commit("late", {("quiet", 0): 1})

@@ -26,7 +26,7 @@ def expected(uninterrupted_lake: SparkLake) -> dict[str, list[str]]:
 
 
 def all_rows(lake: SparkLake) -> dict[str, list[str]]:
-    """Return table name → all rows as sorted texts."""
+    """Return all rows of each table as sorted texts, by table name."""
     return {table.name: sorted(map(str, lake.read(table).collect())) for table in (*BRONZE, *SILVER, *GOLD)}
 
 

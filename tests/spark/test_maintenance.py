@@ -33,7 +33,7 @@ def append(lake: SparkLake, first_offset: int, count: int) -> None:
 
 
 def decode(lake: SparkLake) -> dict[str, int | None]:
-    """Decode new bronze rows, and return table → number of rows."""
+    """Decode new bronze rows, and return the number of rows of each table."""
     await_end(silver.start_decoding(lake, interval=None), ignore)
     tables = {status.table.title: status for status in maintenance.status(lake.folder.path).tables}
     assert all(not status.error for status in tables.values()), tables

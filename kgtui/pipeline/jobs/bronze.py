@@ -30,7 +30,7 @@ def coordinator_records(records: DataFrame) -> DataFrame:
 
 
 def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None) -> StreamingQuery:
-    """Start to append the records of the topic, each exactly once: Delta remembers the batches of the query.
+    """Start the query that appends the topic's records, each exactly once, because Delta remembers the query's batches.
 
     Args:
         interval: seconds between two batches; None stops the query once it has read everything that exists now.
@@ -51,7 +51,7 @@ def has_read_topic(lake: SparkLake) -> bool:
 
 
 def ingest_files(lake: SparkLake, records: DataFrame, folder: str, *, interval: float | None) -> StreamingQuery:
-    """Start to add those records of files that the table does not contain; files may overlap with each other.
+    """Start the query that adds the records of files, except for those that the table already contains.
 
     Args:
         folder: path of the files, from which the name of the query is derived.
@@ -68,7 +68,7 @@ def _start_deduplicating(lake: SparkLake, rows: DataFrame, name: str, interval: 
 
 
 def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
-    """Add the rows that the table does not contain: by appending the batch if none of them can be there already."""
+    """Add the rows that the table does not contain yet. If it contains none of them, the batch is simply appended."""
     lake = SparkLake(batch.sparkSession, path)
     ranges = _offset_ranges(batch)
     if not ranges:

@@ -82,37 +82,37 @@ class GoldInputs:
 
     @cached_property
     def timeline(self) -> DataFrame:
-        """Result of `poll_timeline`, checkpointed because nearly every table uses it."""
+        """All polls in order, with their keyframes and gaps; checkpointed, because nearly every table uses it."""
         return poll_timeline(self.rows(POLLS, _DAY_BEFORE)).localCheckpoint()
 
     @cached_property
     def partitions(self) -> DataFrame:
-        """Recorded `partitions`."""
+        """Rows of the recorded table `partitions`."""
         return self.rows(PARTITIONS, _DAY_BEFORE)
 
     @cached_property
     def groups(self) -> DataFrame:
-        """Recorded `groups`."""
+        """Rows of the recorded table `groups`, kept in memory."""
         return self._persist(GROUPS)
 
     @cached_property
     def members(self) -> DataFrame:
-        """Recorded `members`."""
+        """Rows of the recorded table `members`, kept in memory."""
         return self._persist(MEMBERS)
 
     @cached_property
     def faults(self) -> DataFrame:
-        """Recorded `faults`."""
+        """Rows of the recorded table `faults`, kept in memory."""
         return self._persist(FAULTS)
 
     @cached_property
     def lag(self) -> DataFrame:
-        """Gold `lag`, with the rows that this run has written."""
+        """Rows of gold `lag`, including those that this run has written before."""
         return self.rows(LAG, _DAY_BEFORE)
 
     @cached_property
     def commits(self) -> DataFrame | None:
-        """Silver `commits`; None if no records have ever been decoded."""
+        """Rows of silver `commits`; None if no records have ever been decoded."""
         return self.rows(COMMITS, _DAY_BEFORE) if self.lake.was_written(COMMITS) else None
 
     @property
@@ -190,7 +190,7 @@ BUILDERS: dict[Table, Callable[[GoldInputs], DataFrame]] = {
     FORECAST: _forecast,
     BASELINE: _baseline,  # last, because its days mark what is up to date
 }
-"""Gold table → function that computes its rows, in the order in which the tables are written."""
+"""Function that computes the rows of each gold table, in the order in which the tables are written."""
 
 
 def gold(

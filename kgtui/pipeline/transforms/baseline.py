@@ -30,9 +30,12 @@ _MONDAY = 4 * 24
 _SIGMA_PER_MAD = 1.4826
 """Standard deviation of a normal distribution, divided by its median absolute deviation."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Compared column → smallest standard deviation to assume, because small numbers would make any change look large."""
+"""Columns of `lag` that are compared, each with the smallest standard deviation that is assumed.
+
+Without it, any change of a small number would look large.
+"""
 _LEAST_RELATIVE_DEVIATION = 0.05
-"""Smallest standard deviation to assume, as a fraction of the normal value."""
+"""The standard deviation is assumed to be at least this fraction of the normal value."""
 
 
 def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: date | None = None) -> DataFrame:
@@ -53,7 +56,7 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: date | N
 
 
 def _hourly_medians(lag: DataFrame) -> DataFrame:
-    """Return the medians of the minutes of each group and hour."""
+    """Return the medians of lag and rates over the minutes of each hour, per group."""
     hour = F.floor(F.unix_seconds("minute") / _HOUR)
     return (
         lag.filter(F.col("topic").isNull())

@@ -101,7 +101,7 @@ def _with_rate(rows: DataFrame) -> DataFrame:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert columns to those of the gold table."""
+    """Convert counts per group and hour to rows of gold `churn`."""
     return rows.withColumns({"day": to_day(F.col("hour")), "hour": to_timestamp(F.col("hour"))}).transform(
         conform, CHURN
     )

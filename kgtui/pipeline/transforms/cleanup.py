@@ -134,7 +134,7 @@ def _expires_at(retention: int) -> Column:
 
 
 def _families(groups: DataFrame) -> DataFrame:
-    """Aggregate groups per day and family."""
+    """Return one row per day and family, with the number of its groups and of its unused groups."""
     return groups.groupBy("day", "family").agg(
         F.lit("family").alias("kind"),
         F.col("family").alias("name"),
@@ -149,7 +149,7 @@ def _families(groups: DataFrame) -> DataFrame:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert columns to those of the gold table."""
+    """Convert the rows of groups or families to rows of gold `cleanup`."""
     times = ("last_commit", "quiet_since", "empty_since", "expires_at")
     for name in ("type", "state"):
         if name not in rows.columns:
@@ -217,9 +217,9 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 
 
 def _with_last_move(partitions: DataFrame) -> DataFrame:
-    """Add `moved_at`, the last poll that saw another position than before, and `seen_at`, the first poll.
+    """Add `moved_at`, the last poll that saw a changed position, and `seen_at`, the first poll that saw the partition.
 
-    After a gap, `moved_at` is the latest possible time.
+    If the position changed during a gap, `moved_at` is the first poll after the gap.
     """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
     before = F.last("position", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))

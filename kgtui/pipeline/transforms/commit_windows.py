@@ -96,9 +96,9 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `commits`, `moves` and `first_read` as of each row.
+    """Add to each poll of a partition the commits observed so far: `commits`, `moves` and `first_read`.
 
-    The lag of a commit is counted from a log end that is `offset_refresh` seconds old, as Burrow does.
+    As in Burrow, the lag of a commit is counted from a log end that is `offset_refresh` seconds old.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
@@ -173,7 +173,7 @@ def with_silver_commits(
 
 
 def _commit_rings(rows: DataFrame, commits: DataFrame, options: Options) -> DataFrame:
-    """Return the window as of each commit, by the rules of the model's `CommitRing`; empty after a tombstone."""
+    """Return, for each commit, the window that ends with it, by the rules of `CommitRing`; empty after a tombstone."""
     records = commits.select(
         *PARTITION_KEY,
         F.coalesce(F.unix_millis("commit_time"), F.unix_millis("record_time")).alias("at"),

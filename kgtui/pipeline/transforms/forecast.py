@@ -83,7 +83,7 @@ def _hours(lag: DataFrame, since: date | None) -> DataFrame:
 
 
 def _with_trend(rows: DataFrame) -> DataFrame:
-    """Add trend, trend_error and drain_seconds, by the rules of `rates.slope` and `rates.drain`."""
+    """Add trend, trend_error and drain_seconds, by the rules of `slope` and `drain` in `kgtui.model.health.rates`."""
     enough = (F.col("reads") >= LEAST) & (F.col("sxx") > 0)
     residuals = F.greatest(F.col("syy") - F.col("slope") ** 2 * F.col("sxx"), F.lit(0.0))
     rows = rows.withColumns({
@@ -136,7 +136,7 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert columns to those of the gold table, and seconds from now to points in time."""
+    """Convert forecasts to rows of gold `forecast`, with points in time in addition to remaining seconds."""
 
     def time_after(name: str) -> Column:
         # A trend close to zero ends in a year that a timestamp cannot represent.

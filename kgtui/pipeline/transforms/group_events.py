@@ -25,7 +25,7 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""End of a record type's name → value of the column `about`; `other` for all others."""
+"""Value of the column `about` for the part of a record type's name after `_GROUP_`; `other` for all others."""
 
 _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
 """Kafka's `MemberState` of consumer and streams groups; members of share groups are always STABLE."""

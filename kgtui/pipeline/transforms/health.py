@@ -326,7 +326,7 @@ def _with_bad_since(rows: DataFrame, before: DataFrame | None) -> DataFrame:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Rename and convert columns to those of the gold table."""
+    """Convert verdicts to rows of gold `health`."""
     return rows.withColumns({
         "day": to_day(F.col("slot")),
         "window_start": to_timestamp(F.col("slot")),

@@ -213,7 +213,7 @@ def _row(columns: dict[str, Column]) -> Column:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Rename and convert columns to those of the gold table."""
+    """Convert the rows of groups and partitions to rows of gold `lag`."""
     return rows.withColumns({
         "day": to_day(F.col("slot")),
         "minute": to_timestamp(F.col("slot")),

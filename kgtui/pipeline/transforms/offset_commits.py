@@ -59,12 +59,15 @@ _TOMBSTONE, _UNKNOWN = -1, -2
 
 
 def regular_commits(records: DataFrame) -> DataFrame:
-    """Decode the regular commits and tombstones among bronze rows into rows of silver `commits`."""
+    """Decode commits and their tombstones with Spark expressions into rows of silver `commits`.
+
+    Irregular records, which need the decoder in Python, are left out.
+    """
     return records.where(_is_commit_key()).transform(_with_fields).where(_is_regular()).transform(_to_table)
 
 
 def irregular_records(records: DataFrame) -> DataFrame:
-    """Return the bronze rows that `regular_commits` leaves out."""
+    """Return the bronze rows that must be decoded in Python: those that `regular_commits` leaves out."""
     return records.transform(non_commits).unionByName(records.transform(irregular_commits))
 
 
@@ -75,7 +78,7 @@ def non_commits(records: DataFrame) -> DataFrame:
 
 
 def irregular_commits(records: DataFrame) -> DataFrame:
-    """Return the bronze rows with a key of commits that are not regular."""
+    """Return the bronze rows with keys of commits that must be decoded in Python."""
     value = F.when(F.col("_layout") != _TOMBSTONE, F.col("value")).alias("value")
     rows = records.where(_is_commit_key()).transform(_with_fields).where(~F.coalesce(_is_regular(), F.lit(False)))
     return rows.select(*(value if name == "value" else name for name in records.columns))

@@ -81,7 +81,7 @@ def _by_epoch(events: DataFrame) -> DataFrame:
 
 
 def _epoch_aggregates() -> tuple[Column, ...]:
-    """Return the aggregates over all events of one rebalance."""
+    """Return the aggregate columns of a rebalance (epoch, start, end, joined, left, moved, …) over all its events."""
     about_group = (F.col("about") == "group") & ~F.col("tombstone")
     about_member = F.col("about") == "member"
     is_target = F.col("about") == "target_member"

@@ -29,7 +29,7 @@ POSITION = ("day", "record_partition", "record_offset", "record_time")
 """Columns that all three tables begin with: the day, partition, offset and timestamp of the record."""
 
 STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
-"""Name of a struct in the result of `decode_records` → table that its rows belong to."""
+"""Silver table of each struct in the result of `decode_records`."""
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 

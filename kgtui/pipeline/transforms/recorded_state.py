@@ -181,9 +181,10 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 
 
 def begins_lifetime(key: Sequence[str]) -> Column:
-    """Return whether a row, of `with_timeline`, begins a lifetime of its key.
+    """Return whether a row shows that its group, member or partition has appeared, or has appeared again.
 
     It does if it is the first row of its key, follows a row that says `gone`, or follows a keyframe without the key.
+    The rows come from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -192,15 +193,16 @@ def begins_lifetime(key: Sequence[str]) -> Column:
 
 
 def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Add `lifetime`, a number that grows each time the key appears again."""
+    """Add `lifetime`, which counts how often the group, member or partition of a row has appeared so far."""
     rows = rows.withColumn("begins", begins_lifetime(key).cast("int"))
     return rows.withColumn("lifetime", F.sum("begins").over(Window.partitionBy(*key).orderBy("poll")))
 
 
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
-    """Return whether a row, of `with_timeline`, is the last of its lifetime without saying `gone`.
+    """Return whether a row is the last one of its group, member or partition although it does not say `gone`.
 
-    This is so if the next keyframe does not contain its key; the lifetime ends at `next_keyframe`.
+    This is so if the next keyframe does not contain its key; it disappeared between its last poll and `next_keyframe`.
+    The rows come from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     in_segment = F.lead("keyframe").over(order) == F.col("keyframe")
