@@ -18,7 +18,7 @@ from kgtui.actions.audit import write_intent, write_outcome
 from kgtui.actions.backup import backup_path, discard_backup, write_backup
 from kgtui.actions.group_data import GroupData, read_group_data
 from kgtui.actions.plan import why_no_backup
-from kgtui.actions.results import GroupResult, Results, Status
+from kgtui.actions.results import DeletionStatus, GroupResult, Results
 from kgtui.actions.state_folder import shared_lock
 from kgtui.actions.verification import Presence, check_presence
 from kgtui.admin.base import DEFAULT_TIMEOUT
@@ -78,7 +78,7 @@ async def execute(
         tell(result)
 
     for refused in plan.refused:
-        keep(GroupResult(refused.group, Status.REFUSED, refused.reason))
+        keep(GroupResult(refused.group, DeletionStatus.REFUSED, refused.reason))
     if plan.allowed:
         cluster = await admin.cluster(timeout=timeout)
         try:
@@ -89,10 +89,10 @@ async def execute(
         except (RefusedError, OSError) as error:
             for line in plan.allowed:
                 if line.group not in results:
-                    keep(GroupResult(line.group, Status.REFUSED, str(error)))
+                    keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
             if line.group not in results:  # its batch was cancelled from below, by a connection that was closed
-                keep(GroupResult(line.group, Status.UNCERTAIN, _INTERRUPTED))
+                keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})
 
 
@@ -130,7 +130,7 @@ class _Ready:
     entry: str
     backup: Path
 
-    def result(self, status: Status, reason: str = "", fault: Fault | None = None, **more: bool) -> GroupResult:
+    def result(self, status: DeletionStatus, reason: str = "", fault: Fault | None = None, **more: bool) -> GroupResult:
         return GroupResult(self.line.group, status, reason, fault, backup=self.backup, entry=self.entry, **more)
 
 
@@ -164,13 +164,13 @@ class _Deletion:
             holdings = held[line.group]
             reason = why_no_backup(holdings)
             if reason is not None or isinstance(holdings, Fault):
-                self.keep(GroupResult(line.group, Status.REFUSED, reason or ""))
+                self.keep(GroupResult(line.group, DeletionStatus.REFUSED, reason or ""))
                 continue
             try:
                 ready.append(await asyncio.to_thread(self._write, line, holdings))
             except OSError as error:
                 reason = _NO_SPACE.format(error.strerror or error)
-                self.keep(GroupResult(line.group, Status.REFUSED, reason))
+                self.keep(GroupResult(line.group, DeletionStatus.REFUSED, reason))
         return ready
 
     def _write(self, line: Allowed, held: GroupData) -> _Ready:
@@ -200,12 +200,12 @@ class _Deletion:
                 fault = why_missing(answer.faults, group)
                 gone = fault.name == "GROUP_ID_NOT_FOUND"
                 reason = "it was gone before anything was sent" if gone else why_not_described(fault)
-                await self._finish(one.result(Status.GONE if gone else Status.REFUSED, reason, fault))
+                await self._finish(one.result(DeletionStatus.GONE if gone else DeletionStatus.REFUSED, reason, fault))
             elif description.type != one.line.type:
                 changed = f"planned as a {one.line.type} group, it is a {description.type} group now"
-                await self._finish(one.result(Status.REFUSED, changed))
+                await self._finish(one.result(DeletionStatus.REFUSED, changed))
             elif (why := why_not_delete(group, description)) is not None:
-                await self._finish(one.result(Status.REFUSED, f"changed since the plan: {why}"))
+                await self._finish(one.result(DeletionStatus.REFUSED, f"changed since the plan: {why}"))
             else:
                 passed.append(one)
         return passed
@@ -238,10 +238,10 @@ class _Deletion:
         self.keep(result)
 
     def _log(self, result: GroupResult) -> GroupResult:
-        if result.status is Status.REFUSED and result.backup is not None:
+        if result.status is DeletionStatus.REFUSED and result.backup is not None:
             discard_backup(result.backup)
             result = replace(result, backup=None)
-        write_outcome(self.folder.audit, result, certain=result.status is not Status.UNCERTAIN)
+        write_outcome(self.folder.audit, result, certain=result.status is not DeletionStatus.UNCERTAIN)
         return result
 
 
@@ -251,22 +251,22 @@ def _judge(one: _Ready, outcome: Outcome) -> GroupResult | None:
     if fault is None or outcome.uncertain:
         return None
     if fault.name == "NON_EMPTY_GROUP":
-        return one.result(Status.REFUSED, f"{_ACTIVE} ({fault.name})", fault)
+        return one.result(DeletionStatus.REFUSED, f"{_ACTIVE} ({fault.name})", fault)
     if fault.name == "GROUP_AUTHORIZATION_FAILED":
-        return one.result(Status.REFUSED, _FORBIDDEN, fault)
+        return one.result(DeletionStatus.REFUSED, _FORBIDDEN, fault)
     if fault.name == "GROUP_ID_NOT_FOUND":
-        return one.result(Status.GONE, "it was gone when the broker came to it", fault)
-    return one.result(Status.FAILED, f"{fault.message or fault.name}", fault)
+        return one.result(DeletionStatus.GONE, "it was gone when the broker came to it", fault)
+    return one.result(DeletionStatus.FAILED, f"{fault.message or fault.name}", fault)
 
 
 def _verified(one: _Ready, outcome: Outcome, found: Presence) -> GroupResult:
     if outcome.uncertain:
         if found is Presence.GONE:
-            return one.result(Status.DELETED, _LOST_GONE, outcome.fault, verified=True)
+            return one.result(DeletionStatus.DELETED, _LOST_GONE, outcome.fault, verified=True)
         now = "the group is still there" if found is Presence.PRESENT else "whether it is still there is not known"
-        return one.result(Status.UNCERTAIN, _LOST.format(now), outcome.fault)
+        return one.result(DeletionStatus.UNCERTAIN, _LOST.format(now), outcome.fault)
     if found is Presence.PRESENT:
-        return one.result(Status.FAILED, _STILL_THERE)
+        return one.result(DeletionStatus.FAILED, _STILL_THERE)
     if found is Presence.UNKNOWN:
-        return one.result(Status.DELETED, _NOT_VERIFIED)
-    return one.result(Status.DELETED, verified=True)
+        return one.result(DeletionStatus.DELETED, _NOT_VERIFIED)
+    return one.result(DeletionStatus.DELETED, verified=True)

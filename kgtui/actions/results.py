@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
 
 
-class Status(StrEnum):
+class DeletionStatus(StrEnum):
     """How a delete ended for one group."""
 
     DELETED = "deleted"
@@ -45,7 +45,7 @@ class GroupResult:
     """
 
     group: str
-    status: Status
+    status: DeletionStatus
     reason: str = ""
     fault: Fault | None = None
     verified: bool = False
@@ -59,13 +59,13 @@ class Results:
 
     by_group: Mapping[str, GroupResult] = field(default_factory=dict)
 
-    def count(self, status: Status) -> int:
+    def count(self, status: DeletionStatus) -> int:
         """How many groups ended so."""
         return Counter(result.status for result in self.by_group.values())[status]
 
     @property
     def exit_code(self) -> int:
         """0 all deleted, 4 some refused, 1 some failed, gone or uncertain and none refused."""
-        if self.count(Status.REFUSED):
+        if self.count(DeletionStatus.REFUSED):
             return 4
-        return 0 if self.count(Status.DELETED) == len(self.by_group) else 1
+        return 0 if self.count(DeletionStatus.DELETED) == len(self.by_group) else 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.actions.audit import Entry, read_entries, write_outcome
-from kgtui.actions.results import GroupResult, Status
+from kgtui.actions.results import DeletionStatus, GroupResult
 from kgtui.actions.state_folder import sole_lock
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.errors import KgtuiError
@@ -110,5 +110,5 @@ def _result(entry: Entry, found: Presence) -> GroupResult:
     backup = entry.intent.get("backup")
     path = Path(backup) if isinstance(backup, str) else None
     if found is Presence.GONE:
-        return GroupResult(entry.group, Status.DELETED, _GONE, verified=True, backup=path, entry=entry.id)
-    return GroupResult(entry.group, Status.FAILED, _PRESENT, backup=path, entry=entry.id)
+        return GroupResult(entry.group, DeletionStatus.DELETED, _GONE, verified=True, backup=path, entry=entry.id)
+    return GroupResult(entry.group, DeletionStatus.FAILED, _PRESENT, backup=path, entry=entry.id)

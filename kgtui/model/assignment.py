@@ -1,9 +1,9 @@
-"""Who has which partition or task, who shall have it, what must still move and who holds it up.
+"""The assignment of a group: current and target owners of each partition, pending moves, and members that delay them.
 
-A partition of a streams group is a task (`subtopology`, partition) with a role; of a Connect group a connector or one
-of its tasks. Kafka tells of a member only what it may use now: a partition that it was asked to give up and has not
-yet given up is in no member's assignment (`ConsumerGroupMember.partitionsPendingRevocation`), so such a partition waits
-for the members whose epoch is behind.
+The items of a streams group are tasks (subtopology, partition) with a role; those of a Connect group are connectors and
+their tasks. Brokers report only the partitions that a member may use now. A partition that a member must give up but
+has not given up yet is in no member's assignment (`ConsumerGroupMember.partitionsPendingRevocation`), so such a
+partition waits for the members whose epoch is behind.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ ROLES = ("active", "standby", "warmup")
 
 
 class Item(NamedTuple):
-    """What is assigned: `name` is a topic, subtopology or connector.
+    """Something that is assigned to a member: a partition, a streams task, a connector or a task of a connector.
 
     Attributes:
-        number: partition or task; -1 for the connector itself.
+        name: topic, subtopology or connector.
+        number: number of the partition or task; -1 for a connector.
         role: `` for partitions, one of `ROLES` for streams tasks, `connector` or `task` for Connect.
     """
 
@@ -40,7 +41,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What falls to one member, host or rack. `name` is None for members without a rack."""
+    """Number of members and of items of one member, host or rack. `name` is None for members without a rack."""
 
     name: str | None
     members: int
@@ -49,11 +50,12 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Skew:
-    """How evenly items are spread over members, hosts or racks, heaviest first.
+    """How evenly items are distributed over members, hosts or racks.
 
     Attributes:
         by: `member`, `host` or `rack`.
-        ratio: the heaviest load over an even share, counted per member; None when nothing is assigned.
+        loads: largest load first.
+        ratio: the largest number of items per member divided by the average; None if nothing is assigned.
     """
 
     by: str
@@ -61,52 +63,54 @@ class Skew:
     ratio: float | None
 
 
-# A damaged or hostile assignment may name partition 2³¹ − 1: no more than this are inferred from one name.
 MOST_INFERRED = 20_000
+"""Largest number of items inferred for one name, because a damaged assignment may contain partition 2³¹ − 1."""
 
 
-class Status(Enum):
-    """How an item stands."""
+class PlacementStatus(Enum):
+    """Whether an item has reached its target owner."""
 
     SETTLED = "settled"
-    """Owned as it shall be, or owned where there is no target."""
+    """Owned by its target owner, or owned in a group without a target assignment."""
     LEAVING = "leaving"
     """Owned by a member that must give it up."""
     ARRIVING = "arriving"
-    """Assigned to a member that does not have it yet, and in nobody's hands."""
+    """Assigned to a member that does not own it yet; no other member owns it either."""
     UNOWNED = "unowned"
-    """Nobody has it and nobody is to have it."""
+    """Neither owned by a member nor assigned to one."""
     UNSUBSCRIBED = "not subscribed"
-    """Only an offset is left: no member subscribes to the topic."""
+    """Known only from an offset, because no member subscribes to the topic."""
     UNKNOWN = "unknown"
-    """A member whose assignment is not told may have it."""
+    """Possibly owned by a member whose assignment is not known."""
 
 
 class Placement(NamedTuple):
-    """One item with its owners now and by target. A tuple, because a group may have thousands.
+    """One item with its current and its target owners.
+
+    It is a named tuple, which is small, because a group may have thousands of items.
 
     Attributes:
-        owners: ids of the members that have it now.
-        targets: ids of the members that shall have it; None where the group has no target assignment.
-        waits_for: ids of the members that must act before it is settled.
+        owners: ids of the members that own the item.
+        targets: ids of the members that own it in the target assignment; None if the group has no target assignment.
+        waits_for: ids of the members that must act before the item is settled.
     """
 
     item: Item
     owners: tuple[str, ...]
     targets: tuple[str, ...] | None
-    status: Status
+    status: PlacementStatus
     waits_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """A member that holds up the reconciliation.
+    """A member that delays the reconciliation.
 
     Attributes:
-        gives_up: how many items it has that are another's by target.
-        waiting: how many unsettled items wait for it.
-        behind: how many epochs it is behind the target assignment; None when it has left and its place is kept
-            (a static member, epoch -2).
+        gives_up: number of its items that the target assignment gives to another member.
+        waiting: number of unsettled items that wait for it.
+        behind: number of epochs that it is behind the target assignment; None if it is a static member that has left
+            temporarily (epoch -2).
     """
 
     member_id: str
@@ -117,33 +121,34 @@ class Blocker:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A group's assignment as a whole.
+    """The whole assignment of a group.
 
     Attributes:
-        placements: sorted by name, number and role.
+        placements: every item, sorted by name, number and role.
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
-        blockers: members that hold up the rest, worst first.
-        idle: ids of members that have nothing and are to get nothing.
-        untold: ids of members whose assignment is unknown.
-        skews: by member, host and, if a member tells its rack, by rack.
+        blockers: members that delay the others, the worst first.
+        idle: ids of members that own nothing and have nothing in the target assignment.
+        unreported: ids of members whose assignment is not known.
+        skews: distribution by member, by host and, if members have racks, by rack.
     """
 
     placements: tuple[Placement, ...]
     targeted: bool
     blockers: tuple[Blocker, ...]
     idle: tuple[str, ...]
-    untold: tuple[str, ...]
+    unreported: tuple[str, ...]
     skews: tuple[Skew, ...]
 
-    def count(self, *statuses: Status) -> int:
-        """How many placements have one of these statuses."""
+    def count(self, *statuses: PlacementStatus) -> int:
+        """Return the number of placements with one of these statuses."""
         return sum(1 for placement in self.placements if placement.status in statuses)
 
 
 def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = None) -> Assignment | None:
-    """The assignment of a group; None when its members were withheld.
+    """Return the assignment of a group; None if the broker withheld its members.
 
-    `offsets` add the partitions that only an offset tells of.
+    Args:
+        offsets: offsets of the group, which may name partitions that no member owns.
     """
     members = description.members
     if members is None:
@@ -151,7 +156,7 @@ def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = 
     owners = _by_item((member.member_id, items_of(member)) for member in members)
     goals = _by_item((member.member_id, targets_of(member)) for member in members)
     targeted = any(member.target is not None or member.streams is not None for member in members)
-    untold = tuple(member.member_id for member in members if not has_assignment(member))
+    unreported = tuple(member.member_id for member in members if not has_assignment(member))
     behind = epochs_behind(description)
     subscribed = subscribed_topics(description)
     known = set(owners) | set(goals)
@@ -163,11 +168,11 @@ def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = 
         now, goal = owners.get(item, ()), goals.get(item, ()) if targeted else None
         if item in revoked:
             goal = tuple(owner for owner in now if owner not in revoked[item])
-        status = _status(item, now, goal, bool(untold), subscribed)
-        waits = _waits(now, goal, behind) if status in (Status.LEAVING, Status.ARRIVING) else ()
+        status = _status(item, now, goal, bool(unreported), subscribed)
+        waits = _waits(now, goal, behind) if status in (PlacementStatus.LEAVING, PlacementStatus.ARRIVING) else ()
         placements.append(Placement(item, now, goal, status, waits))
     return Assignment(
-        tuple(placements), targeted, _blockers(placements, behind), _idle(members), untold, skews_of(members)
+        tuple(placements), targeted, _blockers(placements, behind), _idle(members), unreported, skews_of(members)
     )
 
 
@@ -180,7 +185,7 @@ def _by_item(held: Iterable[tuple[str, frozenset[Item]]]) -> dict[Item, tuple[st
 
 
 def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
-    """Connectors and tasks that workers were asked to give up."""
+    """Return the connectors and tasks that workers must give up, each with the ids of these workers."""
     by: defaultdict[Item, set[str]] = defaultdict(set)
     for member in members:
         names = set(member.connect.revoked) if member.connect else set()
@@ -191,7 +196,7 @@ def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
 
 
 def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
-    """Member id → epochs it is behind the target assignment, for those that are; see `Blocker.behind`."""
+    """Return member id → epochs behind the target assignment, for members that are behind; see `Blocker.behind`."""
     goal = description.assignment_epoch
     epochs = [(member.member_id, member.epoch) for member in description.members or () if member.epoch is not None]
     if goal is None:
@@ -200,7 +205,7 @@ def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
 
 
 def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
-    """Topics that members subscribe to; None when there is no member, or a pattern or silence leaves it open."""
+    """Return the topics that members subscribe to; None if that is unknown because of a pattern or missing data."""
     topics: set[str] = set()
     if not description.members:
         return None
@@ -212,7 +217,10 @@ def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
 
 
 def _expected(description: GroupDescription, offsets: GroupOffsets | None, known: set[Item]) -> Iterator[Item]:
-    """Partitions and tasks that must exist although nobody has them: numbers are dense, and offsets name partitions."""
+    """Yield items that must exist although no member owns them.
+
+    Numbers have no holes, and each partition with an offset exists.
+    """
     partitions = offsets.partitions if offsets else ()
     if description.topology is not None:
         for subtopology in description.topology.subtopologies or ():
@@ -230,7 +238,7 @@ def _expected(description: GroupDescription, offsets: GroupOffsets | None, known
 
 
 def _tasks_of(subtopology: Subtopology, partitions: Iterable[tuple[str, int]]) -> int:
-    """As many tasks as the widest topic of the subtopology has partitions."""
+    """Return the number of tasks: the largest number of partitions of a topic in the subtopology."""
     topics = set(subtopology.source_topics)
     widths = [part + 1 for topic, part in partitions if topic in topics]
     widths += [info.partitions for info in (*subtopology.changelog_topics, *subtopology.repartition_source_topics)]
@@ -238,20 +246,24 @@ def _tasks_of(subtopology: Subtopology, partitions: Iterable[tuple[str, int]]) -
 
 
 def _status(
-    item: Item, owners: tuple[str, ...], goal: tuple[str, ...] | None, untold: bool, subscribed: frozenset[str] | None
-) -> Status:
+    item: Item,
+    owners: tuple[str, ...],
+    goal: tuple[str, ...] | None,
+    incomplete: bool,
+    subscribed: frozenset[str] | None,
+) -> PlacementStatus:
     if goal is not None and set(owners) - set(goal):
-        return Status.LEAVING
+        return PlacementStatus.LEAVING
     if goal is not None and set(goal) - set(owners):
-        return Status.ARRIVING
+        return PlacementStatus.ARRIVING
     if owners:
-        return Status.SETTLED
-    if untold:
-        return Status.UNKNOWN
-    # A streams task is named after its subtopology, which nobody subscribes to.
+        return PlacementStatus.SETTLED
+    if incomplete:
+        return PlacementStatus.UNKNOWN
+    # The name of a streams task is its subtopology, to which no member subscribes.
     if not item.role and subscribed is not None and item.name not in subscribed:
-        return Status.UNSUBSCRIBED
-    return Status.UNOWNED
+        return PlacementStatus.UNSUBSCRIBED
+    return PlacementStatus.UNOWNED
 
 
 def _waits(owners: tuple[str, ...], goal: tuple[str, ...] | None, behind: dict[str, int | None]) -> tuple[str, ...]:
@@ -269,7 +281,7 @@ def _blockers(placements: Iterable[Placement], behind: dict[str, int | None]) ->
     for placement in placements:
         for member_id in placement.waits_for:
             waits[member_id] += 1
-            if placement.status is Status.LEAVING and member_id in placement.owners:
+            if placement.status is PlacementStatus.LEAVING and member_id in placement.owners:
                 gives[member_id] += 1
     found = [Blocker(name, gives[name], waits[name], behind.get(name, 0)) for name in {*waits, *behind}]
     return tuple(sorted(found, key=lambda one: (-one.gives_up, -one.waiting, -(one.behind or 0), one.member_id)))
@@ -284,7 +296,7 @@ def _idle(members: Iterable[Member]) -> tuple[str, ...]:
 
 
 def items_of(member: Member) -> frozenset[Item]:
-    """What a member has now; empty if unknown (see `told`)."""
+    """Return the items that a member owns; empty if they are not known (see `has_assignment`)."""
     if member.streams is not None:
         return _tasks(member.streams.assignment)
     if member.connect is not None:
@@ -293,12 +305,12 @@ def items_of(member: Member) -> frozenset[Item]:
 
 
 def targets_of(member: Member) -> frozenset[Item]:
-    """What a member shall have; empty where there is no target."""
+    """Return the items of a member in the target assignment; empty if there is no target assignment."""
     return _tasks(member.streams.target) if member.streams is not None else _partitions(member.target)
 
 
 def has_assignment(member: Member) -> bool:
-    """Whether the broker told what the member has."""
+    """Return whether the broker reported the assignment of the member."""
     if member.registry is not None:
         return True
     return member.streams is not None or member.connect is not None or member.assignment is not None
@@ -319,7 +331,7 @@ def _work(worker: ConnectWorker) -> frozenset[Item]:
 
 
 def skews_of(members: tuple[Member, ...]) -> tuple[Skew, ...]:
-    """How a group's items are spread, among the members that tell what they have; empty when none does."""
+    """Return how evenly items are distributed over the members whose assignment is known; empty if none is known."""
     loads = [
         (member, len(items_of(member))) for member in members if has_assignment(member) and member.registry is None
     ]

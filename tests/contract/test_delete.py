@@ -16,7 +16,7 @@ from kgtui.actions.audit import read_entries
 from kgtui.actions.backup import list_backups
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import Undo, plan
-from kgtui.actions.results import Status
+from kgtui.actions.results import DeletionStatus
 from kgtui.actions.state_folder import StateFolder
 from kgtui.actions.verification import unfinished
 from kgtui.admin.kafka import connect
@@ -69,7 +69,7 @@ async def test_empty_groups_of_every_record_type_are_deleted(with_victims: Groun
     assert losses["victim-connect"].undo is Undo.RESTORABLE
     results = await execute(admin, made, folder)
     assert {r.group: (r.status, r.verified, r.reason) for r in results.by_group.values()} == dict.fromkeys(
-        victims, (Status.DELETED, True, "")
+        victims, (DeletionStatus.DELETED, True, "")
     )
     assert set((await admin.list_groups()).rows) == before - victims.keys()
     backups, faults = list_backups(folder)
@@ -103,7 +103,7 @@ async def test_a_group_that_became_active_in_between_is_refused(ground: Ground, 
     assert [line.group for line in made.allowed] == ["awakened"]
     with ground.joined("awakened"):
         result = (await execute(ground.admin, made, folder)).by_group["awakened"]
-        assert result.status is Status.REFUSED
+        assert result.status is DeletionStatus.REFUSED
         assert "changed since the plan: Stable with 1 member" in result.reason
     ((entry,), _) = read_entries(folder.audit)
     assert entry.outcome is not None
@@ -116,7 +116,7 @@ async def test_a_group_that_another_deleted_is_gone(ground: Ground, folder: Stat
     ground.make_simple("raced")
     made = await plan(ground.admin, ["raced"])
     await ground.admin.delete_groups(["raced"])
-    assert (await execute(ground.admin, made, folder)).by_group["raced"].status is Status.GONE
+    assert (await execute(ground.admin, made, folder)).by_group["raced"].status is DeletionStatus.GONE
 
 
 async def test_a_delete_cut_short_is_found_out_later(ground: Ground, folder: StateFolder) -> None:
@@ -137,7 +137,7 @@ async def test_a_delete_cut_short_is_found_out_later(ground: Ground, folder: Sta
     with pytest.raises(asyncio.CancelledError):
         await running
     (result,) = await unfinished(ground.admin, folder)
-    assert (result.group, result.status, result.verified) == ("interrupted", Status.DELETED, True)
+    assert (result.group, result.status, result.verified) == ("interrupted", DeletionStatus.DELETED, True)
 
 
 async def test_the_broker_goes_silent_as_it_is_sent(folder: StateFolder) -> None:
@@ -156,12 +156,14 @@ async def test_the_broker_goes_silent_as_it_is_sent(folder: StateFolder) -> None
 
             admin.delete_groups = silenced  # type: ignore[method-assign]
             result = (await execute(admin, made, folder, timeout=1)).by_group["silenced"]
-            assert (result.status, sent) == (Status.UNCERTAIN, 1)
+            assert (result.status, sent) == (DeletionStatus.UNCERTAIN, 1)
             assert await unfinished(admin, folder, timeout=1) == ()
             cluster.faults.clear()
         async with connect(cluster.bootstrap.split(",")) as admin:
             (found,) = await unfinished(admin, folder)
-            assert found.status is (Status.DELETED if cluster.state.find("silenced") is None else Status.FAILED)
+            assert found.status is (
+                DeletionStatus.DELETED if cluster.state.find("silenced") is None else DeletionStatus.FAILED
+            )
 
 
 async def test_the_coordinator_moves_before_it_is_sent(folder: StateFolder) -> None:
@@ -171,7 +173,7 @@ async def test_the_coordinator_moves_before_it_is_sent(folder: StateFolder) -> N
         async with connect(cluster.bootstrap.split(",")) as admin:
             made = await plan(admin, ["moved"])
             cluster.state.move_coordinator("moved", cluster.state.coordinator("moved") % 3 + 1)
-            assert (await execute(admin, made, folder)).by_group["moved"].status is Status.DELETED
+            assert (await execute(admin, made, folder)).by_group["moved"].status is DeletionStatus.DELETED
             mirror.empty_group(cluster, "moved")
             made = await plan(admin, ["moved"])
             delete = admin.delete_groups
@@ -181,7 +183,7 @@ async def test_the_coordinator_moves_before_it_is_sent(folder: StateFolder) -> N
                 return await delete(groups, timeout=timeout)
 
             admin.delete_groups = moving  # type: ignore[method-assign]
-            assert (await execute(admin, made, folder)).by_group["moved"].status is Status.DELETED
+            assert (await execute(admin, made, folder)).by_group["moved"].status is DeletionStatus.DELETED
 
 
 @pytest.fixture(params=NEWEST)
@@ -300,8 +302,8 @@ async def test_what_one_may_delete(secure_broker: Secure, folder: StateFolder) -
         made = await plan(admin, ["team-a-old", "team-b-app"])
         assert [line.group for line in made.allowed] == ["team-a-old"]
         results = await execute(admin, made, folder)
-        assert results.by_group["team-a-old"].status is Status.DELETED
-        assert results.by_group["team-b-app"].status is Status.REFUSED
+        assert results.by_group["team-a-old"].status is DeletionStatus.DELETED
+        assert results.by_group["team-b-app"].status is DeletionStatus.REFUSED
 
 
 async def test_offsets_that_one_may_not_see_are_named(secure_broker: Secure) -> None:

@@ -15,7 +15,7 @@ from kgtui.actions.audit import read_entries
 from kgtui.actions.backup import list_backups
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import plan
-from kgtui.actions.results import Results, Status
+from kgtui.actions.results import DeletionStatus, Results
 from kgtui.actions.state_folder import StateFolder
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import Fault, Outcome
@@ -156,7 +156,7 @@ async def test_typed_name_deletes_and_shows_the_result(admin: ScriptedAdmin, fol
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.answer, Results))
         assert isinstance(app.answer, Results)
-        assert app.answer.by_group["g"].status is Status.DELETED
+        assert app.answer.by_group["g"].status is DeletionStatus.DELETED
         assert "g" not in admin.groups
         assert list_backups(folder)[0][0].group == "g"
 

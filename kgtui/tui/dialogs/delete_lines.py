@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from kgtui.actions.plan import Allowed, Undo, loss_text, type_text, undo_text
-from kgtui.actions.results import Status
+from kgtui.actions.results import DeletionStatus
 from kgtui.model import command_line
 from kgtui.tui import text
 from kgtui.tui.panes.base import to_content
@@ -29,11 +29,11 @@ INDENT = 12
 """Cells of the label of a field."""
 
 _STATUS_ROLES = {
-    Status.DELETED: OK,
-    Status.REFUSED: WARN,
-    Status.GONE: WARN,
-    Status.FAILED: ERROR,
-    Status.UNCERTAIN: ERROR,
+    DeletionStatus.DELETED: OK,
+    DeletionStatus.REFUSED: WARN,
+    DeletionStatus.GONE: WARN,
+    DeletionStatus.FAILED: ERROR,
+    DeletionStatus.UNCERTAIN: ERROR,
 }
 
 
@@ -87,7 +87,13 @@ def lines_of(made: Plan) -> list[Line]:
 
 def result_lines(results: Results) -> list[Line]:
     """What became of each group: what needs a look first."""
-    order = [Status.UNCERTAIN, Status.FAILED, Status.GONE, Status.REFUSED, Status.DELETED]
+    order = [
+        DeletionStatus.UNCERTAIN,
+        DeletionStatus.FAILED,
+        DeletionStatus.GONE,
+        DeletionStatus.REFUSED,
+        DeletionStatus.DELETED,
+    ]
     rows = sorted(results.by_group.values(), key=lambda result: order.index(result.status))
     return [
         Line(

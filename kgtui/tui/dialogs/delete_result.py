@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
-from kgtui.actions.results import Status
+from kgtui.actions.results import DeletionStatus
 from kgtui.tui.dialogs.delete_lines import DeleteTable, result_lines
 from kgtui.tui.panes.base import to_content
 from kgtui.tui.panes.cells import ERROR, MUTED, OK, Cell
@@ -62,13 +62,13 @@ class DeleteResult(ModalScreen[None]):
                 yield Button("Close", id="close", compact=True)
 
     def _counts(self) -> Cell:
-        counts = {status: self.results.count(status) for status in Status}
+        counts = {status: self.results.count(status) for status in DeletionStatus}
         said = ", ".join(f"{count:,} {status.value}" for status, count in counts.items() if count)
         return Cell(said, OK if self._all_deleted else ERROR)
 
     @property
     def _all_deleted(self) -> bool:
-        return self.results.count(Status.DELETED) == len(self.results.by_group)
+        return self.results.count(DeletionStatus.DELETED) == len(self.results.by_group)
 
     @on(Button.Pressed, "#close")
     def action_close(self) -> None:

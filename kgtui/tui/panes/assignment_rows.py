@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.model.assignment import Assignment, Placement, Status
+from kgtui.model.assignment import Assignment, Placement, PlacementStatus
 from kgtui.tui import text
 from kgtui.tui.panes.cells import MUTED, OK, WARN, Cell, PaneLine, none_cell, plural
 from kgtui.tui.panes.columns import Column
@@ -75,7 +75,7 @@ def placement_rows(assignment: Assignment, names: Mapping[str, str], *, unsettle
     return [
         PlacementRow(one, _named(one.owners, names), _named(one.targets or (), names), _named(one.waits_for, names))
         for one in assignment.placements
-        if not unsettled or one.status is not Status.SETTLED
+        if not unsettled or one.status is not PlacementStatus.SETTLED
     ]
 
 
@@ -149,7 +149,9 @@ def _role(row: PlacementRow) -> Cell:
 def _owner(row: PlacementRow) -> Cell:
     if row.owners:
         return Cell(row.owners)
-    return Cell(text.marks().unknown, MUTED) if row.placement.status is Status.UNKNOWN else Cell("nobody", WARN)
+    return (
+        Cell(text.marks().unknown, MUTED) if row.placement.status is PlacementStatus.UNKNOWN else Cell("nobody", WARN)
+    )
 
 
 def _owner_ids(row: PlacementRow) -> Cell:
@@ -160,17 +162,21 @@ def _owner_ids(row: PlacementRow) -> Cell:
 def _target(row: PlacementRow) -> Cell:
     if not row.targets:
         return none_cell()
-    return Cell(row.targets, MUTED if row.placement.status is Status.SETTLED else "")
+    return Cell(row.targets, MUTED if row.placement.status is PlacementStatus.SETTLED else "")
 
 
 def status_word(placement: Placement) -> str:
     """One or two words for how it stands."""
-    return {Status.LEAVING: "to give up", Status.ARRIVING: "to take"}.get(placement.status, placement.status.value)
+    return {PlacementStatus.LEAVING: "to give up", PlacementStatus.ARRIVING: "to take"}.get(
+        placement.status, placement.status.value
+    )
 
 
 def _status(row: PlacementRow) -> Cell:
     status = row.placement.status
-    role = {Status.SETTLED: OK, Status.UNSUBSCRIBED: MUTED, Status.UNKNOWN: MUTED}.get(status, WARN)
+    role = {PlacementStatus.SETTLED: OK, PlacementStatus.UNSUBSCRIBED: MUTED, PlacementStatus.UNKNOWN: MUTED}.get(
+        status, WARN
+    )
     return Cell(status_word(row.placement), role)
 
 
@@ -213,7 +219,7 @@ def _holds(row: LoadRow) -> Cell:
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
     """What must still move, who holds it up, what nobody has, who has nothing, and how even it is."""
     parts: list[PaneLine] = []
-    moving = assignment.count(Status.LEAVING, Status.ARRIVING)
+    moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)
     if moving:
         parts.append((Cell(f"{moving} of {len(assignment.placements)} must move", WARN),))
         worst = [names.get(one.member_id, one.member_id) for one in assignment.blockers if one.waiting][:3]
@@ -221,13 +227,13 @@ def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list
             parts.append((Cell("waits for ", MUTED), Cell(", ".join(worst), WARN)))
     elif assignment.targeted:
         parts.append((Cell("as the target says", OK),))
-    unowned = assignment.count(Status.UNOWNED)
+    unowned = assignment.count(PlacementStatus.UNOWNED)
     if unowned:
         parts.append((Cell(f"{unowned} unowned", WARN),))
-    unknown = assignment.count(Status.UNKNOWN)
-    if unknown or assignment.untold:
-        has = "has" if len(assignment.untold) == 1 else "have"
-        parts.append((Cell(f"{plural(len(assignment.untold), 'member')} {has} not reported", MUTED),))
+    unknown = assignment.count(PlacementStatus.UNKNOWN)
+    if unknown or assignment.unreported:
+        has = "has" if len(assignment.unreported) == 1 else "have"
+        parts.append((Cell(f"{plural(len(assignment.unreported), 'member')} {has} not reported", MUTED),))
     if assignment.idle:
         parts.append((Cell(f"{len(assignment.idle)} idle", WARN),))
     ratios = [f"{skew.by} {skew.ratio:.1f}×" for skew in assignment.skews if skew.ratio is not None]

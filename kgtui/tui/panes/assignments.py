@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 
-from kgtui.model.assignment import Assignment, Status, assignment_of
+from kgtui.model.assignment import Assignment, PlacementStatus, assignment_of
 from kgtui.tui import text
 from kgtui.tui.panes.assignment_rows import (
     PlacementRow,
@@ -217,7 +217,7 @@ class GridMember:
 
 def grid_members(assignment: Assignment, names: Mapping[str, str]) -> list[GridMember]:
     """The members by name, numbers in names counted as numbers."""
-    idle, untold = set(assignment.idle), set(assignment.untold)
+    idle, untold = set(assignment.idle), set(assignment.unreported)
     ids = sorted(names, key=lambda one: (_natural(names[one]), one))
     titles = _titles([names[one] for one in ids])
     return [
@@ -289,7 +289,9 @@ def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
 
 
 def _open(row: PlacementRow) -> Cell:
-    return Cell(NOBODY, WARN) if row.placement.status in (Status.UNOWNED, Status.ARRIVING) else Cell("")
+    return (
+        Cell(NOBODY, WARN) if row.placement.status in (PlacementStatus.UNOWNED, PlacementStatus.ARRIVING) else Cell("")
+    )
 
 
 def _status(row: PlacementRow) -> Cell:
@@ -306,9 +308,9 @@ def legend(assignment: Assignment, members: Sequence[GridMember], at: int, first
         marks += [(TO_COME, "to come", ACCENT), (TO_GO, "to go", WARN)]
     if any(member.idle for member in members):
         marks.append((IDLE, "idle member", WARN))
-    if assignment.untold:
+    if assignment.unreported:
         marks.append((text.marks().unknown, "not reported", MUTED))
-    if assignment.count(Status.UNOWNED, Status.ARRIVING):
+    if assignment.count(PlacementStatus.UNOWNED, PlacementStatus.ARRIVING):
         marks.append((NOBODY, "nobody's", WARN))
     cells: list[Cell] = []
     for mark, meaning, role in marks:

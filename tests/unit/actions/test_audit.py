@@ -18,7 +18,7 @@ import pytest
 from kgtui.actions.audit import read_entries
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import plan
-from kgtui.actions.results import Status
+from kgtui.actions.results import DeletionStatus
 from kgtui.actions.state_folder import append_line, shared_lock
 from kgtui.actions.verification import unfinished
 from kgtui.model.answer import Fault
@@ -63,7 +63,7 @@ async def test_killed_between_intent_and_outcome(killed: StateFolder, admin: Scr
     ((entry,), _) = read_entries(killed.audit)
     assert entry.outcome is None
     (result,) = await unfinished(admin, killed)
-    assert (result.group, result.status, result.entry) == ("g", Status.DELETED, entry.id)
+    assert (result.group, result.status, result.entry) == ("g", DeletionStatus.DELETED, entry.id)
     assert result.backup is not None
     assert result.backup.exists()
     ((entry,), _) = read_entries(killed.audit)
@@ -77,7 +77,7 @@ async def test_killed_and_the_group_is_there(killed: StateFolder, admin: Scripte
     """The request never arrived: nothing is sent again."""
     admin.add("g", state="Empty", lag=5)
     (result,) = await unfinished(admin, killed)
-    assert result.status is Status.FAILED
+    assert result.status is DeletionStatus.FAILED
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 

@@ -12,7 +12,7 @@ from kgtui.actions.audit import read_entries
 from kgtui.actions.backup import list_backups
 from kgtui.actions.execute import BATCH, execute
 from kgtui.actions.plan import Plan, plan
-from kgtui.actions.results import GroupResult, Status
+from kgtui.actions.results import DeletionStatus, GroupResult
 from kgtui.errors import DeadlineError
 from kgtui.model.answer import Answer, Fault, Outcome
 from kgtui.model.offsets import CommittedOffset
@@ -66,7 +66,7 @@ async def test_an_empty_group_is_deleted(admin: ScriptedAdmin, folder: StateFold
     made = await plan(admin, ["g"])
     admin.calls.clear()
     result = (await execute(admin, made, folder)).by_group["g"]
-    assert (result.status, result.verified) == (Status.DELETED, True)
+    assert (result.status, result.verified) == (DeletionStatus.DELETED, True)
     names = [call for call, _ in admin.calls]
     sent = names.index("delete_groups")
     assert names[sent - 1] == "describe_groups"
@@ -110,7 +110,7 @@ async def test_active_between_plan_and_execute(admin: ScriptedAdmin, folder: Sta
     made = await plan(admin, ["g"])
     activate(admin)()
     results = await execute(admin, made, folder)
-    assert results.by_group["g"].status is Status.REFUSED
+    assert results.by_group["g"].status is DeletionStatus.REFUSED
     assert results.by_group["g"].reason == "changed since the plan: Stable with 1 member: stop it first"
     assert results.exit_code == 4
     assert sends(admin) == []
@@ -122,7 +122,7 @@ async def test_active_while_it_is_backed_up(admin: ScriptedAdmin, folder: StateF
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     on_call(admin, "partition_bounds", activate(admin))
-    assert (await execute(admin, made, folder)).by_group["g"].status is Status.REFUSED
+    assert (await execute(admin, made, folder)).by_group["g"].status is DeletionStatus.REFUSED
     assert sends(admin) == []
 
 
@@ -131,7 +131,7 @@ async def test_active_between_describe_and_send(admin: ScriptedAdmin, folder: St
     admin.add("g", state="Empty", lag=5)
     on_call(admin, "delete_groups", activate(admin))
     result = (await delete(admin, folder, "g")).by_group["g"]
-    assert result.status is Status.REFUSED
+    assert result.status is DeletionStatus.REFUSED
     assert "became active in between" in result.reason
     assert result.fault is not None
     assert result.fault.code == 68
@@ -148,7 +148,7 @@ async def test_replaced_by_a_group_of_another_type(admin: ScriptedAdmin, folder:
     admin.add("g", "share", state="Empty")
     result = (await execute(admin, made, folder)).by_group["g"]
     assert (result.status, result.reason) == (
-        Status.REFUSED,
+        DeletionStatus.REFUSED,
         "planned as a classic group, it is a share group now",
     )
     assert sends(admin) == []
@@ -161,7 +161,7 @@ async def test_vanished_before_the_send(admin: ScriptedAdmin, folder: StateFolde
     admin.groups.clear()
     admin.descriptions.clear()
     results = await execute(admin, made, folder)
-    assert results.by_group["g"].status is Status.GONE
+    assert results.by_group["g"].status is DeletionStatus.GONE
     assert results.exit_code == 1
     assert sends(admin) == []
 
@@ -170,7 +170,7 @@ async def test_vanished_at_the_send(admin: ScriptedAdmin, folder: StateFolder) -
     """The broker answers 69."""
     admin.add("g", state="Empty", lag=5)
     on_call(admin, "delete_groups", admin.groups.clear)
-    assert (await delete(admin, folder, "g")).by_group["g"].status is Status.GONE
+    assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.GONE
 
 
 async def test_coordinator_moved_for_good(admin: ScriptedAdmin, folder: StateFolder) -> None:
@@ -179,7 +179,7 @@ async def test_coordinator_moved_for_good(admin: ScriptedAdmin, folder: StateFol
     fault = Fault("NOT_COORDINATOR", "This is not the correct coordinator.", 16, group="g")
     admin.delete_outcomes["g"] = Outcome("g", fault)
     results = await delete(admin, folder, "g")
-    assert results.by_group["g"].status is Status.FAILED
+    assert results.by_group["g"].status is DeletionStatus.FAILED
     assert results.exit_code == 1
     assert len(sends(admin)) == 1
 
@@ -203,7 +203,7 @@ async def test_answer_lost_and_deleted(admin: ScriptedAdmin, folder: StateFolder
 
     on_call(admin, "delete_groups", carried_out)
     result = (await delete(admin, folder, "g")).by_group["g"]
-    assert (result.status, result.verified) == (Status.DELETED, True)
+    assert (result.status, result.verified) == (DeletionStatus.DELETED, True)
     assert result.reason == "the answer was lost; the group is gone"
     assert len(sends(admin)) == 1
 
@@ -214,7 +214,7 @@ async def test_answer_lost_and_still_there(admin: ScriptedAdmin, folder: StateFo
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
     results = await delete(admin, folder, "g")
     result = results.by_group["g"]
-    assert result.status is Status.UNCERTAIN
+    assert result.status is DeletionStatus.UNCERTAIN
     assert results.exit_code == 1
     assert len(sends(admin)) == 1
     ((entry,), _) = read_entries(folder.audit)
@@ -231,7 +231,7 @@ async def test_a_send_that_raises_is_uncertain(admin: ScriptedAdmin, folder: Sta
         raise DeadlineError("no answer in 30 s", broker=1)
 
     admin.delete_groups = timed_out  # type: ignore[assignment,method-assign]
-    assert (await delete(admin, folder, "g")).by_group["g"].status is Status.UNCERTAIN
+    assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.UNCERTAIN
 
 
 async def test_a_send_that_is_cancelled_from_below(admin: ScriptedAdmin, folder: StateFolder) -> None:
@@ -242,7 +242,7 @@ async def test_a_send_that_is_cancelled_from_below(admin: ScriptedAdmin, folder:
         raise asyncio.CancelledError
 
     admin.delete_groups = closed  # type: ignore[assignment,method-assign]
-    assert (await delete(admin, folder, "g")).by_group["g"].status is Status.UNCERTAIN
+    assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.UNCERTAIN
     ((entry,), _) = read_entries(folder.audit)
     assert entry.outcome is None
 
@@ -264,12 +264,12 @@ async def test_not_there_is_proved_by_a_whole_list_only(admin: ScriptedAdmin, fo
     made = await plan(admin, ["g"])
     admin.describe_groups = as_of_old  # type: ignore[method-assign]
     result = (await execute(admin, made, folder)).by_group["g"]
-    assert (result.status, result.verified) == (Status.DELETED, True)
+    assert (result.status, result.verified) == (DeletionStatus.DELETED, True)
 
     made = await plan(admin, ["h"])
     admin.broken[3] = Fault("NO_ANSWER", "broker 3 is down", broker=3)
     result = (await execute(admin, made, folder)).by_group["h"]
-    assert (result.status, result.verified) == (Status.DELETED, False)
+    assert (result.status, result.verified) == (DeletionStatus.DELETED, False)
     assert "could not be asked again" in result.reason
 
 
@@ -278,7 +278,7 @@ async def test_success_that_is_not_true(admin: ScriptedAdmin, folder: StateFolde
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g")
     result = (await delete(admin, folder, "g")).by_group["g"]
-    assert result.status is Status.FAILED
+    assert result.status is DeletionStatus.FAILED
     assert "is there" in result.reason
 
 
@@ -287,7 +287,7 @@ async def test_forbidden_by_the_broker(admin: ScriptedAdmin, folder: StateFolder
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", Fault("GROUP_AUTHORIZATION_FAILED", "", 30, group="g"))
     result = (await delete(admin, folder, "g")).by_group["g"]
-    assert result.status is Status.REFUSED
+    assert result.status is DeletionStatus.REFUSED
     assert "ACL operation DELETE" in result.reason
 
 
@@ -297,7 +297,7 @@ async def test_offsets_forbidden_since_the_plan(admin: ScriptedAdmin, folder: St
     made = await plan(admin, ["g"])
     admin.commits["g"] = (CommittedOffset("t-g", 0, None, error=29),)
     result = (await execute(admin, made, folder)).by_group["g"]
-    assert (result.status, result.entry) == (Status.REFUSED, None)
+    assert (result.status, result.entry) == (DeletionStatus.REFUSED, None)
     assert sends(admin) == []
 
 
@@ -306,7 +306,7 @@ async def test_a_state_folder_that_cannot_be_written(admin: ScriptedAdmin, folde
     folder.path.write_text("a file where the folder should be")
     admin.add("g", state="Empty", lag=5)
     results = await delete(admin, folder, "g")
-    assert results.by_group["g"].status is Status.REFUSED
+    assert results.by_group["g"].status is DeletionStatus.REFUSED
     assert "cannot be written" in results.by_group["g"].reason
     assert results.exit_code == 4
     assert sends(admin) == []
@@ -324,7 +324,7 @@ async def test_a_full_disk(
     monkeypatch.setattr(f"kgtui.actions.execute.{step}", full)
     admin.add("g", state="Empty", lag=5)
     result = (await delete(admin, folder, "g")).by_group["g"]
-    assert result.status is Status.REFUSED
+    assert result.status is DeletionStatus.REFUSED
     assert "No space left on device" in result.reason
     assert sends(admin) == []
     assert list_backups(folder) == ([], [])
@@ -341,7 +341,7 @@ async def test_an_outcome_that_cannot_be_logged(
     monkeypatch.setattr("kgtui.actions.execute.write_outcome", full)
     admin.add("g", state="Empty", lag=5)
     result = (await delete(admin, folder, "g")).by_group["g"]
-    assert result.status is Status.DELETED
+    assert result.status is DeletionStatus.DELETED
     assert "could not be logged" in result.reason
 
 
@@ -357,8 +357,10 @@ async def test_many_groups_have_one_result_each(admin: ScriptedAdmin, folder: St
     told: list[GroupResult] = []
     results = await execute(admin, made, folder, on_result=told.append)
     assert list(results.by_group) == names
-    odd = {name: result.status for name, result in results.by_group.items() if result.status is not Status.DELETED}
-    assert odd == {"g-007": Status.REFUSED, "g-011": Status.GONE, "g-013": Status.FAILED}
+    odd = {
+        name: result.status for name, result in results.by_group.items() if result.status is not DeletionStatus.DELETED
+    }
+    assert odd == {"g-007": DeletionStatus.REFUSED, "g-011": DeletionStatus.GONE, "g-013": DeletionStatus.FAILED}
     assert sorted(result.group for result in told) == names
     assert max(len(groups) for groups in sends(admin)) <= BATCH
     assert len(list_backups(folder)[0]) == len(names) - 1
@@ -403,7 +405,7 @@ async def test_hostile_names(admin: ScriptedAdmin, folder: StateFolder, name: st
     """Deleted and backed up like any other, in a file of the backups folder, under its exact name."""
     admin.add(name, state="Empty")
     result = (await delete(admin, folder, name)).by_group[name]
-    assert result.status is Status.DELETED
+    assert result.status is DeletionStatus.DELETED
     assert result.backup is not None
     assert result.backup.parent == folder.backups
     assert list_backups(folder)[0][0].group == name

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kgtui.model.assignment import MOST_INFERRED, Assignment, Item, Status, assignment_of, items_of
+from kgtui.model.assignment import MOST_INFERRED, Assignment, Item, PlacementStatus, assignment_of, items_of
 from kgtui.model.group import GroupDescription
 from kgtui.model.members import (
     ConnectWorker,
@@ -32,7 +32,7 @@ def made(*members: Member, offsets: GroupOffsets | None = None, **changes: Any) 
     return found
 
 
-def status(found: Assignment, name: str, number: int, role: str = "") -> Status:
+def status(found: Assignment, name: str, number: int, role: str = "") -> PlacementStatus:
     return next(one.status for one in found.placements if one.item == Item(name, number, role))
 
 
@@ -44,7 +44,7 @@ def test_a_settled_group_has_nothing_to_move() -> None:
         assignment_epoch=3,
     )
     assert found.targeted
-    assert found.count(Status.SETTLED) == len(found.placements) == 3
+    assert found.count(PlacementStatus.SETTLED) == len(found.placements) == 3
     assert found.blockers == ()
     assert found.idle == ()
 
@@ -56,7 +56,7 @@ def test_a_partition_that_must_be_given_up_names_who_has_it() -> None:
         group_epoch=4,
         assignment_epoch=4,
     )
-    moving = next(one for one in found.placements if one.status is Status.LEAVING)
+    moving = next(one for one in found.placements if one.status is PlacementStatus.LEAVING)
     assert (moving.item, moving.owners, moving.targets, moving.waits_for) == (Item("t", 1), ("a",), ("b",), ("a",))
     (blocker,) = found.blockers
     assert (blocker.member_id, blocker.gives_up, blocker.waiting, blocker.behind) == ("a", 1, 1, 1)
@@ -71,7 +71,7 @@ def test_a_partition_in_nobodys_hands_waits_for_whoever_is_behind() -> None:
         group_epoch=4,
         assignment_epoch=4,
     )
-    arriving = next(one for one in found.placements if one.status is Status.ARRIVING)
+    arriving = next(one for one in found.placements if one.status is PlacementStatus.ARRIVING)
     assert arriving.waits_for == ("slow",)
     assert [one.member_id for one in found.blockers] == ["slow"]
 
@@ -95,35 +95,35 @@ def test_a_static_member_that_left_holds_its_place() -> None:
 def test_partitions_that_only_offsets_tell_of_are_unowned_or_not_subscribed() -> None:
     offsets = GroupOffsets((CommittedOffset("t", 4, 1), CommittedOffset("old", 0, 1)))
     found = made(member("a", assignment=(("t", (0, 1, 2, 3)),), topics=("t",)), offsets=offsets, type="classic")
-    assert status(found, "t", 4) is Status.UNOWNED
-    assert status(found, "old", 0) is Status.UNSUBSCRIBED
+    assert status(found, "t", 4) is PlacementStatus.UNOWNED
+    assert status(found, "old", 0) is PlacementStatus.UNSUBSCRIBED
     assert not found.targeted
 
 
 def test_a_hole_between_assigned_partitions_is_unowned() -> None:
     found = made(member("a", assignment=(("t", (0, 2)),), topics=("t",)), type="classic")
-    assert status(found, "t", 1) is Status.UNOWNED
+    assert status(found, "t", 1) is PlacementStatus.UNOWNED
 
 
 def test_a_pattern_leaves_open_what_is_subscribed() -> None:
     offsets = GroupOffsets((CommittedOffset("x", 0, 1),))
     found = made(member("a", assignment=(), topics=(), regex="x.*"), offsets=offsets)
-    assert status(found, "x", 0) is Status.UNOWNED
+    assert status(found, "x", 0) is PlacementStatus.UNOWNED
 
 
 def test_an_unknown_assignment_is_not_called_unowned_or_idle() -> None:
     """A classic group tells assignments only while Stable."""
     offsets = GroupOffsets((CommittedOffset("t", 0, 1),))
     found = made(member("a", assignment=None, topics=("t",)), offsets=offsets, type="classic")
-    assert status(found, "t", 0) is Status.UNKNOWN
-    assert found.untold == ("a",)
+    assert status(found, "t", 0) is PlacementStatus.UNKNOWN
+    assert found.unreported == ("a",)
     assert found.idle == ()
     assert found.skews == ()
 
 
 def test_an_empty_group_leaves_its_partitions_unowned() -> None:
     found = made(offsets=GroupOffsets((CommittedOffset("t", 0, 1),)), state="Empty")
-    assert status(found, "t", 0) is Status.UNOWNED
+    assert status(found, "t", 0) is PlacementStatus.UNOWNED
 
 
 def test_withheld_members_make_no_assignment() -> None:
@@ -142,7 +142,7 @@ def test_share_groups_have_several_owners_and_no_target() -> None:
     (only,) = found.placements
     assert only.owners == ("a", "b")
     assert only.targets is None
-    assert only.status is Status.SETTLED
+    assert only.status is PlacementStatus.SETTLED
 
 
 def _thread(name: str, now: StreamsAssignment, goal: StreamsAssignment | None = None) -> Member:
@@ -162,10 +162,10 @@ def test_streams_tasks_move_by_role_and_missing_tasks_are_unowned() -> None:
         topology=topology,
         assignment_epoch=5,
     )
-    assert status(found, "0", 0, "active") is Status.SETTLED
-    assert status(found, "0", 1, "active") is Status.LEAVING
-    assert status(found, "0", 1, "warmup") is Status.LEAVING
-    assert status(found, "0", 2, "active") is Status.UNOWNED
+    assert status(found, "0", 0, "active") is PlacementStatus.SETTLED
+    assert status(found, "0", 1, "active") is PlacementStatus.LEAVING
+    assert status(found, "0", 1, "warmup") is PlacementStatus.LEAVING
+    assert status(found, "0", 2, "active") is PlacementStatus.UNOWNED
     assert not [one for one in found.placements if one.item.name == "1"], "nothing tells how many tasks it has"
 
 
@@ -176,8 +176,8 @@ def test_connect_work_that_is_revoked_must_be_given_up() -> None:
         type="classic",
         protocol="connect",
     )
-    assert status(found, "c", -1, "connector") is Status.SETTLED
-    assert status(found, "c", 1, "task") is Status.LEAVING
+    assert status(found, "c", -1, "connector") is PlacementStatus.SETTLED
+    assert status(found, "c", 1, "task") is PlacementStatus.LEAVING
     assert found.idle == ("w2",)
 
 
