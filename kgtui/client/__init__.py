@@ -1,8 +1,19 @@
-"""Connections to brokers: pool, negotiation, deadlines, backoff, coordinator and leader caches, logins.
+"""Connections to the brokers of a Kafka cluster.
 
-May import `kgtui.protocol` and `kgtui.errors`. The only room that imports aiokafka, and there only `transport`.
+May import `kgtui.protocol` and `kgtui.errors`. `transport` is the only module of kgtui that imports aiokafka.
 
-Modules: `pool` is the way in; `link` is one lane to one broker; `bootstrap` finds the cluster from its seeds;
-`coordinators` and `leaders` remember who answers for what; `transport` is the seam to aiokafka; `probe` looks at what
-is on the other side of a port that does not talk; `security`, `jaas`, `tls` read Java client properties.
+| module | contents |
+|---|---|
+| `pool` | `Pool`, which sends requests to brokers: everything else in this package serves it |
+| `options` | timeouts and limits of a pool, and its two lanes |
+| `link` | one connection to one broker: kept open, replaced when broken |
+| `backoff` | pauses after failures, and throttling by the broker |
+| `session` | a connection and the API versions negotiated on it |
+| `bootstrap` | finds the brokers of the cluster through the seeds |
+| `lookups` | which broker coordinates a group, and which leads a partition |
+| `transport` | dialing through aiokafka |
+| `address` | host, port, and name resolution |
+| `connect_errors` | explains why a connection failed, and what to do |
+| `security`, `properties`, `tls`, `secret` | logins and TLS from Java client properties |
+| `first_success`, `lazy_import` | asking several brokers at once; importing parts of a package |
 """

@@ -1,4 +1,4 @@
-"""Addresses of brokers: reading `host:port`, and resolving a host name to IP addresses."""
+"""Broker addresses: parse `host:port`, and resolve host names to IP addresses."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from kgtui.errors import ConfigError
 
 
 class Address(NamedTuple):
-    """Where to connect to."""
+    """Host and port of a broker."""
 
     host: str
     port: int
 
     def __str__(self) -> str:
-        """`host:port`, with brackets around an IPv6 address."""
+        """Return `host:port`, with brackets around an IPv6 address."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def split_address(text: str) -> Address:
-    """Read `host:port` or `[IPv6]:port`. Raises ConfigError."""
+    """Parse `host:port` or `[IPv6]:port`. Raises ConfigError."""
     host, colon, port = text.strip().rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
     valid = colon and host and port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536
@@ -32,7 +32,7 @@ def split_address(text: str) -> Address:
 
 
 async def ip_addresses(address: Address) -> list[str]:
-    """The IP addresses of a name, in the order in which the system prefers them. Raises `socket.gaierror`."""
+    """Return the IP addresses of a host, in the order that the system prefers. Raises `socket.gaierror`."""
     if _is_ip(address.host):
         return [address.host]
     loop = asyncio.get_running_loop()
@@ -41,7 +41,7 @@ async def ip_addresses(address: Address) -> list[str]:
 
 
 def _is_ip(host: str) -> bool:
-    """Whether a host is an IP address already: there is nothing to look up, and no thread to start for it."""
+    """Whether a host is an IP address, so that no thread has to be started to look it up."""
     for family in (socket.AF_INET, socket.AF_INET6):
         with suppress(OSError, ValueError):
             socket.inet_pton(family, host)

@@ -1,4 +1,4 @@
-"""When a broker is left alone: for a while after a failure, and for as long as it throttles this client."""
+"""Pauses before the next request to a broker: after failures, and while the broker throttles this client."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 
 
 class Backoff:
-    """Exponential backoff with jitter, and the breaker that it opens.
+    """Exponential backoff with jitter for connection attempts.
 
-    After the n-th failure in a row the breaker stays open for `first · 2^(n-1)` seconds, at most `longest`, give or
-    take a fifth by chance, so that many clients of a restarted broker do not return at one moment (as Kafka's clients
-    do with `reconnect.backoff.ms` and `reconnect.backoff.max.ms`). While it is open, nothing is tried.
+    After the n-th failure in a row, no attempt is made for `first · 2^(n-1)` seconds, but at most for `longest`
+    seconds. A random 20 % more or less keep many clients of a restarted broker from returning at the same time, as
+    with `reconnect.backoff.ms` and `reconnect.backoff.max.ms` of Kafka's clients.
+
+    Args:
+        first: pause after the first failure, in seconds.
+        longest: longest pause, in seconds.
+        clock: returns seconds of a clock that never goes back.
+        chance: returns a random number from 0 to 1.
     """
 
     __slots__ = ("_clock", "_first", "_longest", "_random", "_until", "failures")
@@ -37,10 +43,10 @@ class Backoff:
         self._random = chance
         self._until = 0.0
         self.failures = 0
-        """Failures since the last success."""
+        """Number of failures since the last success."""
 
     def failed(self) -> float:
-        """Note a failure; return the seconds for which the breaker stays open."""
+        """Count a failure, and return the seconds until the next attempt is allowed."""
         self.failures += 1
         pause = min(self._longest, self._first * 2.0 ** min(self.failures - 1, 30))
         pause *= 0.8 + 0.4 * self._random()
@@ -48,30 +54,32 @@ class Backoff:
         return pause
 
     def succeeded(self) -> None:
-        """Note a success: the breaker closes, the next failure counts as the first."""
+        """Reset the backoff: the next failure counts as the first."""
         self.failures = 0
         self._until = 0.0
 
     def remaining(self) -> float:
-        """Seconds until the next try is allowed; 0 when it is allowed now."""
+        """Return the seconds until the next attempt is allowed; 0 if it is allowed now."""
         return max(0.0, self._until - self._clock())
 
 
-_SIZE = 4
-_MOST_MS = 600_000
-"""No quota's windows reach that far: a longer time stands in a damaged answer, and nobody waits for it."""
+_THROTTLE_TIME_SIZE = 4
+"""Size of the field ThrottleTimeMs, in bytes."""
+
+_LONGEST_THROTTLE_MS = 600_000
+"""Longest throttle time that is believed, in milliseconds. No quota needs more, so that the answer must be damaged."""
 
 
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
-    """Return the throttle time of an answer without decoding it; 0 where this version has none.
+    """Return the throttle time of an answer in milliseconds without decoding the answer; 0 if it contains none.
 
-    In every answer that matters to us, it is the first field (ApiVersions has it later, and is sent once a
-    connection).
+    ThrottleTimeMs is the first field of every answer that matters here. In ApiVersions it is not, but that is sent
+    only once per connection.
     """
-    if len(body) < _SIZE or not _comes_first(api, version):
+    if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0
-    asked = int.from_bytes(body[:_SIZE], "big", signed=True)
-    return asked if 0 <= asked <= _MOST_MS else 0
+    asked = int.from_bytes(body[:_THROTTLE_TIME_SIZE], "big", signed=True)
+    return asked if 0 <= asked <= _LONGEST_THROTTLE_MS else 0
 
 
 @cache

@@ -1,4 +1,4 @@
-"""From the seeds to the cluster: all are asked at once, the first good answer counts."""
+"""Find the brokers of a cluster: ask all seeds at the same time, and use the first good answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BrokerAddress:
-    """Where one broker listens, as it advertises itself. `rack` is None if it has none."""
+    """The advertised address of one broker.
+
+    Attributes:
+        node: id of the broker.
+        rack: None if the broker has no rack.
+    """
 
     node: int
     host: str
@@ -34,9 +39,10 @@ class ClusterView:
     """A cluster as one of its brokers described it.
 
     Attributes:
-        cluster_id, controller: None where the broker did not say.
-        brokers: by node id.
-        features: finalized features by name, None where brokers do not tell (before 2.7).
+        cluster_id: None if the broker did not send it.
+        controller: node id of the controller; None if the broker did not send it.
+        brokers: address by node id.
+        features: level by name of finalized feature; None for brokers before 2.7, which do not report features.
     """
 
     cluster_id: str | None
@@ -46,7 +52,7 @@ class ClusterView:
 
 
 class Entry(NamedTuple):
-    """The way in that was found."""
+    """The seed that answered first, with its connection and its view of the cluster."""
 
     seed: Address
     session: Session
@@ -54,21 +60,21 @@ class Entry(NamedTuple):
 
 
 Attempts = dict[str, str]
-"""What was tried: address → how far it came, or why it failed."""
+"""Address of a seed → why it failed, or `PENDING`."""
 
 PENDING = "no answer yet"
 
 NEVER_CREATES = 4
-"""The first version of Metadata that can be told not to create the topics it names."""
+"""First version of Metadata that can request topics without creating them."""
 
 
 def brokers_only(version: int) -> Mapping[str, Any]:
-    """Fields of a Metadata request without any topic."""
+    """Return the fields of a Metadata request for brokers only, without any topic."""
     return {"Topics": [], "AllowAutoTopicCreation": False} if version >= NEVER_CREATES else {"Topics": []}
 
 
 def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> ClusterView:
-    """Read a decoded Metadata response."""
+    """Return the view of the cluster in a decoded Metadata response."""
     brokers = {
         row["NodeId"]: BrokerAddress(row["NodeId"], row["Host"], row["Port"], row["Rack"]) for row in answer["Brokers"]
     }
@@ -82,9 +88,14 @@ def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> 
 
 
 async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: float, log: Attempts) -> Entry:
-    """Ask every seed at once who the brokers are; `timeout` is for one seed to be connected, and to answer.
+    """Ask every seed at the same time for the brokers of the cluster.
 
-    Raises UnreachableError, which carries what was tried and why it failed.
+    Args:
+        timeout: seconds for the connection to one seed, and again for its answer.
+        log: filled with the result of each attempt, also while this function runs.
+
+    Raises:
+        UnreachableError: no seed answered. It contains the attempts and their reasons.
     """
     log.clear()
     log.update(dict.fromkeys(map(str, seeds), PENDING))
@@ -100,7 +111,7 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
 
 
 def unreachable(attempts: Sequence[tuple[str, str]]) -> UnreachableError:
-    """Say that no broker could be reached, and why each try failed."""
+    """Return an UnreachableError that says why each attempt failed."""
     reasons = "; ".join(dict.fromkeys(reason for _, reason in attempts))
     return UnreachableError(f"no broker could be reached: {reasons}", tuple(attempts))
 
@@ -123,19 +134,21 @@ async def _enter(session: Session, seed: Address, timeout: float) -> Entry:
         async with asyncio.timeout(timeout):
             return Entry(seed, session, await _view(session, seed))
     except (TimeoutError, DisconnectedError, DecodeError) as error:
-        why = str(error) or f"{seed} did not say within {timeout:g} s who the brokers are"
-        raise ConnectError(why, address=str(seed)) from error
+        reason = str(error) or f"{seed} did not send its list of brokers within {timeout:g} s"
+        raise ConnectError(reason, address=str(seed)) from error
 
 
 async def _view(session: Session, seed: Address) -> ClusterView:
     version = session.negotiated.pick(METADATA)
     if version is None:
         raise ConnectError(
-            f"{seed} speaks Kafka, but is not a broker (a controller?): use the port of a broker", address=str(seed)
+            f"{seed} is a Kafka node, but not a broker (a controller?): use the port of a broker", address=str(seed)
         )
     body = METADATA.request.encode(version, brokers_only(version))
     data = await session.connection.send(METADATA, version, body)
     view = read_view(METADATA.response.decode(version, data), session.negotiated.features)
     if not view.brokers:
-        raise ConnectError(f"{seed} knows of no broker yet: the cluster is starting", address=str(seed))
+        raise ConnectError(
+            f"{seed} knows no broker yet because the cluster is starting: try again soon", address=str(seed)
+        )
     return view

@@ -1,4 +1,4 @@
-"""Asking several for the same, and taking the first good answer."""
+"""Run several coroutines at the same time, and use the first success or all results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ T = TypeVar("T")
 
 
 class AllFailedError(Exception):
-    """None succeeded; `errors` are in the order in which they were to be asked."""
+    """Every runner failed.
+
+    Attributes:
+        errors: the error of each runner, in the order in which they were given.
+    """
 
     def __init__(self, errors: list[KgtuiError]) -> None:
         super().__init__("; ".join(map(str, errors)))
@@ -28,12 +32,16 @@ async def first_success(
     losing: tuple[type[KgtuiError], ...],
     discard: Callable[[T], None] = lambda result: None,
 ) -> T:
-    """Run until one succeeds and return its result.
+    """Run functions until one succeeds, and return its result.
 
-    Each runner starts `head_start` seconds after the one before it, or at once when one has failed: a silent one
-    delays the next by no more than that. Results that come too late go to `discard`.
+    Args:
+        runners: functions that return an awaitable.
+        head_start: seconds after which the next runner is started. It is started at once when another one has failed.
+        losing: errors after which the others continue. Any other error is raised at once.
+        discard: called with each result that arrives after the first one.
 
-    Raises AllFailedError with the errors of all; an error that is not in `losing` at once.
+    Raises:
+        AllFailedError: every runner failed with one of the `losing` errors.
     """
     waiting = list(enumerate(runners))[::-1]
     running: dict[asyncio.Task[T], int] = {}
@@ -58,12 +66,12 @@ async def first_success(
                 del running[task]
                 errors[place] = error
     finally:
-        await _dismiss(list(running), discard)
+        await _cancel(list(running), discard)
     raise AllFailedError([errors[place] for place in sorted(errors)])
 
 
 async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run all at once and return their results in order; when one fails, end the others and raise its error."""
+    """Run coroutines at the same time, and return their results in order. If one fails, cancel the others and raise."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(call) for call in calls]
@@ -74,7 +82,7 @@ async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     raise failed[0]
 
 
-async def _dismiss(tasks: list[asyncio.Task[T]], discard: Callable[[T], None]) -> None:
+async def _cancel(tasks: list[asyncio.Task[T]], discard: Callable[[T], None]) -> None:
     for task in tasks:
         task.cancel()
     if tasks:

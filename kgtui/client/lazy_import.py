@@ -1,6 +1,6 @@
-"""Packages whose own code runs only when somebody asks for something of it; a module of theirs is imported before.
+"""Import a module of a package without running the package's own `__init__`.
 
-aiokafka's `__init__` imports its consumer and producer, which take longer to load than all that we use of it.
+The `__init__` of aiokafka imports its consumer and producer, which take longer to load than the parts that kgtui uses.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class _LazyPackage(ModuleType):
-    """A package that runs its code when an attribute is asked for that it does not have yet.
+    """A package that runs its `__init__` when an attribute is read that it does not have yet.
 
-    `importlib.util.LazyLoader` does so already for `__path__`, so that importing a module of the package loads it all.
+    `importlib.util.LazyLoader` cannot be used, because it runs the `__init__` when a module of the package is imported.
     """
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
-        # First, so that what the package's own code finds missing is missing.
+        # Changed first, so that attributes which the `__init__` itself does not find raise AttributeError.
         self.__class__ = ModuleType  # type: ignore[assignment]
         if spec is not None and spec.loader is not None:
             self.__path__ = spec.submodule_search_locations or []
@@ -33,10 +33,10 @@ class _LazyPackage(ModuleType):
 
 @contextmanager
 def lazy_package(package: str) -> Iterator[None]:
-    """Modules of this package that are imported inside do not run the package's own code.
+    """Import modules of a package inside the block without running the `__init__` of the package.
 
-    Whoever imports the package afterwards, a name from it or another of its modules, has it run first, as ever; a
-    package that is loaded already stays as it is.
+    Importing the package after the block, or a name or another module from it, runs the `__init__` first, as usual.
+    Nothing changes if the package is already loaded.
     """
     spec = find_spec(package) if package not in sys.modules else None
     if spec is None:
@@ -49,5 +49,5 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Looked at by every import of a module of the package: the next one finds it missing.
+            # Every import of a module reads `__path__` of its package, so that the next one runs the `__init__`.
             del module.__path__

@@ -1,4 +1,7 @@
-"""Connections to brokers: `Link` keeps one of them open and sends requests, `Links` holds those of a cluster."""
+"""Keep connections to brokers open and send requests over them.
+
+`Link` manages one connection to one broker. `Links` holds the links of a cluster, two per broker.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +19,24 @@ from kgtui.errors import ConnectError, DeadlineError, DisconnectedError, Unsuppo
 from kgtui.protocol.messages.groups import DELETE_GROUPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from kgtui.client.bootstrap import BrokerAddress, Entry
     from kgtui.client.options import PoolOptions
     from kgtui.client.session import Negotiated, Session
     from kgtui.client.transport import Transport
     from kgtui.protocol.api import Api
 
     Fields = Mapping[str, Any] | Callable[[int], Mapping[str, Any]]
-    from collections.abc import Iterable, Mapping
-
-    from kgtui.client.bootstrap import BrokerAddress, Entry
-
 
 T = TypeVar("T")
 
 WRITES = frozenset({DELETE_GROUPS.key})
-"""APIs that are never sent twice: after a broken connection nobody knows whether they were carried out."""
+"""Keys of the APIs that are never sent twice, because a broker may have carried out a request whose answer was lost."""
 
 
 class _Progress:
-    """How far one request has come, for the words of a missed deadline."""
+    """The current step of a request, for the message when it misses its deadline."""
 
     __slots__ = ("sent_at", "session", "step")
 
@@ -47,7 +47,7 @@ class _Progress:
 
 
 class Raw(NamedTuple):
-    """An answer that is not decoded yet."""
+    """An answer that is not decoded yet; see `Reply` for the attributes."""
 
     version: int
     body: bytes
@@ -72,10 +72,14 @@ class Reply(Generic[T]):
 
 
 class Link:
-    """Requests of one lane to one broker.
+    """Manages the connection of one lane to one broker, and sends requests over it.
 
-    Everything that can wait is here and belongs to this link alone, so that a dead broker holds up nobody else: the
-    connection attempt, the breaker, the places for requests under way, the throttle time.
+    The connection is made when it is first needed, and replaced when it breaks. Everything that may wait belongs to one
+    link: connection attempts, their backoff, the limit on concurrent requests, and the throttle time. So a broker that
+    hangs delays no request to another broker.
+
+    Attributes:
+        in_flight: number of requests that wait for the connection, for earlier requests or for an answer.
     """
 
     def __init__(self, node: int, address: Address, lane: Lane, transport: Transport, options: PoolOptions) -> None:
@@ -83,15 +87,14 @@ class Link:
         self.address = address
         self._transport = transport
         self._options = options
-        self._places = asyncio.Semaphore(options.in_flight(lane))
+        self._slots = asyncio.Semaphore(options.in_flight(lane))
         self._backoff = Backoff(options.backoff, options.backoff_max)
         self._session: Session | None = None
-        self._dialling: asyncio.Task[Session] | None = None
+        self._connecting: asyncio.Task[Session] | None = None
         self._failure = ""
         self._closed = False
         self._throttled_until = 0.0
         self.in_flight = 0
-        """Requests that wait for a place, the connection or an answer."""
 
     @property
     def live(self) -> bool:
@@ -99,41 +102,42 @@ class Link:
         return self._session is not None and self._session.connection.connected
 
     @property
-    def left_alone(self) -> bool:
-        """Whether the broker failed lately, so that nothing is tried for now."""
+    def backing_off(self) -> bool:
+        """Whether no attempt to connect is allowed now, because the last ones failed."""
         return self._backoff.remaining() > 0
 
     @property
     def negotiated(self) -> Negotiated | None:
-        """What the broker speaks, while there is a connection."""
+        """The API versions of the broker; None without a connection."""
         return self._session.negotiated if self._session else None
 
     def adopt(self, session: Session) -> None:
-        """Take over a connection to the same address; close it if there is one already."""
-        if self.live or self._dialling:
+        """Use a connection that was made elsewhere to the same address. It is closed if there is one already."""
+        if self.live or self._connecting:
             session.connection.close()
         else:
             self._session = session
 
     async def session(self) -> Session:
-        """Return the open connection, or make one; callers share one attempt.
+        """Return the open connection, or make one. Concurrent callers share one attempt.
 
-        Raises ConnectError; at once while the breaker is open.
+        Raises:
+            ConnectError: the attempt failed, or none is allowed yet after a failure.
         """
         if self._session is not None and not self._closed:
             if self._session.connection.connected:
                 return self._session
             self._drop(self._session)
-        if self._dialling is None:
-            if self._closed or self.left_alone:
+        if self._connecting is None:
+            if self._closed or self.backing_off:
                 raise ConnectError(self._failure, broker=self.node, address=str(self.address))
-            self._dialling = asyncio.create_task(self._dial())
-            self._dialling.add_done_callback(self._dialled)
-        dialling = self._dialling
-        # After a failure the attempt goes on, but a silent broker must not cost each caller all of it.
-        if self._backoff.failures and not (await asyncio.wait((dialling,), timeout=self._options.second_wait))[0]:
+            self._connecting = asyncio.create_task(self._dial())
+            self._connecting.add_done_callback(self._connected)
+        connecting = self._connecting
+        # After a failure, callers do not wait for the whole attempt, because the broker may still be silent.
+        if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
-        return await self._dialled_session(dialling)
+        return await self._await_session(connecting)
 
     async def version(self, api: Api, *, timeout: float) -> int:
         """Return the version negotiated with this broker. Raises UnsupportedError, ConnectError, DeadlineError."""
@@ -144,14 +148,20 @@ class Link:
             raise self._deadline(f"no connection to {self._name}", timeout) from error
 
     async def exchange(self, api: Api, fields: Fields, *, timeout: float, version: int | None = None) -> Raw:
-        """Send one request and return its answer; `timeout` is for all of it.
+        """Send one request, and return its answer.
 
-        Raises ConnectError, DeadlineError, DisconnectedError, UnsupportedError, EncodeError.
+        Args:
+            fields: fields of the request, or a function that returns them for a version.
+            timeout: seconds for everything, from connecting to the answer.
+            version: version to use; by default the negotiated one.
+
+        Raises:
+            ConnectError, DeadlineError, DisconnectedError, UnsupportedError, EncodeError
         """
-        progress = _Progress(f"{self._name} is busy with earlier requests and was not asked {api.name}")
+        progress = _Progress(f"{self._name} is busy with earlier requests and was not sent {api.name}")
         self.in_flight += 1
         try:
-            async with asyncio.timeout(timeout), self._places:
+            async with asyncio.timeout(timeout), self._slots:
                 return await self._exchange(api, fields, version, progress)
         except TimeoutError as error:
             self._check_stall(progress)
@@ -160,37 +170,37 @@ class Link:
             self.in_flight -= 1
 
     def shut(self) -> None:
-        """Close the connection for good, and give up an attempt to make one."""
+        """Close the connection for good, and cancel an attempt to make one."""
         self._failure = f"the connection to {self._name} was closed"
         self._closed = True
-        if self._dialling is not None:
-            self._dialling.cancel()
+        if self._connecting is not None:
+            self._connecting.cancel()
         if self._session is not None:
             self._drop(self._session)
 
     async def close(self) -> None:
-        """Shut, and wait until an attempt to connect has ended."""
-        dialling = self._dialling
+        """Shut the link, and wait until an attempt to connect has ended."""
+        connecting = self._connecting
         self.shut()
-        if dialling is not None:
-            await asyncio.wait([dialling])
+        if connecting is not None:
+            await asyncio.wait([connecting])
 
     async def _exchange(self, api: Api, fields: Fields, version: int | None, progress: _Progress) -> Raw:
         while True:
-            progress.step = f"{self._name} throttles us and was not asked {api.name}"
+            progress.step = f"{self._name} throttles kgtui and was not sent {api.name}"
             await self._throttle()
             progress.step = f"no connection to {self._name} for {api.name}"
             session = await self.session()
             picked = self._pick(session, api, version)
             body = api.request.encode(picked, fields(picked) if callable(fields) else fields)
-            progress.step = f"{self._name} gave no answer to {api.name}"
+            progress.step = f"{self._name} has not answered {api.name}"
             used_before = session.connection.used
             progress.session, progress.sent_at = session, time.monotonic()
             try:
                 return await self._send(session, api, picked, body)
             except DisconnectedError as error:
                 self._drop(session)
-                # Brokers close idle connections and expired logins (KIP-368) just when they are used again.
+                # A broker may close an idle connection or an expired login (KIP-368) just when it is used again.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -205,26 +215,26 @@ class Link:
         return Raw(version, data, (now - started) * 1000)
 
     async def _throttle(self) -> None:
-        """Wait as long as the broker asked for (KIP-219)."""
+        """Wait until the throttle time of the last answer is over (KIP-219)."""
         if (pause := self._throttled_until - time.monotonic()) > 0:
             await asyncio.sleep(pause)
 
-    async def _dialled_session(self, dialling: asyncio.Task[Session]) -> Session:
+    async def _await_session(self, connecting: asyncio.Task[Session]) -> Session:
         try:
-            return await asyncio.shield(dialling)
+            return await asyncio.shield(connecting)
         except ConnectError as error:
             raise ConnectError(str(error), broker=self.node, address=str(self.address)) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if dialling.cancelled() and task is not None and not task.cancelling():
+            if connecting.cancelled() and task is not None and not task.cancelling():
                 raise ConnectError(self._failure, broker=self.node, address=str(self.address)) from None
             raise
 
     async def _dial(self) -> Session:
         return await open_session(self._transport, self.address, timeout=self._options.connect_timeout)
 
-    def _dialled(self, task: asyncio.Task[Session]) -> None:
-        self._dialling = None
+    def _connected(self, task: asyncio.Task[Session]) -> None:
+        self._connecting = None
         if task.cancelled():
             return
         error = task.exception()
@@ -237,9 +247,9 @@ class Link:
             self._fail(str(error))
 
     def _check_stall(self, progress: _Progress) -> None:
-        """Replace a connection that gave no sign of life while an answer was waited for.
+        """Replace a connection on which nothing has arrived while an answer was awaited.
 
-        A short deadline alone says nothing about the connection, and a broker that still answers others is only slow.
+        A missed deadline alone is no reason, because it may be short, or the broker may be slow but alive.
         """
         session = progress.session
         if session is None or session is not self._session:
@@ -261,8 +271,10 @@ class Link:
     def _pick(self, session: Session, api: Api, asked: int | None) -> int:
         picked = session.negotiated.pick(api)
         if picked is None or (asked is not None and asked > picked):
-            wanted = f"{api.name} v{asked}" if asked is not None else api.name
-            raise UnsupportedError(f"{self._name} does not speak {wanted}", broker=self.node, address=str(self.address))
+            requested = f"{api.name} v{asked}" if asked is not None else api.name
+            raise UnsupportedError(
+                f"{self._name} does not support {requested}", broker=self.node, address=str(self.address)
+            )
         return picked if asked is None else asked
 
     @property
@@ -274,7 +286,10 @@ class Link:
 
 
 class Links:
-    """Links are made when first asked for, and closed when their broker is gone or has moved."""
+    """The links of a cluster by broker and lane.
+
+    A link is made on first use, and closed when its broker leaves the cluster or moves to another address.
+    """
 
     def __init__(self, options: PoolOptions) -> None:
         self._options = options
@@ -282,11 +297,11 @@ class Links:
         self._retired: list[Link] = []
 
     def get(self, node: int, lane: Lane) -> Link | None:
-        """Return the link, if there is one."""
+        """Return the link of a broker and lane, or None if there is none yet."""
         return self._links.get((node, lane))
 
     def at(self, broker: BrokerAddress, lane: Lane, transport: Transport) -> Link:
-        """Return the link to this broker; makes one if there is none."""
+        """Return the link of a broker and lane. It is made if there is none."""
         link = self._links.get((broker.node, lane))
         if link is None:
             address = Address(broker.host, broker.port)
@@ -294,7 +309,7 @@ class Links:
         return link
 
     def adopt(self, entry: Entry, transport: Transport) -> None:
-        """Keep the connection to a seed as the bulk lane of the broker that advertises that address; else close it."""
+        """Use the connection to a seed as the bulk lane of the broker with that address; close it if there is none."""
         for broker in entry.view.brokers.values():
             if Address(broker.host, broker.port) == entry.seed:
                 self.at(broker, Lane.BULK, transport).adopt(entry.session)
@@ -302,7 +317,7 @@ class Links:
         entry.session.connection.close()
 
     def keep_only(self, brokers: Mapping[int, BrokerAddress]) -> None:
-        """Close the links to brokers that are gone or have moved."""
+        """Close the links to brokers that have left the cluster or have a new address."""
         for key, link in list(self._links.items()):
             broker = brokers.get(key[0])
             if broker is None or link.address != Address(broker.host, broker.port):
@@ -310,23 +325,27 @@ class Links:
                 self._retired.append(self._links.pop(key))
 
     def live_lane(self, node: int) -> Lane:
-        """The lane for a small question: the interactive one if it is open."""
+        """Return the lane for a small request: the interactive one if its connection is open."""
         link = self.get(node, Lane.UI)
         return Lane.UI if link is not None and link.live else Lane.BULK
 
     def ranked(self, nodes: Iterable[int]) -> list[int]:
-        """Open connections first, the least busy before others; those that failed lately last; else by chance."""
+        """Sort brokers by how soon they will answer.
+
+        Brokers with an open connection come first, the least busy at the top. Those that failed lately come last.
+        Otherwise the order is random.
+        """
         shuffled = list(nodes)
         random.shuffle(shuffled)
         return sorted(shuffled, key=self._rank)
 
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
-        """The newest finalized features that any open connection was told of."""
-        told = [link.negotiated for link in self._links.values() if link.negotiated is not None]
-        return max(told, key=lambda negotiated: negotiated.epoch).features if told else otherwise
+        """Return the newest finalized features that a broker has reported on an open connection, or `otherwise`."""
+        reported = [link.negotiated for link in self._links.values() if link.negotiated is not None]
+        return max(reported, key=lambda negotiated: negotiated.epoch).features if reported else otherwise
 
     async def close(self) -> None:
-        """Close every connection, and end every attempt to make one."""
+        """Close all connections, and cancel all attempts to make one."""
         await asyncio.gather(*(link.close() for link in [*self._links.values(), *self._retired]))
         self._links.clear()
         self._retired.clear()
@@ -335,4 +354,4 @@ class Links:
         links = [link for lane in Lane if (link := self.get(node, lane)) is not None]
         if any(link.live for link in links):
             return 0, min(link.in_flight for link in links)
-        return (2 if any(link.left_alone for link in links) else 1), 0
+        return (2 if any(link.backing_off for link in links) else 1), 0

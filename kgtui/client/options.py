@@ -1,4 +1,4 @@
-"""The figures that the pool works by, and its lanes."""
+"""Timeouts and limits of a pool, and the lanes of its connections."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from enum import Enum
 
 
 class Lane(Enum):
-    """Which of a broker's two connections a request takes.
+    """One of the two connections to a broker.
 
-    A broker works on one request of a connection at a time: a long list would hold up what the user looks at.
+    A broker processes the requests of a connection one after the other. With a second connection, a long list does not
+    delay the groups that the user has selected.
     """
 
     BULK = "bulk"
@@ -18,18 +19,18 @@ class Lane(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PoolOptions:
-    """Times in seconds.
+    """Settings of a pool. Times are in seconds.
 
     Attributes:
-        connect_timeout: for TCP, TLS, login and negotiation together.
-        second_wait: how long a call waits for the connection to a broker that has just failed; trying goes on.
-        backoff, backoff_max: how long a broker that failed is left alone, first and at most; see `Backoff`.
-        bulk_in_flight, ui_in_flight: requests under way at once on one connection.
-        stall: a connection without any sign of life for so long, when an answer misses its deadline, is replaced.
-        head_start: how long one broker is waited for before another is asked the same, where any will do.
-        retry_pause, retry_pause_max: between two looks for a coordinator that is moving or loading.
-        thread_bytes: answers longer than this are decoded in a thread.
-        batch: how many groups or topics one lookup names.
+        connect_timeout: limit for connecting, the TLS handshake, the login and the negotiation together.
+        second_wait: time that a call waits for a connection to a broker that has just failed. The attempt continues.
+        backoff, backoff_max: first and longest pause between attempts to connect; see `Backoff`.
+        bulk_in_flight, ui_in_flight: most requests at the same time on one connection of that lane.
+        stall: time without any answer after which a connection is replaced, once a request misses its deadline.
+        head_start: time that one broker has to answer before another is asked, where any broker will do.
+        retry_pause, retry_pause_max: first and longest pause between lookups of a coordinator that moves or loads.
+        thread_bytes: size in bytes above which an answer is decoded in a thread.
+        batch: most groups or topics in one lookup.
     """
 
     connect_timeout: float = 5.0
@@ -46,5 +47,5 @@ class PoolOptions:
     batch: int = 500
 
     def in_flight(self, lane: Lane) -> int:
-        """Requests under way at once on a connection of this lane."""
+        """Return the most requests at the same time on a connection of this lane."""
         return self.ui_in_flight if lane is Lane.UI else self.bulk_in_flight

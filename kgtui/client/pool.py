@@ -1,4 +1,4 @@
-"""The connections to one cluster: who is there, who is asked, on which lane, and for how long."""
+"""`Pool`: sends requests to the brokers of one cluster, over connections that it makes and keeps."""
 
 from __future__ import annotations
 
@@ -44,14 +44,19 @@ _CLOSED = "the connections to this cluster were closed"
 
 
 class Pool:
-    """Connections to one cluster: two lanes to each broker, made when needed.
+    """Connections to one cluster: two lanes to each broker, made when they are first needed.
 
-    Use as an async context manager, or call `close`. All times are seconds. Nothing here looks into an answer for
-    error codes, except where it looks for coordinators and leaders.
+    Use it as an async context manager, or call `close` at the end. All times are in seconds. Error codes in answers are
+    left to the caller, except in lookups of coordinators and leaders.
 
-    A `client.id` in the properties stands before `client_id`, `request.timeout.ms` limits each call.
+    Args:
+        seeds: addresses of brokers, as `host:port`.
+        security: login and TLS. Its `request.timeout.ms` limits every call.
+        client_id: name of this client for the brokers; `client.id` in `security` overrides it.
+        options: timeouts and limits.
 
-    Raises ConfigError for a seed that is not `host:port`.
+    Raises:
+        ConfigError: a seed is not `host:port`, or there is none.
     """
 
     def __init__(
@@ -90,7 +95,7 @@ class Pool:
         await self.close()
 
     async def close(self) -> None:
-        """Close every connection and end every attempt to make one; calls under way fail."""
+        """Close all connections, and cancel all attempts to make one. Calls in progress fail."""
         self._closed = True
         if self._refreshing is not None:
             self._refreshing.cancel()
@@ -102,11 +107,12 @@ class Pool:
             self._decoders.shutdown(wait=False, cancel_futures=True)
 
     async def metadata(self, *, timeout: float, refresh: bool = False) -> ClusterView:
-        """Return the brokers of the cluster; finds them on the first call, and again with `refresh`.
+        """Return the brokers of the cluster. They are looked up on the first call, and again with `refresh`.
 
-        Callers at the same time share one look. When no known broker answers, the seeds are asked again.
+        Concurrent callers share one lookup. If no known broker answers, the seeds are asked again.
 
-        Raises UnreachableError, which carries what was tried.
+        Raises:
+            UnreachableError: no broker answered. It contains the attempts.
         """
         if self._view is not None and not refresh and not self._start_over:
             return self._view
@@ -121,8 +127,8 @@ class Pool:
         except TimeoutError:
             late = f"has not answered within {timeout:.3g} s"
             tried = self._attempts or dict.fromkeys(self.seeds, PENDING)
-            told = [(seed, f"{seed} {late}" if why == PENDING else why) for seed, why in tried.items()]
-            raise unreachable(told) from None
+            attempts = [(seed, f"{seed} {late}" if reason == PENDING else reason) for seed, reason in tried.items()]
+            raise unreachable(attempts) from None
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self._closed and task is not None and not task.cancelling():
@@ -130,15 +136,16 @@ class Pool:
             raise
 
     def rebootstrap(self) -> None:
-        """Ask the seeds next time, and forget what was learned (KIP-899, KIP-1102)."""
+        """Forget coordinators and leaders, and ask the seeds at the next request (KIP-899, KIP-1102)."""
         self._start_over = True
         self._coordinators.clear()
         self._leaders.clear()
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = Lane.BULK) -> int:
-        """Return the version of an API that was negotiated on this lane to this broker.
+        """Return the version of an API that was negotiated with a broker on this lane.
 
-        Raises UnsupportedError, ConnectError, DeadlineError.
+        Raises:
+            UnsupportedError, ConnectError, DeadlineError
         """
         started = time.monotonic()
         link = await self._link(node, lane, timeout)
@@ -181,16 +188,18 @@ class Pool:
         version: int | None = None,
         decode: Callable[[int, bytes], Any] | None = None,
     ) -> Reply[Any]:
-        """Send one request to one broker and decode its answer.
+        """Send one request to one broker, and decode its answer. Long answers are decoded in a thread.
+
+        A request that only reads is sent again if the broker has closed the connection while it was idle.
 
         Args:
-            value: fields for `api.request.encode`, or a function that makes them for the version negotiated.
-            timeout: for all of it: connection, waiting for a place, throttle time, answer.
-            version: not above the negotiated one, which is the default.
-            decode: instead of `api.response.decode`; long answers are decoded in a thread.
+            value: fields of the request, or a function that returns them for the negotiated version.
+            timeout: seconds for everything: connecting, earlier requests, throttle time, and the answer.
+            version: version to use, up to the negotiated one, which is the default.
+            decode: function to use instead of `api.response.decode`.
 
-        Raises ConnectError, DeadlineError, DisconnectedError, UnsupportedError, DecodeError, EncodeError. A request
-        that only reads is sent once more when the broker had closed the connection while it was not in use.
+        Raises:
+            ConnectError, DeadlineError, DisconnectedError, UnsupportedError, DecodeError, EncodeError
         """
         started = time.monotonic()
         if self.security.request_timeout is not None:
@@ -206,36 +215,44 @@ class Pool:
         return Reply(node, raw.version, decoded, raw.took_ms)
 
     async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:
-        """Return the coordinator of each group: as remembered, else looked up in batches (KIP-699).
+        """Return the coordinator of each group, from the cache or by lookups in batches (KIP-699).
 
-        Groups whose coordinator moves or loads are asked for again until `timeout`; then, and for final errors, they
-        have an error. Raises UnreachableError when the cluster cannot be reached at all.
+        The lookup is repeated until `timeout` while a coordinator moves or loads. A group whose coordinator could not
+        be found has an error in the result.
+
+        Raises:
+            UnreachableError: the cluster cannot be reached at all.
         """
         return await self._coordinators.find(groups, timeout=timeout, refresh=refresh)
 
     def learn_coordinators(self, groups: Iterable[str], node: int) -> None:
-        """Remember that a broker listed these groups, so that it coordinates them."""
+        """Remember that a broker coordinates these groups, because it has listed them."""
         self._coordinators.learn(groups, node)
 
     def forget_coordinator(self, group: str) -> None:
-        """Look this group's coordinator up again when it is asked for next."""
+        """Drop the coordinator of a group, so that it is looked up again."""
         self._coordinators.forget(group)
 
     async def find_leaders(self, topics: Iterable[str], *, timeout: float, refresh: bool = False) -> Leaders:
-        """Return the leader of every partition of these topics, as remembered, else from the metadata.
+        """Return the leader of every partition of these topics, from the cache or the metadata. Never creates a topic.
 
-        Never creates a topic. Raises UnreachableError when no broker answers.
+        Raises:
+            UnreachableError: no broker answers.
         """
         return await self._leaders.find(topics, timeout=timeout, refresh=refresh)
 
     def live_lane(self, node: int) -> Lane:
-        """The lane for a small question: the interactive one if it is open."""
+        """Return the lane for a small request: the interactive one if its connection is open."""
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Ask one broker after the other until one answers; a silent one costs `options.head_start`.
+        """Ask brokers until one answers. Another one is asked as well whenever `options.head_start` passes in silence.
 
-        Raises UnreachableError when none does.
+        Args:
+            ask: sends the request to the broker with this node id.
+
+        Raises:
+            UnreachableError: no broker answered.
         """
         nodes = self._links.ranked(self._view.brokers if self._view is not None else ())
         names = [self._name(node) for node in nodes]
@@ -268,7 +285,7 @@ class Pool:
         reply = await self.call(node, METADATA, brokers_only, timeout=self.options.connect_timeout)
         view = read_view(reply.value, self._links.features(self._view.features if self._view else None))
         if not view.brokers:
-            raise ConnectError(f"{self._name(node)} knows of no broker", broker=node)
+            raise ConnectError(f"{self._name(node)} knows no broker", broker=node)
         return view
 
     def _refreshed(self, task: asyncio.Task[ClusterView]) -> None:
@@ -277,7 +294,7 @@ class Pool:
             task.exception()
 
     def _take(self, view: ClusterView) -> ClusterView:
-        """Make this the view; links to brokers that are gone or moved are closed."""
+        """Store a new view of the cluster, and close the links to brokers that have left or moved."""
         old = self._view
         if old is not None and old.cluster_id != view.cluster_id:
             self._coordinators.clear()
@@ -308,14 +325,14 @@ class Pool:
 
     async def _open_transport(self) -> Transport:
         if self._transport is None:
-            # aiokafka is loaded here, off the loop, and not before a connection is wanted.
+            # aiokafka is imported here, in a thread, and only when a connection is needed.
             make = await asyncio.to_thread(_load_transport)
             if self._transport is None:
                 self._transport = make(self.security, self._client_id)
         return self._transport
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Run pure work off the loop, in a thread that slow name lookups cannot take."""
+        """Run a computation in a thread of its own, which slow name lookups cannot occupy."""
         if self._decoders is None:
             self._decoders = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kgtui-decode")
         return await asyncio.get_running_loop().run_in_executor(self._decoders, work)

@@ -1,4 +1,11 @@
-"""Java client properties: which are supported, and how `sasl.jaas.config` is read."""
+"""Check which Java client properties are supported, and parse `sasl.jaas.config`.
+
+The value of `sasl.jaas.config` is a login module with its options, as Kafka's JaasConfig reads it with Java's
+StreamTokenizer: words of letters, digits and `. - _ $`, quoted strings with backslash escapes, `//` and `/* */`
+comments, and a semicolon at the end::
+
+    org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="a \\"quoted\\" word";
+"""
 
 from __future__ import annotations
 
@@ -13,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-_HONOURED = frozenset(
+_SUPPORTED = frozenset(
     {
         "bootstrap.servers",
         "client.id",
@@ -42,7 +49,7 @@ _DEFAULTS = {
     "ssl.trustmanager.algorithm": ("PKIX",),
     "ssl.protocol": ("TLS", "TLSV1.3"),
 }
-"""Properties whose usual values change nothing here."""
+"""Values in capitals that have no effect, of properties that are otherwise not supported."""
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui talks to brokers: name them with --bootstrap-server",
@@ -60,7 +67,7 @@ _REFUSED = {
     "ssl.provider": "Java providers cannot be used here: remove it",
     "ssl.trustmanager.algorithm": "remove it",
 }
-"""Properties that would change how we log in: what to do instead."""
+"""Properties that would change the login, with what to do instead."""
 
 _WITHOUT_EFFECT = re.compile(
     r"""
@@ -81,11 +88,11 @@ _WITHOUT_EFFECT = re.compile(
     """,
     re.VERBOSE,
 )
-"""Properties of Kafka's clients that an admin client, or this one, does not need."""
+"""Properties of Kafka's clients that have no effect on kgtui."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError for a property that matters and is not supported, and say what to do instead."""
+    """Raise ConfigError if a property is set that is not supported. The message says what to do instead."""
     for key in sorted(properties):
         value = properties[key].strip()
         name = "config.providers" if key.startswith("config.providers.") else key
@@ -94,11 +101,11 @@ def check_supported(properties: Mapping[str, str]) -> None:
 
 
 def unknown_keys(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a sentence for each property that is not one of Kafka's clients', as a typing mistake would be."""
+    """Return a sentence for each property that Kafka's clients do not have, for example because of a typo."""
     return tuple(
         f"{key} is not a property of Kafka's clients: it has no effect"
         for key in sorted(properties)
-        if key not in _HONOURED and key not in _REFUSED and not _WITHOUT_EFFECT.fullmatch(key)
+        if key not in _SUPPORTED and key not in _REFUSED and not _WITHOUT_EFFECT.fullmatch(key)
     )
 
 
@@ -121,21 +128,27 @@ _FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})
 
 @dataclass(frozen=True, slots=True)
 class LoginModule:
-    """One login module: the name of its class, and its options, each value masked."""
+    """A login module of `sasl.jaas.config`.
+
+    Attributes:
+        name: Java class, with its package.
+        options: value by name of option; masked, because it may be a password.
+    """
 
     name: str
     options: dict[str, Secret]
 
     @property
     def short_name(self) -> str:
-        """The class without its package."""
+        """The name of the Java class without its package."""
         return self.name.rpartition(".")[2]
 
 
 def parse_jaas(text: str) -> LoginModule:
-    """Read the value of `sasl.jaas.config`.
+    """Parse the value of `sasl.jaas.config`.
 
-    Raises ConfigError, which says where the mistake is without repeating any value.
+    Raises:
+        ConfigError: the value is not valid. The message says where, and contains no value of an option.
     """
     tokens = _tokens(text)
     kind, name = next(tokens)
@@ -163,7 +176,7 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """The option if it is one; behind a quote that was not escaped stands a piece of a password."""
+    """Return the name of a known option. Any other text may be part of a password after an unescaped quote."""
     return option if option in {"username", "password", "tokenauth"} else "an option"
 
 

@@ -1,4 +1,4 @@
-"""Texts that are never shown."""
+"""Passwords and keys that are never shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ MASK = "****"
 
 
 class Revealed(str):
-    """The text of a secret where a library needs it; still masked where `repr` shows values, as tracebacks do."""
+    """The text of a secret, for a library that needs it. Its `repr` is masked, because tracebacks show it."""
 
     __slots__ = ()
 
@@ -15,7 +15,7 @@ class Revealed(str):
 
 
 class Secret:
-    """A password or key: masked in `repr`, `str` and formats, so that it gets into no log and no message."""
+    """A password or key. It is masked in `repr`, `str` and formats, so that no log or message contains it."""
 
     __slots__ = ("_text",)
 
@@ -23,7 +23,7 @@ class Secret:
         self._text = Revealed(text)
 
     def reveal(self) -> Revealed:
-        """Return the text, to hand it to the library that needs it."""
+        """Return the text, for the library that needs it."""
         return self._text
 
     def __repr__(self) -> str:

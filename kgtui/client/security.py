@@ -1,4 +1,4 @@
-"""How to log in, read from Java client properties."""
+"""Read logins and TLS settings from Java client properties."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _MODULES = ("PlainLoginModule", "ScramLoginModule")
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """A way of logging in; shows no secret.
+    """How to log in to a cluster. Secrets are masked.
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
         mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; None without SASL.
         tls: None without TLS.
-        client_id: `client.id`, None where not given.
-        request_timeout: seconds for one answer, `request.timeout.ms`; None where not given.
-        api_timeout: seconds for a whole call, `default.api.timeout.ms`; None where not given.
-        warnings: a sentence for each property that neither we nor Kafka's clients know.
+        client_id: `client.id`; None if it is not set.
+        request_timeout: `request.timeout.ms` in seconds, the limit for one answer; None if it is not set.
+        api_timeout: `default.api.timeout.ms` in seconds, the limit for a whole call; None if it is not set.
+        warnings: one sentence for each property that neither kgtui nor Kafka's clients know.
     """
 
     protocol: str = "PLAINTEXT"
@@ -49,12 +49,12 @@ PLAINTEXT = Security()
 
 
 def from_properties(properties: Mapping[str, str]) -> Security:
-    """Read Java client properties, as `--command-config` of Kafka's tools takes them.
+    """Read Java client properties, as in the `--command-config` file of Kafka's tools.
 
-    Properties that do not matter to an admin client are passed over, unknown ones become `warnings`.
+    Properties that have no effect on an admin client are ignored. Unknown ones are added to `warnings`.
 
-    Raises ConfigError for a wrong value, and for a property that matters and is not supported; names the key, never a
-    secret.
+    Raises:
+        ConfigError: a value is invalid, or a property is not supported. The message names the key and no secret.
     """
     if not properties:
         return PLAINTEXT

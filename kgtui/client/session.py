@@ -1,4 +1,4 @@
-"""A connection together with the API versions that its broker supports."""
+"""Open connections to brokers, and negotiate API versions and features on them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Negotiated:
-    """A broker's answer to ApiVersions.
+    """The API versions and features of one broker, from its answer to ApiVersions.
 
     Attributes:
-        ranges: API key → lowest and highest version that the broker speaks.
-        features: finalized features by name (their level), None where the broker does not tell (before 2.7).
-        epoch: of the finalized features, -1 when unknown; the higher, the newer.
+        ranges: API key → lowest and highest version that the broker supports.
+        features: level by name of finalized feature; None for brokers before 2.7, which do not report features.
+        epoch: epoch of the finalized features, which grows with every change; -1 if unknown.
     """
 
     ranges: Mapping[int, tuple[int, int]]
@@ -35,14 +35,14 @@ class Negotiated:
     epoch: int = -1
 
     def pick(self, api: Api) -> int | None:
-        """The highest version that both sides speak, or None."""
+        """Return the highest version of an API that both sides support, or None."""
         low, high = self.ranges.get(api.key, (0, -1))
         version = min(api.high, high)
         return version if version >= max(api.low, low) else None
 
 
 def read_api_versions(answer: Mapping[str, Any]) -> Negotiated:
-    """Read a decoded ApiVersions response."""
+    """Return the versions and features in a decoded ApiVersions response."""
     epoch = int(answer["FinalizedFeaturesEpoch"])
     features = None
     if epoch >= 0:
@@ -56,19 +56,20 @@ UNSUPPORTED_VERSION = 35
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Session:
-    """A connection that is ready for requests."""
+    """A connection to a broker, and the API versions that were negotiated on it."""
 
     connection: Connection
     negotiated: Negotiated
 
 
 async def open_session(transport: Transport, address: Address, *, timeout: float) -> Session:
-    """Connect, log in and negotiate versions and features (KIP-35, KIP-511, KIP-584).
+    """Connect, log in, and negotiate API versions and features (KIP-35, KIP-511, KIP-584).
 
-    When the other side does not talk, it is looked at once more to say what it is; that takes at most
-    `connect_errors.PROBE_TIMEOUT` on top of `timeout`.
+    If the peer does not answer like a broker, a probe finds out what it is. That takes up to
+    `connect_errors.PROBE_TIMEOUT` seconds more than `timeout`.
 
-    Raises ConnectError.
+    Raises:
+        ConnectError: no connection that is ready for requests could be made.
     """
     started = time.monotonic()
     try:
@@ -88,7 +89,7 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
 
 
 async def _negotiate(connection: Connection) -> Negotiated:
-    """Ask for versions with the newest request that we have, and again with one that the broker has."""
+    """Send the newest ApiVersions request of kgtui, and again with a version of the broker if it does not know that."""
     request = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": kgtui.__version__}
     version = API_VERSIONS.high
     while True:
@@ -97,10 +98,10 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # Such an answer is in the format of version 0, and holds the versions that the broker does speak.
+        # Such an answer has the format of version 0, and contains the versions that the broker supports.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
-            raise ConnectError(f"{connection.address} speaks no version of ApiVersions that we do")
+            raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")
         version = min(offered, version - 1)
     if code != 0:
         raise ConnectError(

@@ -1,4 +1,4 @@
-"""TLS as Java client properties describe it, with PEM (KIP-651)."""
+"""TLS settings from the `ssl.*` properties of Java clients, with certificates and keys in PEM (KIP-651)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CONVERT_KEY = (
 
 
 class _NamedContext(ssl.SSLContext):
-    """Checks the certificate for the broker's name, also when one of its IP addresses was connected to."""
+    """Checks that the certificate is for the broker's host name, although the connection is made to an IP address."""
 
     name = ""
 
@@ -48,14 +48,14 @@ class _NamedContext(ssl.SSLContext):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How to check a broker's certificate, and what to show of ourselves.
+    """How the certificates of brokers are checked, and the certificate of this client.
 
     Attributes:
-        trust_file, trust_pem: certificates that are trusted; the system's own if neither is given.
-        key_file: our private key and certificate chain in one file.
-        key_pem, chain_pem: the same, given in the properties themselves.
-        key_password: of an encrypted private key.
-        verify_hostname: whether the certificate must carry the name that we connect to.
+        trust_file, trust_pem: trusted certificates, as a file or as text. If both are empty, the system's are trusted.
+        key_file: file with the client's private key and certificate chain.
+        key_pem, chain_pem: the client's private key and certificate chain as text.
+        key_password: password of an encrypted private key.
+        verify_hostname: whether the certificate must contain the host name that the client connects to.
         lowest, highest: TLS versions.
     """
 
@@ -70,16 +70,17 @@ class Tls:
     highest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
 
     def context(self, name: str) -> ssl.SSLContext:
-        """Build the context for a broker of this name; reads files.
+        """Return the TLS context for a broker with this host name. Reads the files.
 
-        Raises ConfigError, which names the property and the file.
+        Raises:
+            ConfigError: a certificate or key cannot be used. The message names the property and the file.
         """
         context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
         context.name = name
         context.minimum_version = self.lowest
         context.maximum_version = self.highest
         context.check_hostname = self.verify_hostname
-        # As in Java, each certificate in the trust store is an anchor, also one that others have signed.
+        # As in Java, every certificate in the trust store is trusted, even if another one has signed it.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         self._load_trust(context)
         self._load_key(context)
@@ -107,12 +108,12 @@ class Tls:
                 context.load_cert_chain(self.key_file, password=self._password)
 
     def _password(self) -> str:
-        """The password of the key; never asked for on the terminal, as OpenSSL would."""
+        """Return the password of the key. Passed to OpenSSL, so that OpenSSL never asks for it on the terminal."""
         return str.__str__(self.key_password.reveal())
 
 
 def tls_from_properties(properties: Mapping[str, str]) -> Tls:
-    """Read the `ssl.*` properties. Raises ConfigError, which names what is not supported."""
+    """Read the `ssl.*` properties. Raises ConfigError if something is not supported or inconsistent."""
     _check_type(properties, "truststore", ("location", "certificates"), _CONVERT_TRUST)
     _check_type(properties, "keystore", ("location", "key", "certificate.chain"), _CONVERT_KEY)
     key, chain = properties.get("ssl.keystore.key", ""), properties.get("ssl.keystore.certificate.chain", "")
@@ -151,8 +152,8 @@ def _check_type(properties: Mapping[str, str], store: str, sources: tuple[str, .
 def _verify_hostname(algorithm: str) -> bool:
     if algorithm.strip().lower() not in {"", "https"}:
         raise ConfigError(
-            f"ssl.endpoint.identification.algorithm={algorithm} is not supported: write https, or nothing after = to "
-            "switch the check of the host name off"
+            f"ssl.endpoint.identification.algorithm={algorithm} is not supported: write https, or leave the value "
+            "empty to switch off the check of the host name"
         )
     return bool(algorithm.strip())
 
@@ -170,17 +171,17 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """Turn what OpenSSL and the file system say into a message that names the property."""
+    """Turn errors of OpenSSL and the file system inside the block into a ConfigError that names the property."""
     try:
         yield
     except (OSError, ValueError) as error:
-        why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-        raise ConfigError(f"{key}: {why}; expected {expected}") from None
+        reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"{key}: {reason}; expected {expected}") from None
 
 
 @contextmanager
 def _as_file(text: str) -> Iterator[str]:
-    """A path that holds `text` for as long as the block runs, in memory where the system can do that."""
+    """Return a path to a file with this text that exists inside the block; in memory if the system supports that."""
     if hasattr(os, "memfd_create"):
         with os.fdopen(os.memfd_create("kgtui"), "w") as file:
             file.write(text)

@@ -1,9 +1,9 @@
-"""The seam to aiokafka: the only module that imports it.
+"""Dial brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
-Of aiokafka we use `conn.create_conn` and, of what it returns, `send`, `connected` and `close`. A request of ours is any
-object with `prepare`, `build_request_header`, `encode`, `parse_response_header` and `RESPONSE_TYPE.decode`: that holds
-for aiokafka 0.14 and for the rewritten requests of 0.15 alike. Answers come back as raw bytes, so that damaged ones
-cannot break the connection and decoding can be scheduled elsewhere.
+kgtui uses `aiokafka.conn.create_conn`, and of the connection that it returns only `send`, `connected` and `close`. A
+request is an object with `prepare`, `build_request_header`, `encode`, `parse_response_header` and
+`RESPONSE_TYPE.decode`, which suits aiokafka 0.14 as well as 0.15, where requests were rewritten. Answers are returned
+as bytes, so that a damaged answer cannot break the connection, and `Pool` decides where to decode them.
 """
 
 from __future__ import annotations
@@ -34,35 +34,35 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 HARD_CAP_MS = 120_000
-"""aiokafka's own limit for an answer. Ours is always shorter: theirs only frees what was forgotten."""
+"""Time limit of aiokafka for an answer, in milliseconds. The limits of kgtui are always shorter."""
 
 HEAD_START = 0.25
-"""Seconds that one address of a name has before the next is tried beside it."""
+"""Time after which the next IP address of a host is tried as well, in seconds."""
 
 CLOSING_TIMEOUT = 1.0
-"""Seconds that a TLS peer has to say goodbye before its socket is cut."""
+"""Time that a TLS peer has to close the connection before the socket is cut, in seconds."""
 
 
 class _NeverBelowInfo(logging.Filter):
-    """Drops what `aiokafka.conn` logs at DEBUG: whole requests, the bytes of a login among them."""
+    """Drops the DEBUG messages of `aiokafka.conn`, which contain whole requests, including logins."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return record.levelno >= logging.INFO
 
 
 def _tame_loggers() -> None:
-    """Keep aiokafka's loggers off the terminal and the password out of them, whatever the program configures."""
+    """Keep the messages of aiokafka off the terminal, and passwords out of the log, whatever the program configures."""
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
-    talkative = logging.getLogger("aiokafka.conn")
-    talkative.setLevel(logging.INFO)
-    talkative.addFilter(_NeverBelowInfo())
+    connection_logger = logging.getLogger("aiokafka.conn")
+    connection_logger.setLevel(logging.INFO)
+    connection_logger.addFilter(_NeverBelowInfo())
 
 
 _tame_loggers()
 
 
 class _Encoded:
-    """Bytes with the method that aiokafka asks for."""
+    """Encoded bytes, with the method that aiokafka calls."""
 
     __slots__ = ("_data",)
 
@@ -78,7 +78,7 @@ class _ResponseHeader(NamedTuple):
 
 
 class Exchange:
-    """One request as aiokafka's connection wants it, already encoded; also its own response type."""
+    """One encoded request, with the methods that aiokafka calls. It also serves as its response type."""
 
     __slots__ = ("_api", "_body", "_version")
 
@@ -91,7 +91,7 @@ class Exchange:
         return f"{self._api.name} v{self._version}"
 
     def prepare(self, versions: object) -> Exchange:
-        """Return what is sent; the version was negotiated before."""
+        """Return the request itself, because its version was negotiated before."""
         return self
 
     def build_request_header(self, correlation_id: int, client_id: str) -> _Encoded:
@@ -103,61 +103,71 @@ class Exchange:
         return self._body
 
     def parse_response_header(self, frame: BytesIO) -> _ResponseHeader:
-        """Read the header, leave the frame where the body starts."""
+        """Decode the header of the response, and move `frame` to the start of the body."""
         correlation_id, size = decode_response_header(self._api.response_header(self._version), frame.getvalue())
         frame.seek(size)
         return _ResponseHeader(correlation_id)
 
     @property
     def RESPONSE_TYPE(self) -> Exchange:
-        """What decodes the body."""
+        """The object that decodes the body."""
         return self
 
     def decode(self, frame: BytesIO) -> bytes:
-        """Return the body, undecoded."""
+        """Return the body as bytes."""
         return frame.read()
 
 
 class Connection:
-    """One socket to one broker, past TLS and login."""
+    """An open connection to one broker, after the TLS handshake and the login.
+
+    Attributes:
+        last_answer: time of the last answer, in seconds of the monotonic clock.
+        used: whether a request was answered since the negotiation.
+    """
 
     def __init__(self, raw: Any, address: Address) -> None:
         self._raw = raw
         self.address = address
         self.last_answer = time.monotonic()
-        """When bytes last arrived, on the monotonic clock."""
         self.used = False
-        """Whether a request was answered since the connection was made ready."""
 
     async def send(self, api: Api, version: int, body: bytes) -> bytes:
-        """Send one request and return the body of its answer. Cancelling leaves the connection usable.
+        """Send one request, and return the body of the answer. After a cancellation, the connection is still usable.
 
-        Raises DisconnectedError when the connection is or gets closed, TimeoutError after `HARD_CAP_MS`.
+        Raises:
+            DisconnectedError: the connection is closed, or was closed before the answer.
+            TimeoutError: no answer within `HARD_CAP_MS`.
         """
         try:
             answer = await self._raw.send(Exchange(api, version, body))
         except (aiokafka.errors.KafkaError, OSError, EOFError) as error:
             if isinstance(error, TimeoutError):
                 raise
-            why = connect_errors.describe_break(_cause(error))
+            reason = connect_errors.describe_break(_cause(error))
             raise DisconnectedError(
-                f"{self.address} closed the connection before it answered {api.name}{why}", address=str(self.address)
+                f"{self.address} closed the connection before it answered {api.name}{reason}", address=str(self.address)
             ) from error
         self.last_answer = time.monotonic()
         return bytes(answer)
 
     @property
     def connected(self) -> bool:
-        """Whether a request can be sent: the socket is open as far as is known."""
+        """Whether a request can be sent. The peer may have closed the socket without kgtui knowing it yet."""
         return bool(self._raw.connected())
 
     def close(self) -> None:
-        """Close the socket; whoever waits for an answer gets DisconnectedError."""
+        """Close the socket. Requests that wait for an answer raise DisconnectedError."""
         self._raw.close()
 
 
 class Transport:
-    """Dials brokers with one way of logging in, and sees to it that every socket is closed at the end."""
+    """Makes connections to brokers with one login, and closes all of them at the end.
+
+    Args:
+        security: login and TLS.
+        client_id: name of this client for the brokers.
+    """
 
     def __init__(self, security: Security, client_id: str) -> None:
         self.security = security
@@ -167,10 +177,13 @@ class Transport:
         self._closing: dict[asyncio.Future[None], Any] = {}
 
     async def dial(self, address: Address, *, timeout: float) -> Connection:
-        """Connect, shake hands, log in. Raises ConnectError, which says at which step it failed.
+        """Connect, perform the TLS handshake, and log in.
 
-        All addresses of a name are tried, each a moment after the one before it (as Java's `use_all_dns_ips`, but
-        without waiting for a silent one). `ConnectError.__cause__` is what `connect_errors.better` looks at.
+        All IP addresses of the host are tried, as with `use_all_dns_ips` of Kafka's clients. The next address is tried
+        as well if one has not answered after `HEAD_START`.
+
+        Raises:
+            ConnectError: a step failed. The message says which, and `__cause__` is the original error.
         """
         options = await self._login_options(address.host)
         try:
@@ -178,7 +191,7 @@ class Transport:
                 raw = await first_success(
                     [partial(self._connect, host, address, options) for host in await ip_addresses(address)],
                     head_start=HEAD_START,
-                    losing=(_NotThereError,),
+                    losing=(_AddressFailedError,),
                     discard=lambda late: late.close(),
                 )
         except TimeoutError as error:
@@ -192,7 +205,7 @@ class Transport:
         return Connection(raw, address)
 
     async def _connect(self, host: str, address: Address, options: dict[str, Any]) -> Any:
-        """Connect to one of the addresses of a name."""
+        """Connect to one IP address of a host."""
         try:
             return await create_conn(
                 host,
@@ -204,13 +217,13 @@ class Transport:
                 **options,
             )
         except aiokafka.errors.BrokerResponseError as error:
-            # The broker has answered: a wrong password is not tried at the next address too.
+            # The broker has answered, so that the login must not be repeated at the next address.
             raise ConnectError(self._explain(error, address), address=str(address)) from error
         except _REFUSALS as error:
-            raise _NotThereError(self._explain(error, address), address=str(address)) from _cause(error)
+            raise _AddressFailedError(self._explain(error, address), address=str(address)) from _cause(error)
 
     async def close(self) -> None:
-        """Close every socket and wait until they are gone."""
+        """Close every socket, and wait until all are closed."""
         for raw in list(self._open):
             raw.close()
         if self._closing:
@@ -240,7 +253,7 @@ class Transport:
             closed.add_done_callback(lambda done: self._closing.pop(done, None))
 
     def _explain(self, error: Exception, address: Address) -> str:
-        """Say at which step a connection failed, and what to do next."""
+        """Explain at which step a connection failed, and what to do next."""
         match error:
             case aiokafka.errors.UnsupportedSaslMechanismError():
                 return connect_errors.explain_mechanism(address, str(self.security.mechanism), _offered(error))
@@ -253,15 +266,15 @@ class Transport:
         return connect_errors.explain_dial_error(address, _cause(error), self.security)
 
 
-class _NotThereError(ConnectError):
-    """One address of a name is no way in; another may be."""
+class _AddressFailedError(ConnectError):
+    """One IP address of a host cannot be connected to. Another one may work."""
 
 
 _REFUSALS = (
     aiokafka.errors.KafkaError,
     OSError,
     EOFError,
-    # What aiokafka lets through when an answer to the handshake is not what it expects.
+    # Raised by aiokafka when it cannot decode an answer during the handshake.
     ValueError,
     LookupError,
     AssertionError,
@@ -270,22 +283,23 @@ _REFUSALS = (
 
 
 def _cause(error: BaseException) -> BaseException:
-    """What broke the connection, beneath aiokafka's own exception."""
+    """Return the error that broke the connection, which aiokafka wraps in its own exceptions."""
     while isinstance(error, aiokafka.errors.KafkaError) and error.__cause__ is not None:
         error = error.__cause__
     return error
 
 
 def _offered(error: BaseException) -> str:
-    """The mechanisms that the broker offers, from aiokafka's message; empty when it does not name them."""
+    """Return the mechanisms that the broker offers, from aiokafka's message; `""` if it does not name them."""
     _, found, names = str(error).partition("Enabled mechanisms are: ")
     return ", ".join(name.strip("' ") for name in names.strip("[]").split(",")) if found else ""
 
 
 def _cut(raw: Any) -> None:
-    """Cut a socket whose peer does not say goodbye; TLS would wait half a minute for it.
+    """Cut a socket whose peer does not close the connection, for which TLS would wait half a minute.
 
-    There is no public way to the transport once a connection is closing; without it the socket is left to time out.
+    Once a connection is closing, its transport can only be reached through private attributes. If they are missing, the
+    socket is left to its timeout.
     """
     transport = getattr(getattr(raw, "_protocol", None), "_transport", None)
     if transport is not None:

@@ -1,4 +1,4 @@
-"""All that is known of the groups, changed in place by the tiers and published as frozen snapshots."""
+"""Stores what the tiers have read about the groups, and makes immutable snapshots of it."""
 
 from __future__ import annotations
 
@@ -29,16 +29,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LIVE = ("summaries", "state_since")  # parts that all snapshots share: copies of 100,000 entries cost too much
-_FEW = 8  # ids of a sorted list to each change of it, from which bisecting is cheaper than sorting again
+_LIVE = ("summaries", "state_since")
+"""Attributes that all snapshots share with the store, because copying 100,000 entries would take too long."""
+
+_SORT_BELOW = 8
+"""Ids of a sorted list per change below which sorting the list again is faster than inserting by bisection."""
 
 
 class Store:
-    """What the tiers know. Everything happens on one event loop.
+    """The data of a monitor, which the tiers change in place. All methods run on one event loop.
 
     Args:
-        keep: how many groups' details are kept.
-        clock: seconds since the epoch.
+        keep: number of groups whose details are kept.
+        clock: returns seconds since the epoch.
     """
 
     def __init__(self, keep: int, clock: Callable[[], float] = time.time) -> None:
@@ -62,15 +65,15 @@ class Store:
         }  # fmt: skip
         self._frozen: dict[str, Mapping[Any, Any]] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
-        self._forgotten = 0  # groups since `groups` was made
+        self._forgotten = 0  # groups removed since `groups` was created
 
     # -- lists -------------------------------------------------------------------------------------------------
 
     async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
-        """Merge what is new and changed in one broker's list, in slices; what left the list is for `drop`.
+        """Store the new and changed groups of one broker's list, in slices. Use `drop` for groups that are gone.
 
         Args:
-            first: whether this is the broker's first list: states then began before we looked.
+            first: whether this is the first list of the broker, so that the beginning of the states is unknown.
         """
         joined: dict[Listing, list[str]] = defaultdict(list)
         left: dict[Listing, list[str]] = defaultdict(list)
@@ -82,16 +85,16 @@ class Store:
                     self._relist(group, listing, joined, left, None if first else now)
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
-        finally:  # also when the broker left in between
+        finally:  # also if the broker leaves meanwhile, which cancels this
             self._move(joined, left)
 
     def drop(self, node: int, groups: Iterable[str]) -> None:
-        """Forget groups of a broker that are gone; those that another one coordinates by now stay."""
+        """Remove groups that a broker no longer has. Groups that another broker coordinates by now stay."""
         known = self.groups
         self.forget([group for group in groups if group in known and known[group].coordinator == node])
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Forget groups that are gone."""
+        """Remove groups."""
         left: dict[Listing, list[str]] = defaultdict(list)
         for group in groups:
             old = self.groups.get(group)
@@ -100,9 +103,9 @@ class Store:
         self._move({}, left)
 
     def coordinated_by(self, node: int) -> set[str]:
-        """The groups that a broker was the last to list."""
-        mine = (ids for listing, ids in self.by_listing.items() if listing.coordinator == node)
-        return {group for ids in mine for group in ids}
+        """Return the ids of the groups that this broker was the last to list."""
+        lists = (ids for listing, ids in self.by_listing.items() if listing.coordinator == node)
+        return {group for ids in lists for group in ids}
 
     def _relist(
         self,
@@ -116,7 +119,7 @@ class Store:
         if old == listing:
             return
         if old is not None:
-            group = self._same(group, old)
+            group = self._stored_id(group, old)
             left[old].append(group)
         self.groups[group] = listing
         joined[listing].append(group)
@@ -124,8 +127,8 @@ class Store:
             self.state_since[group] = now
             self._stale.add("state_since")
 
-    def _same(self, group: str, listing: Listing) -> str:
-        """The id as it is kept already: with each list it comes anew, and 100,000 of them must not be kept twice."""
+    def _stored_id(self, group: str, listing: Listing) -> str:
+        """Return the stored string that equals an id, so that 100,000 ids are not kept twice."""
         ids = self.by_listing.get(listing, ())
         at = bisect_left(ids, group)
         return ids[at] if at < len(ids) and ids[at] == group else group
@@ -139,18 +142,18 @@ class Store:
                 self._stale.add(part)
 
     def _move(self, joined: dict[Listing, list[str]], left: dict[Listing, list[str]]) -> None:
-        """Bring the sorted ids per listing up to date; each changed list is replaced, since snapshots share them."""
+        """Update the sorted ids per listing. Each changed list is replaced, because snapshots share the old ones."""
         for listing in joined.keys() | left.keys():
             ids = self.by_listing.get(listing, [])
-            # Another broker's list may have moved a group on while this one was taken in.
-            come = [group for group in joined.get(listing, ()) if self.groups.get(group) == listing]
-            gone = left.get(listing, [])
-            if (len(come) + len(gone)) * _FEW <= len(ids):
-                ids = _patched(ids, come, gone)
+            # The list of another broker may have moved a group meanwhile.
+            added = [group for group in joined.get(listing, ()) if self.groups.get(group) == listing]
+            removed = left.get(listing, [])
+            if (len(added) + len(removed)) * _SORT_BELOW <= len(ids):
+                ids = _patched(ids, added, removed)
             else:
-                out = {*gone, *come}
+                out = {*removed, *added}
                 ids = [group for group in ids if group not in out] if ids else []
-                ids.extend(come)
+                ids.extend(added)
                 ids.sort()
             if ids:
                 self.by_listing[listing] = untrack(ids)
@@ -159,10 +162,10 @@ class Store:
         if joined or left:
             self._stale |= {"groups", "by_listing"}
 
-    # -- brokers, readings, faults -----------------------------------------------------------------------------
+    # -- brokers, reads, faults -----------------------------------------------------------------------------
 
     def set_broker(self, node: int, **changes: object) -> None:
-        """Change what is known of how a broker answers."""
+        """Change attributes of the status of a broker."""
         status = self.brokers.get(node)
         if status is None:
             broker = self.cluster.brokers.get(node)
@@ -171,18 +174,18 @@ class Store:
         self._stale.add("brokers")
 
     def drop_broker(self, node: int) -> None:
-        """Forget a broker that has left the cluster."""
+        """Remove a broker that has left the cluster."""
         if self.brokers.pop(node, None) is not None:
             self._stale.add("brokers")
 
     def set_faults(self, faults: tuple[Fault, ...]) -> None:
-        """Replace what concerns the cluster as a whole."""
+        """Replace the faults that concern the cluster as a whole."""
         if faults != self.faults:
             self.faults = faults
             self._stale.add("brokers")
 
     def set_cluster(self, cluster: ClusterInfo) -> None:
-        """Take over new metadata."""
+        """Store new metadata of the cluster."""
         self.cluster = cluster
         for node, broker in cluster.brokers.items():
             self.set_broker(node, address=broker.address)
@@ -197,11 +200,11 @@ class Store:
         *,
         memberless: bool = False,
     ) -> Summary | None:
-        """Keep the summary of what was read of a group, if it still exists; returns it.
+        """Compute and store the summary of a group. Returns it, or None if the group no longer exists.
 
         Args:
-            at: seconds since the epoch when it was read.
-            memberless: the list says that there are no members, so it was not described.
+            at: time of the read, in seconds since the epoch.
+            memberless: whether the group was not described because the list says that it has no members.
         """
         if group not in self.groups:
             return None
@@ -213,30 +216,30 @@ class Store:
         return summary
 
     def put_detail(self, group: str, value: GroupDescription) -> None:
-        """Keep a description."""
+        """Store the description of a group."""
         self._keep_reading(self.details, "details", group, value)
 
     def put_offsets(self, group: str, value: GroupOffsets) -> None:
-        """Keep offsets."""
+        """Store the offsets of a group."""
         self._keep_reading(self.offsets, "offsets", group, value)
 
     def put_configs(self, group: str, value: tuple[GroupConfig, ...]) -> None:
-        """Keep configs."""
+        """Store the configs of a group."""
         self._keep_reading(self.configs, "configs", group, value)
 
     def put_health(self, group: str, health: GroupHealth) -> None:
-        """Keep how a group does, if it still exists."""
+        """Store the verdict on a group, if the group still exists."""
         if group in self.groups:
             self.health[group] = health
             self._stale.add("health")
 
     def drop_health(self, group: str) -> None:
-        """A group is not observed any more."""
+        """Remove the verdict on a group that is no longer observed."""
         if self.health.pop(group, None) is not None:
             self._stale.add("health")
 
     def _keep_reading(self, part: OrderedDict[str, Reading[T]], name: str, group: str, value: T) -> None:
-        if group not in self.groups:  # deleted while it was read
+        if group not in self.groups:  # it was deleted while it was read
             return
         part[group] = Reading(value, self._clock())
         part.move_to_end(group)
@@ -245,7 +248,11 @@ class Store:
             part.popitem(last=False)
 
     def put_fault(self, group: str, fault: Fault, parts: Sequence[str] = ()) -> None:
-        """Remember why a group could not be read; values read before are kept and carry the fault."""
+        """Store why a group could not be read.
+
+        Args:
+            parts: attributes of the store, such as `details`, whose earlier value for the group gets the fault.
+        """
         if group not in self.groups:
             return
         for name in parts:
@@ -258,7 +265,7 @@ class Store:
             self._stale.add("group_faults")
 
     def put_config_fault(self, group: str, fault: Fault) -> None:
-        """Remember why configs could not be read; an empty reading carries the fault where there is none yet."""
+        """Store why the configs of a group could not be read. Earlier configs are kept and marked with the fault."""
         if group not in self.groups:
             return
         last = self.configs.get(group)
@@ -266,7 +273,7 @@ class Store:
         self._stale.add("configs")
 
     def clear_fault(self, group: str) -> None:
-        """A group could be read again."""
+        """Remove the fault of a group that could be read again."""
         if self.group_faults.pop(group, None) is not None:
             self._stale.add("group_faults")
 
@@ -274,16 +281,16 @@ class Store:
 
     @property
     def dirty(self) -> bool:
-        """Whether a snapshot would differ from the last one."""
+        """Whether something has changed since the last snapshot."""
         return bool(self._stale)
 
     def snapshot(self) -> Snapshot:
-        """A frozen copy; parts that did not change are shared with the one before, and some with all (`_LIVE`)."""
+        """Return a snapshot. It shares unchanged attributes with the one before, and those in `_LIVE` with all."""
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # Where entries were taken away, `dict()` of 100,000 takes ten times as long as their `copy`, until that
-            # many were taken away that a copy takes as long, too.
+            # `copy` of a mapping with 100,000 entries takes a tenth of the time of `dict()` if entries were removed.
+            # It gets slower with every removal, which is why `groups` is recreated above.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1
@@ -297,18 +304,18 @@ class Store:
         )
 
 
-def _patched(ids: list[str], come: Iterable[str], gone: Iterable[str]) -> list[str]:
-    """A sorted copy with some changes; what lies between two of them is copied in one go."""
+def _patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
+    """Return a sorted copy of ids with some added and removed. Everything between two changes is copied at once."""
     kept: list[str] = []
     start = 0
-    places = {at for group in gone if (at := bisect_left(ids, group)) < len(ids) and ids[at] == group}
+    places = {at for group in removed if (at := bisect_left(ids, group)) < len(ids) and ids[at] == group}
     for at in sorted(places):
         kept += ids[start:at]
         start = at + 1
     kept += ids[start:]
     patched: list[str] = []
     start = 0
-    for group in sorted(come):
+    for group in sorted(added):
         at = bisect_left(kept, group, start)
         patched += kept[start:at]
         patched.append(group)

@@ -176,14 +176,14 @@ async def test_features_are_the_newest_that_any_broker_told() -> None:
 async def test_a_controller_is_told_from_a_broker() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         del fake[1].ranges[METADATA.key]
-        with pytest.raises(UnreachableError, match=r"speaks Kafka, but is not a broker \(a controller\?\)"):
+        with pytest.raises(UnreachableError, match=r"is a Kafka node, but not a broker \(a controller\?\)"):
             await pool.metadata(timeout=5)
 
 
 async def test_a_broker_that_knows_of_none_yet_is_not_a_way_in() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[METADATA.key] = always({"Brokers": []})
-        with pytest.raises(UnreachableError, match="knows of no broker yet: the cluster is starting"):
+        with pytest.raises(UnreachableError, match="knows no broker yet because the cluster is starting"):
             await pool.metadata(timeout=5)
 
 

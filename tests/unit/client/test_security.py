@@ -84,7 +84,7 @@ def test_times_and_name() -> None:
         ({"security.protocol": "SSL", "ssl.enabled.protocols": "SSLv3"}, "ssl.enabled.protocols: SSLv3 is not one of"),
         (
             {"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "ldaps"},
-            "ssl.endpoint.identification.algorithm=ldaps is not supported: write https, or nothing",
+            "ssl.endpoint.identification.algorithm=ldaps is not supported: write https, or leave",
         ),
         ({"ssl.cipher.suites": "TLS_AES"}, "ssl.cipher.suites is not supported yet"),
         ({"ssl.engine.factory.class": "x.Y"}, "ssl.engine.factory.class is not supported yet: Java classes cannot"),
