@@ -39,8 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]TIME",
         action="append",
         required=True,
-        help="how long to keep days: 30d for all tables, gold=365d for a layer, gold/lag=90d for a table, or =all to "
-        "keep everything, as in gold=all",
+        help="how long to keep rows: 30d for all tables, gold=365d for a layer, gold/lag=90d for a table, gold=all to "
+        "keep all rows of a layer",
     )
     prune.add_argument("--dry-run", action="store_true", help="only print what would be deleted")
 

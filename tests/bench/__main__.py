@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tests.bench.figures import table
 
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 Scale = Literal["tiny", "quick", "full"]
 """How much is measured; `tiny` is for the tests of the benchmarks."""
+
+
+def _size(bench: Any, scale: Scale) -> Any:
+    """Return the size of a benchmark's measurements at a scale, as its module defines it."""
+    return {"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale]
 
 
 def _decode(scale: Scale) -> Iterator[Figure]:
@@ -33,7 +38,7 @@ def _black_hole(scale: Scale) -> Iterator[Figure]:
 def _command_line(scale: Scale) -> Iterator[Figure]:
     from tests.bench import command_line as bench
 
-    return bench.figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
+    return bench.figures(_size(bench, scale))
 
 
 def _start(scale: Scale) -> Iterator[Figure]:
@@ -45,28 +50,28 @@ def _start(scale: Scale) -> Iterator[Figure]:
 def _screen(scale: Scale) -> Iterator[Figure]:
     from tests.bench import screen as bench
 
-    return bench.figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
+    return bench.figures(_size(bench, scale))
 
 
 def _record(scale: Scale) -> Iterator[Figure]:
     from tests.bench import history as bench
 
-    return bench.record_figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
+    return bench.record_figures(_size(bench, scale))
 
 
 def _replay(scale: Scale) -> Iterator[Figure]:
     from tests.bench import history as bench
 
-    return bench.replay_figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
+    return bench.replay_figures(_size(bench, scale))
 
 
 def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import latency
     from tests.bench import pipeline as bench
 
-    yield from bench.figures({"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale])
+    yield from bench.figures(_size(bench, scale))
     if scale != "tiny":  # it takes minutes at any size
-        yield from latency.figures(latency.QUICK if scale == "quick" else latency.Size())
+        yield from latency.figures(_size(latency, scale))
 
 
 BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
