@@ -19,7 +19,7 @@ Scale = Literal["tiny", "quick", "full"]
 
 
 def _size(bench: Any, scale: Scale) -> Any:
-    """Return the size of a benchmark's measurements at a scale, as its module defines it."""
+    """Return how much a benchmark measures at a scale, as its module defines it."""
     return {"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale]
 
 

@@ -123,7 +123,7 @@ async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
 
 
 class SyntheticLake:
-    """A lake that is written without waiting: one recorded keyframe with its changes, and copies of it.
+    """A lake written at full speed instead of in real time: one recorded keyframe with its changes, and copies of it.
 
     Attributes:
         keyframe_cpu: CPU seconds to write a keyframe, and to compact the changes since the one before.

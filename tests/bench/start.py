@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def figures(groups: int, rounds: int) -> Iterator[Figure]:
-    """Start the UI, on a running cluster, and the minimal app alternately."""
+    """Yield the time from the start of the UI to its first frame with groups, compared with the minimal app."""
     with spawn(Options(groups=groups, churn=0.0)) as cluster:
         wall, cpu, bare_wall, bare_cpu = [], [], [], []
         _start("kgtui", GROUPS_SHOWN, "--bootstrap-server", cluster.bootstrap)  # so that the files are cached

@@ -1,4 +1,4 @@
-"""Records from files are ingested and decoded once, whatever is repeated, deleted or wrong."""
+"""Records from files are ingested and decoded once, even if files overlap or checkpoints are lost."""
 
 from __future__ import annotations
 
