@@ -51,7 +51,7 @@ def test_any_history_of_lists_ends_right(few: int, history: list[tuple[int, dict
             assert listing.state == lists[listing.coordinator][group]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kgtui.monitor.store._FEW", few)
+        patch.setattr("kgtui.monitor.store._SORT_BELOW", few)
         asyncio.run(run())
 
 
