@@ -1,6 +1,9 @@
-"""Insights: what the tables of a lake say that somebody should know, read beside the loop and never by a JVM.
+"""The Insights screen: findings from the tables of a lake, read in a thread and without a JVM.
 
-`screen` puts it together; `rows`, `evidence` and `age` are pure functions from findings to cells, `plot` draws how a
-group went, `marks` hands unused groups to the tree. Imports the panes' tables and the plots, and `history` when tables
-are read.
+- `screen` is the screen with its tables
+- `findings` turns findings into rows and sentences, and marks unused groups in the tree
+- `evidence` turns the evidence of a finding into the rows of a table
+- `finding_plot` plots the lag of a finding's group
+
+The package imports the tables of the panes and the plots, and `kgtui.insights` and `kgtui.lake` once tables are read.
 """

@@ -1,4 +1,4 @@
-"""The rows that a finding rests on, as a table with the columns of the lake's own."""
+"""The rows of a lake's table that a finding rests on, with the columns of that table."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _SECONDS = "_seconds"
 
 
 class EvidenceRow(NamedTuple):
-    """One row of evidence."""
+    """One row of evidence, with its index."""
 
     number: int
     values: tuple[Value, ...]
 
 
 def evidence_rows(evidence: Evidence) -> list[EvidenceRow]:
-    """The rows of evidence."""
+    """Return the evidence of a finding as rows of a table."""
     return [EvidenceRow(number, row) for number, row in enumerate(evidence.rows)]
 
 
 def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
-    """Columns as the table of the lake calls them."""
+    """Return the columns of the evidence, named as in the table of the lake."""
     return tuple(_column(evidence, index, name) for index, name in enumerate(evidence.columns))
 
 
 def evidence_title(evidence: Evidence) -> str:
-    """Which table the rows are of, and how many of them there are."""
+    """Return the title of the evidence: number of rows, name of the table, and how many rows are not shown."""
     more = f", {text.exact(evidence.more)} more" if evidence.more else ""
     return f"evidence: {plural(len(evidence.rows), 'row')} of {evidence.table}{more}"
 

@@ -1,4 +1,4 @@
-"""The plot of a finding's group: lag and rates around the time since when it is so, from the lake's tables."""
+"""The plot of a finding's group: lag and rates from the lake's tables, around the time when the finding began."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from kgtui.lake.gold import Gold
     from kgtui.model.timeline import GroupTimeline
 
-SHORTEST, USUAL, LONGEST = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
-"""Seconds that a plot covers at least, where nobody knows since when, and at most."""
+SHORTEST_SPAN, USUAL_SPAN, LONGEST_SPAN = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
+"""Shortest span of a plot, its span if the beginning of the finding is unknown, and its longest span, in seconds."""
 
-KEPT = 64
-"""Groups whose course stays in memory: going back to a finding reads nothing again."""
+MOST_TIMELINES = 64
+"""Number of timelines that stay in memory, so that going back to a finding reads nothing again."""
 
 
 class FindingPlotRequest(NamedTuple):
-    """What is to be seen: drawn again when it is another.
+    """What the plot shall show. It is drawn again when this changes.
 
     Attributes:
-        mark: since when it is so, in seconds since the epoch.
+        mark: when the finding began, in seconds since the epoch; None to mark nothing.
     """
 
     group: str
@@ -44,97 +44,103 @@ class FindingPlotRequest(NamedTuple):
 
 
 class FindingPlot(TextLines):
-    """Reads and draws beside the loop; of many wishes in a row only the last is drawn."""
+    """Reads and draws the plot in a thread. Of several requests in a row, only the last one is drawn."""
 
     def __init__(self) -> None:
         super().__init__(focus=False)
         self._gold: Gold | None = None
-        self._known: dict[tuple[str, float, float], GroupTimeline | None] = {}
-        self._asked: tuple[str | None, Finding | None, float | None] = (None, None, None)
+        self._timelines: dict[tuple[str, float, float], GroupTimeline | None] = {}
+        self._finding: tuple[str | None, Finding | None, float | None] = (None, None, None)
         self._drawn: FindingPlotRequest | None = None
         self.busy = False
-        """Whether what is shown is being looked up or drawn."""
+        """Whether the plot is reading or drawing."""
 
     @property
     def gold(self) -> Gold | None:
-        """The tables to read."""
+        """Reader of the lake's gold tables."""
         return self._gold
 
     @gold.setter
     def gold(self, gold: Gold | None) -> None:
-        self._gold, self._known, self._drawn = gold, {}, None
+        self._gold, self._timelines, self._drawn = gold, {}, None
 
     @property
     def span(self) -> str:
-        """How long a time is plotted, in words that follow the group's name."""
-        wish = self.wish
-        return "" if wish is None else f": {text.age(wish.until - wish.since)} to the end"
+        """The plotted span, to be shown behind the group's name: `: last 1 d`."""
+        request = self.request
+        return "" if request is None else f": last {text.age(request.until - request.since)}"
 
-    def look_at(self, group: str | None, finding: Finding | None, as_of: float | None) -> None:
-        """Plot this group until then, around the time of the finding."""
-        self._asked = group, finding, as_of
-        self._see()
+    def show_finding(self, group: str | None, finding: Finding | None, as_of: float | None) -> None:
+        """Plot a group up to the time `as_of` of the newest data, around the beginning of a finding."""
+        self._finding = group, finding, as_of
+        self._update()
 
     def on_resize(self) -> None:
-        # A layout asked for while this one is under way would be lost.
-        self.call_after_refresh(self._see)
+        # Deferred, because Textual drops a layout that is requested during a layout.
+        self.call_after_refresh(self._update)
 
     @property
-    def wish(self) -> FindingPlotRequest | None:
-        """What is to be seen; None without a finding."""
-        group, finding, as_of = self._asked
+    def request(self) -> FindingPlotRequest | None:
+        """The plot to show for the current finding and size; None without a finding."""
+        group, finding, as_of = self._finding
         if group is None or finding is None or as_of is None or not self.size.width:
             return None
-        span = USUAL if finding.since is None else min(max(1.5 * (as_of - finding.since), SHORTEST), LONGEST)
+        span = (
+            USUAL_SPAN
+            if finding.since is None
+            else min(max(1.5 * (as_of - finding.since), SHORTEST_SPAN), LONGEST_SPAN)
+        )
         mark = finding.since if finding.since is not None and finding.since > as_of - span else None
         size = max(self.columns - 1, 20), self.scrollable_content_region.height
         return FindingPlotRequest(group, as_of - span, as_of, mark, *size, text.display_settings().utc)
 
-    def _see(self) -> None:
-        wish = self.wish
-        if wish is None:
+    def _update(self) -> None:
+        request = self.request
+        if request is None:
             self._drawn = None
             self.set_lines([], fresh=True)
-        elif not self.busy and wish != self._drawn:
+        elif not self.busy and request != self._drawn:
             self.busy = True
             self._draw()
 
     @work(group="plot", exit_on_error=False, description="plot")
     async def _draw(self) -> None:
         try:
-            while (wish := self.wish) is not None and wish != self._drawn:
+            while (request := self.request) is not None and request != self._drawn:
                 try:
-                    past = await self._past(wish)
+                    timeline = await self._read_timeline(request)
                 except KgtuiError as error:
                     lines: list[PaneLine] = [(Cell(f"{text.marks().fault} ", ERROR), Cell(single_line(str(error))))]
                 else:
-                    lines = await asyncio.to_thread(_lines, past, wish)
-                self._drawn = wish
-                if wish == self.wish and self.is_attached:
+                    lines = await asyncio.to_thread(_lines, timeline, request)
+                self._drawn = request
+                if request == self.request and self.is_attached:
                     self.set_lines(lines, fresh=True)
         finally:
             self.busy = False
 
-    async def _past(self, wish: FindingPlotRequest) -> GroupTimeline | None:
-        key = (wish.group, wish.since, wish.until)
-        if self._gold is not None and key not in self._known:
-            while len(self._known) >= KEPT:
-                self._known.pop(next(iter(self._known)))
-            self._known[key] = await asyncio.to_thread(_read, self._gold, *key)
-        return self._known.get(key)
+    async def _read_timeline(self, request: FindingPlotRequest) -> GroupTimeline | None:
+        key = (request.group, request.since, request.until)
+        if self._gold is not None and key not in self._timelines:
+            while len(self._timelines) >= MOST_TIMELINES:
+                self._timelines.pop(next(iter(self._timelines)))
+            self._timelines[key] = await asyncio.to_thread(_read, self._gold, *key)
+        return self._timelines.get(key)
 
 
 def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
-    """How a group went; None when nothing is known of it. Raises `LakeError`."""
+    """Read the timeline of a group from the gold tables; None if they have no lag of it. Raises `LakeError`."""
     from kgtui.insights.rules import instant
 
     history = gold.lag_histories({group}, since=instant(since), until=instant(until)).get(group)
     return None if history is None else history.timeline(since, until)
 
 
-def _lines(past: GroupTimeline | None, wish: FindingPlotRequest) -> list[PaneLine]:
-    """The plot; takes tens of milliseconds, and loads what draws curves."""
-    if past is None:
-        return [(Cell("no lag of it is known in this time", MUTED),)]
-    drawn = curves.available()
-    return plot_lines(past, wish.width, wish.height, with_curves=drawn, since=wish.mark, states=False)
+def _lines(timeline: GroupTimeline | None, request: FindingPlotRequest) -> list[PaneLine]:
+    """Draw the plot. This takes tens of milliseconds and may import textual-plotext, so it runs in a thread."""
+    if timeline is None:
+        return [(Cell("no lag recorded for this group in this time", MUTED),)]
+    with_curves = curves.available()
+    return plot_lines(
+        timeline, request.width, request.height, with_curves=with_curves, since=request.mark, states=False
+    )

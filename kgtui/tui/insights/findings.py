@@ -1,4 +1,4 @@
-"""Findings as rows of a table, and one of them in sentences."""
+"""Findings as rows of a table and as sentences, warnings about missing and old tables, and marking of unused groups."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.main import MainScreen
 
 NARROW = 76
-"""Cells below which a finding tells how long it has lasted, and not since when."""
+"""Width in terminal cells below which a finding shows its duration without its beginning."""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
 
 class FindingRow(NamedTuple):
-    """One finding in the table.
+    """One finding in the table of findings.
 
     Attributes:
-        number: its place by urgency, by which it is known.
-        as_of: what "now" means in it, in seconds since the epoch.
-        marked: all of its groups are marked in the tree.
+        number: position by urgency, which identifies the row.
+        as_of: time of the newest data in the tables, in seconds since the epoch; None if the tables are empty.
+        marked: whether all groups of the finding are marked in the tree.
     """
 
     number: int
@@ -41,31 +41,31 @@ class FindingRow(NamedTuple):
 
 
 def finding_rows(
-    found: Insights, there: Collection[str], marked: Collection[str], kind: Kind | None = None
+    found: Insights, group_ids: Collection[str], marked: Collection[str], kind: Kind | None = None
 ) -> list[FindingRow]:
-    """The findings by urgency.
+    """Return the findings by urgency.
 
     Args:
-        there: groups of the cluster.
-        marked: those that are marked.
-        kind: only of this one.
+        group_ids: ids of the groups on the cluster.
+        marked: ids of the groups that are marked in the tree.
+        kind: only findings of this kind; None for all.
     """
     return [
-        FindingRow(number, finding, found.as_of, is_marked(finding, there, marked))
+        FindingRow(number, finding, found.as_of, is_marked(finding, group_ids, marked))
         for number, finding in enumerate(found.findings)
         if kind is None or finding.kind is kind
     ]
 
 
-def is_marked(finding: Finding, there: Collection[str], marked: Collection[str]) -> bool:
-    """Whether all groups of a finding that are on the cluster are marked."""
+def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
+    """Return whether all groups of a finding that still exist on the cluster are marked in the tree."""
     if finding.kind is not Kind.UNUSED or not marked:
         return False
-    groups = [group for group in finding.groups if group in there]
+    groups = [group for group in finding.groups if group in group_ids]
     return bool(groups) and all(group in marked for group in groups)
 
 
-# -- the table -------------------------------------------------------------------------------------------------------
+# Table of findings
 
 
 def _lasted(row: FindingRow) -> str | None:
@@ -100,11 +100,11 @@ FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
 )  # fmt: skip
 
 
-# -- one finding -----------------------------------------------------------------------------------------------------
+# One finding in sentences
 
 
 def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLine]:
-    """What is known of a finding and what to do next, in at most so many lines, four or more, of so many cells."""
+    """Describe a finding and its next step, in at most `most` lines (four or more) of `width` terminal cells."""
     finding = row.finding
     since = _since(row, short=width < NARROW)
     name = fit_text(finding.subject, max(width - len(since) - len(finding.kind.value) - 10, 16), cut="middle")
@@ -122,7 +122,7 @@ def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLin
 
 
 def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
-    """The first of them, with an ellipsis where there are more."""
+    """Return the first `most` lines, with an ellipsis if lines are left out."""
     if len(lines) <= most:
         return lines
     *before, last = lines[:most]
@@ -132,7 +132,7 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
 
 
 def _since(row: FindingRow, *, short: bool) -> str:
-    """Since when, and how long that is; in short only the latter."""
+    """Write when the finding began and how long ago that is; with `short` only how long ago."""
     finding = row.finding
     if finding.since is None:
         return ""
@@ -148,15 +148,18 @@ def _start(sentence: str) -> str:
 
 
 def minute(at: float) -> str:
-    """A moment without seconds and offset."""
+    """Write a point in time without seconds and UTC offset."""
     return text.date(at)[:16]
 
 
 def toggle_marks(row: FindingRow, main: MainScreen, recorded: str | None) -> tuple[bool, str]:
-    """Mark the groups of a finding that are there, or unmark them; whether that was done, and what to tell.
+    """Mark the groups of a finding in the tree, or unmark them if they are marked.
 
     Args:
-        recorded: id of the cluster that the finding is of; None when that is not known.
+        recorded: id of the cluster that was recorded; None if it is unknown.
+
+    Returns:
+        Whether marks changed, and a message for the user.
     """
     why = _why_not(row, main, recorded)
     if why:
@@ -164,54 +167,58 @@ def toggle_marks(row: FindingRow, main: MainScreen, recorded: str | None) -> tup
     there = [group for group in row.finding.groups if group in main.snapshot.groups]
     main.groups.set_marks(there, marked=not row.marked)
     missing = len(row.finding.groups) - len(there)
-    gone = f", {missing:,} gone" if missing else ""
+    gone = f", {missing:,} no longer exist" if missing else ""
     many = plural(len(there), "group")
     if row.marked:
         return True, f"{many} unmarked{gone}"
-    return True, f"{many} marked{gone}; in the tree d deletes what is marked and Empty, and asks first"
+    return True, f"{many} marked{gone}; in the tree, d asks and then deletes those that are Empty"
 
 
 def cluster_mismatch(recorded: str | None, main: MainScreen) -> str:
-    """That findings are of another cluster than that on the screen; ``""`` when they are not, or nobody knows."""
+    """Return a warning if the findings belong to another cluster than the one on the screen; an empty text
+    otherwise.
+    """
     live = main.snapshot.cluster.cluster_id
     if recorded is None or live is None or recorded == live:
         return ""
-    return f"findings of another cluster: {recorded}; on the screen is {live}"
+    return f"these findings are of cluster {recorded}; the screen shows cluster {live}"
 
 
 def _why_not(row: FindingRow, main: MainScreen, recorded: str | None) -> str:
     if row.finding.kind is not Kind.UNUSED:
-        return "only what is unused is marked from here; enter goes to the group"
+        return "only unused groups can be marked here; enter goes to the group"
     if main.session.replay_position is not None:
-        return "this is a recording: nothing can be deleted"
+        return "groups of a recording cannot be deleted"
     if main.session.read_only:
         return READ_ONLY
     if cluster_mismatch(recorded, main):
-        return "these findings are of another cluster: nothing is marked by them here"
+        return "these findings are of another cluster, so nothing is marked here"
     if not any(group in main.snapshot.groups for group in row.finding.groups):
-        return "none of its groups is there any more"
+        return "its groups no longer exist on this cluster"
     return ""
 
 
-OLD = 3_600.0
-"""Seconds after which findings are called old."""
+OLD_SECONDS = 3_600.0
+"""Age in seconds from which findings are shown as old."""
 
-BEHIND = 2 * 86_400.0
-"""Seconds that a table knows less than the others before that is said; some tables rest on whole days."""
+BEHIND_SECONDS = 2 * 86_400.0
+"""A table that ends this many seconds before the newest one is reported. Some tables contain only whole days."""
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
-    """How many findings, as of when, and when the tables were made."""
+    """Return the summary above the findings: their number by severity, the age of the data, and when it was
+    computed.
+    """
     counts = [(severity, sum(1 for one in found.findings if one.severity is severity)) for severity in Severity]
     parts: list[PaneLine] = [
         (Cell(f"{text.exact(count)} {one.value}", SEVERITY_ROLES[one]),) for one, count in counts if count
     ]
     if not parts:
-        parts.append((Cell("nothing to tell"),))
+        parts.append((Cell("no findings"),))
     if found.as_of is None:
         return [*parts, (Cell("the tables are empty", WARN),)]
     age = now - found.as_of
-    role = WARN if age > OLD else ""
+    role = WARN if age > OLD_SECONDS else ""
     parts.append(
         (
             Cell("as of ", MUTED),
@@ -221,18 +228,18 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
     )
     made = [table.written for table in found.tables if table.written is not None]
     if made:
-        parts.append((Cell(SafeText(f"made {text.age(now - min(made))} ago"), MUTED),))
+        parts.append((Cell(SafeText(f"computed {text.age(now - min(made))} ago"), MUTED),))
     return parts
 
 
 def table_warnings(found: Insights, path: Path, now: float) -> list[PaneLine]:
-    """What the findings do not tell: of tables that are not there, cannot be read or are behind; and old ones."""
+    """Return warnings about tables that are missing, not readable or older than the others, and about old findings."""
     never = [table.table for table in found.missing if not _broken(table.error)]
     lines: list[PaneLine] = []
     if never:
         kinds = ", ".join(kind.value for kind in Kind if kind.table in never)
         lines.append(
-            _warning(f"not made yet: {', '.join(never)}" + (f"; nothing is known of: {kinds}" if kinds else ""))
+            _warning(f"missing tables: {', '.join(never)}" + (f"; no findings about: {kinds}" if kinds else ""))
         )
     lines += [
         _warning(f"{table.table} cannot be read: {table.error}", ERROR)
@@ -241,11 +248,15 @@ def table_warnings(found: Insights, path: Path, now: float) -> list[PaneLine]:
     ]
     if found.as_of is None:
         return lines
-    behind = [one.table for one in found.tables if one.covered_to is not None and found.as_of - one.covered_to > BEHIND]
+    behind = [
+        one.table
+        for one in found.tables
+        if one.covered_to is not None and found.as_of - one.covered_to > BEHIND_SECONDS
+    ]
     if behind:
-        lines.append(_warning(f"behind the others: {', '.join(behind)}"))
-    if lines or now - found.as_of > OLD:
-        verb = "makes them" if never else "brings them up to date"
+        lines.append(_warning(f"tables older than the others: {', '.join(behind)}"))
+    if lines or now - found.as_of > OLD_SECONDS:
+        verb = "creates them" if never else "updates them"
         lines.append((Cell(f"{pipeline_command(path)} ", ACCENT), Cell(verb, MUTED)))
     return lines
 
@@ -261,18 +272,22 @@ def _broken(trouble: str) -> bool:
 
 
 def pipeline_command(path: Path) -> str:
-    """What makes the tables of a lake."""
+    """Return the command that computes the tables of a lake."""
     return join(("kgtui", "pipeline", "run", f"--lake={path}"))
 
 
 def no_findings_lines(
     which: Which, trouble: str, *, recorded: bool, seeds: Sequence[str], width: int
 ) -> list[PaneLine]:
-    """What to do where there are no findings of the cluster with these addresses, in lines of so many cells."""
+    """Explain what to do if there are no findings, in lines of `width` terminal cells.
+
+    Args:
+        seeds: addresses of the cluster, for the command that records it.
+    """
     path, blank = which.path, Cell("   ")
     servers = ("--bootstrap-server", ",".join(seeds)) if seeds else ()
     makes: list[PaneLine] = [
-        (Cell("Spark makes the tables of it, on this machine or elsewhere:"),),
+        (Cell("A Spark job computes its tables, on this machine or elsewhere:"),),
         (blank, Cell(pipeline_command(path), ACCENT)),
     ]
     if recorded or which.named:
@@ -282,13 +297,18 @@ def no_findings_lines(
         paragraphs = [
             (Cell("There are no findings: this cluster is not recorded.", WARN),),
             (),
-            (Cell("They come from a lake: a folder into which it is recorded, and in which Spark makes tables."),),
+            (
+                Cell(
+                    "Findings come from a lake: a folder with a recording of the cluster, and with tables that Spark "
+                    "computes from it."
+                ),
+            ),
             (),
-            (Cell("R", ACCENT), Cell(" records it while this screen is open. Without a screen:")),
+            (Cell("R", ACCENT), Cell(" records the cluster while kgtui is open. To record without a screen:")),
             (blank, Cell(join(("kgtui", "record", str(path), *servers)), ACCENT)),
             *makes,
             (),
-            (Cell("KGTUI_LAKE", ACCENT), Cell(" names another lake, in the environment of kgtui.", MUTED)),
-            (Cell("kgtui pipeline demo", ACCENT), Cell(" makes an example with everything in it.", MUTED)),
+            (Cell("KGTUI_LAKE", ACCENT), Cell(" in the environment of kgtui names another lake.", MUTED)),
+            (Cell("kgtui pipeline demo", ACCENT), Cell(" creates an example lake with findings of every kind.", MUTED)),
         ]
     return [line for paragraph in paragraphs for line in (wrap_cells(paragraph, width) or [()])]

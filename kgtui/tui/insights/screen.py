@@ -1,4 +1,4 @@
-"""The Insights screen: what a lake's tables say that somebody should know, each with its evidence and its plot."""
+"""The Insights screen: findings from a lake's gold tables, each with its evidence and a plot of its group."""
 
 from __future__ import annotations
 
@@ -42,28 +42,30 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.main import MainScreen
 
 CURSOR_REST = 0.1
-"""Seconds that the cursor rests before a finding is told: a key held down never waits."""
+"""Seconds that the cursor must rest on a finding before its details are read, so that a held key never waits."""
 
-LOW, LOWEST = 32, 22
-"""Lines of the screen below which plot and evidence share one place, and below which there is none for the plot."""
+LOW_SCREEN, LOWEST_SCREEN = 32, 22
+"""Heights of the screen, in lines: below the first, plot and evidence share one place; below the second, no plot is
+shown.
+"""
 
-KEYS = "enter to the group  space marks  v kind  l evidence  Y copies  esc closes"
+KEYS = "enter group  space mark  v kind  l evidence  Y copy  esc close"
 
 
 class FindingText(TextLines):
-    """What is known of a finding, in as many words as there is room for."""
+    """The description of a finding, as long as the space allows."""
 
     def __init__(self) -> None:
         super().__init__(id="told", focus=False)
         self._row: FindingRow | None = None
 
-    def tell(self, row: FindingRow | None) -> None:
-        """Of this one from now on."""
+    def show(self, row: FindingRow | None) -> None:
+        """Show the description of this finding."""
         self._row = row
         self._write()
 
     def on_resize(self) -> None:
-        # The words are chosen for the room, and there is none before the findings have been read.
+        # Deferred, because the length of the text depends on the height, which is zero until findings have been read.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -72,7 +74,7 @@ class FindingText(TextLines):
 
 
 class InsightsScreen(ModalScreen["str | None"]):
-    """Reads a lake's gold tables and lists the findings; dismissed with the group to go to, or None."""
+    """Shows the findings of a lake. The result of the screen is the group to go to, or None."""
 
     DEFAULT_CSS = """
     InsightsScreen {
@@ -95,7 +97,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # Drawn as one colour: what lies below is hidden, and need not be drawn each time.
+    # Drawn in one background color, because the screen below is covered completely.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -120,17 +122,19 @@ class InsightsScreen(ModalScreen["str | None"]):
     """
 
     def __init__(self, main: MainScreen) -> None:
-        """Findings for the cluster on the main screen, which marks are handed to."""
+        """Make the screen for the cluster on the main screen, in whose tree groups can be marked."""
         super().__init__(classes="-reading")
         self._main = main
-        self._which = lake_of(main.session)
+        self._lake = lake_of(main.session)
         self._read = Read()
         self._kind: Kind | None = None
         self._finding: Finding | None = None
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """How old it is, what is missing, the findings; of one: sentences, plot, evidence."""
+        """Create the summary, the notice, the table of findings, and the description, plot and evidence of one
+        finding.
+        """
         with Vertical(id="box") as box:
             box.border_title = "Insights"
             box.border_subtitle = KEYS
@@ -145,31 +149,34 @@ class InsightsScreen(ModalScreen["str | None"]):
             with Vertical(id="evidence", classes="part"):
                 yield DetailedTable(EvidenceTable((), lambda fact: fact.number, id="facts"))
 
-    # The parts
+    # Parts of the screen
 
     @property
     def findings(self) -> FindingTable:
-        """The findings."""
+        """The table of findings."""
         return self.query_one("#findings", FindingTable)
 
     @property
-    def facts(self) -> EvidenceTable:
-        """The evidence of the finding under the cursor."""
+    def evidence_table(self) -> EvidenceTable:
+        """The table with the evidence of the current finding."""
         return self.query_one("#facts", EvidenceTable)
 
     @property
     def plot(self) -> FindingPlot:
-        """The plot of the group that is looked at."""
+        """The plot of the current group."""
         return self.query_one(FindingPlot)
 
     @property
     def group(self) -> str | None:
-        """The group that is looked at: of a family the one in the row of evidence, or else the first that is there."""
+        """The current group. For a finding about several groups, this is the one named in the current row of evidence,
+        else the
+        first one that exists on the cluster.
+        """
         row = self.findings.row
         if row is None:
             return None
         groups, there = row.finding.groups, self._main.snapshot.groups
-        fact = self.facts.row if self.focused is self.facts else None
+        fact = self.evidence_table.row if self.focused is self.evidence_table else None
         named = next((value for value in fact.values if value in groups), None) if fact is not None else None
         if isinstance(named, str):
             return named
@@ -178,20 +185,20 @@ class InsightsScreen(ModalScreen["str | None"]):
     # Reading
 
     def on_mount(self) -> None:
-        """Read at once, beside the loop."""
+        """Read the tables in a thread."""
         self.findings.focus()
         self.action_again()
 
     def action_again(self) -> None:
         """Read the tables again."""
-        where = text.plain(str(self._which.path), max(self.app.size.width - 44, 16), cut="middle")
+        where = text.plain(str(self._lake.path), max(self.app.size.width - 44, 16), cut="middle")
         self.query_one("#box").border_title = Content(f"Insights: {where} ({self._which.why})")
-        self.findings.set_placeholder(f"reading what is known{text.marks().ellipsis}")
+        self.findings.set_placeholder(f"reading the tables{text.marks().ellipsis}")
         self._read_tables()
 
     @work(exclusive=True, group="read", description="findings")
     async def _read_tables(self) -> None:
-        self._read = await asyncio.to_thread(read_findings, self._which.path)
+        self._read = await asyncio.to_thread(read_findings, self._lake.path)
         self._show()
 
     def _show(self) -> None:
@@ -200,110 +207,110 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.remove_class("-reading")
         self.set_class(found is None, "-none")
         if found is None:
-            self._say_unmade(read)
+            self._show_no_findings(read)
             return
         self.query_one(SummaryLine).set_cells(join_with_dots(findings_summary(found, now)))
-        self.query_one(Notice).set_lines([*self._of_another(), *table_warnings(found, self._which.path, now)])
-        self._list()
+        self.query_one(Notice).set_lines([*self._other_cluster_notice(), *table_warnings(found, self._lake.path, now)])
+        self._show_findings()
 
-    def _say_unmade(self, read: Read) -> None:
+    def _show_no_findings(self, read: Read) -> None:
         self.query_one(SummaryLine).set_cells(())
         self.query_one(Notice).set_lines([])
         width, seeds = max(self.size.width - 8, 30), self._main.snapshot.cluster.seeds
-        lines = no_findings_lines(self._which, read.trouble, recorded=read.recorded, seeds=seeds, width=width)
+        lines = no_findings_lines(self._lake, read.trouble, recorded=read.recorded, seeds=seeds, width=width)
         where = self.query_one("#unmade", TextLines)
         where.set_lines(lines, fresh=True)
         where.focus()
 
-    def _of_another(self) -> list[PaneLine]:
+    def _other_cluster_notice(self) -> list[PaneLine]:
         words = cluster_mismatch(self._read.cluster, self._main)
         return [(Cell(f"{text.marks().fault} ", WARN), Cell(words))] if words else []
 
-    def _list(self) -> None:
+    def _show_findings(self) -> None:
         found = self._read.insights
         if found is None:
             return
         main = self._main
         rows = finding_rows(found, main.snapshot.groups, main.marked, self._kind)
-        self.findings.set_placeholder("nothing to tell" + (" of what is known" if found.missing else ""))
+        self.findings.set_placeholder("no findings" + (" in the tables that exist" if found.missing else ""))
         self.findings.set_rows(rows)
         only = f"only: {self._kind.value}  " if self._kind is not None else ""
         self.query_one("#box").border_subtitle = f"{only}{KEYS}"
-        self._look()
+        self._show_current()
 
-    # One of them
+    # The current finding
 
     @on(LineTable.CursorMoved)
     def _cursor_moved(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(CURSOR_REST, self._look)
+        self._timer = self.set_timer(CURSOR_REST, self._show_current)
 
-    def _look(self) -> None:
+    def _show_current(self) -> None:
         row = self.findings.row
-        self.query_one(FindingText).tell(row)
+        self.query_one(FindingText).show(row)
         finding = None if row is None else row.finding
         if finding is not self._finding:
             self._finding = finding
             self._show_evidence(finding)
         found = self._read.insights
         group = self.group
-        self.plot.look_at(group, finding, None if found is None else found.as_of)
+        self.plot.show_finding(group, finding, None if found is None else found.as_of)
         name = None if group is None else Content(f"{text.plain(group, 60, cut='middle')}{self.plot.span}")
         self.query_one("#course").border_title = name
 
     def _show_evidence(self, finding: Finding | None) -> None:
         box = self.query_one("#evidence")
         if finding is None:
-            self.facts.set_rows((), fresh=True)
+            self.evidence_table.set_rows((), fresh=True)
             box.border_title = None
             return
         evidence = finding.evidence
         box.border_title = Content(text.plain(evidence_title(evidence)))
         box.set_class(len(evidence.rows) == 1, "-one")
-        self.facts.set_rows(evidence_rows(evidence), columns=evidence_columns(evidence), fresh=True)
+        self.evidence_table.set_rows(evidence_rows(evidence), columns=evidence_columns(evidence), fresh=True)
 
     def on_resize(self) -> None:
-        # A layout asked for while this one is under way would be lost.
-        self.call_after_refresh(self._divide)
+        # Deferred, because Textual drops a layout that is requested during a layout.
+        self.call_after_refresh(self._divide_height)
 
-    def _divide(self) -> None:
-        """Give plot and evidence their lines."""
+    def _divide_height(self) -> None:
+        """Divide the height between plot and evidence."""
         height = self.size.height
-        low = height < LOW
+        low = height < LOW_SCREEN
         self.set_class(low, "-low")
-        self.set_class(height < LOWEST, "-lowest")
+        self.set_class(height < LOWEST_SCREEN, "-lowest")
         course, evidence = self.query_one("#course"), self.query_one("#evidence")
         course.styles.height = max(8, height // 3) if low else min(height // 3, 16)
         evidence.styles.height = course.styles.height if low else min(height // 5, 14)
-        self._look()
+        self._show_current()
 
     # Keys
 
     def action_back(self) -> None:
-        """From the evidence to the findings, from there away."""
-        if self.focused is self.facts:
+        """Return from the evidence to the findings, or close the screen."""
+        if self.focused is self.evidence_table:
             self.findings.focus()
-            self._look()
+            self._show_current()
         else:
             self.dismiss(None)
 
     def action_kind(self) -> None:
-        """Findings of the next kind alone, or all."""
+        """Show only findings of the next kind, or all again after the last kind."""
         found = self._read.insights
         told_of = {finding.kind for finding in found.findings} if found is not None else set()
         kinds: list[Kind | None] = [None, *(kind for kind in Kind if kind in told_of)]
         at = kinds.index(self._kind) if self._kind in kinds else 0
         self._kind = kinds[(at + 1) % len(kinds)]
-        self._list()
+        self._show_findings()
 
     def action_evidence(self) -> None:
-        """The evidence in the place of the plot, and back."""
+        """Show the evidence in place of the plot, or the plot again."""
         self.toggle_class("-evidence")
         self.findings.focus()
 
     def action_utc(self) -> None:
-        """Times in UTC, and back to local time."""
+        """Switch between UTC and local time."""
         look = text.display_settings()
         look.utc = not look.utc
         self._finding = None
@@ -311,7 +318,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.findings.refresh()
 
     def action_copy(self) -> None:
-        """Copy the command that goes on from here."""
+        """Copy the command that shows more about the current finding."""
         from kgtui.tui.screens.copied import CopiedDialog
 
         row = self.findings.row
@@ -321,7 +328,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.app.push_screen(CopiedDialog(words))
 
     def action_choose(self) -> None:
-        """To the group."""
+        """Close the screen and go to the current group."""
         group = self.group
         if group is None:
             return
@@ -329,28 +336,31 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.dismiss(group)
         else:
             name = text.plain(group, 80, cut="middle")
-            when = "at this moment" if self._main.session.replay_position is not None else "any more"
-            self._say(f"{name} is not on this cluster {when}")
+            replaying = self._main.session.replay_position is not None
+            self._notify(f"{name} {'did not exist at this time' if replaying else 'no longer exists on this cluster'}")
 
     def action_mark(self) -> None:
-        """Mark the groups of a finding in the tree, for the delete that asks first; or unmark them."""
+        """Mark the groups of a finding about unused groups in the tree, or unmark them.
+
+        Deleting them is up to the main screen.
+        """
         row = self.findings.row
         if row is not None:
             done, words = toggle_marks(row, self._main, self._read.cluster)
-            self._say(words)
+            self._notify(words)
             if done:
-                self._list()
+                self._show_findings()
                 self.findings.action_cursor(1)
 
-    def _say(self, words: str) -> None:
-        self.notify(words, timeout=6, markup=False)
+    def _notify(self, message: str) -> None:
+        self.notify(message, timeout=6, markup=False)
 
 
 class FindingTable(LineTable[FindingRow]):
-    """The findings by urgency."""
+    """The findings, most urgent first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.choose", "To the group", id="open", show=False),
+        Binding("enter", "screen.choose", "Go to the group", id="open", show=False),
         Binding("space", "screen.mark", "Mark", id="mark", show=False),
     ]
     """
@@ -362,9 +372,11 @@ class FindingTable(LineTable[FindingRow]):
 
 
 class EvidenceTable(LineTable[EvidenceRow]):
-    """The rows that a finding rests on."""
+    """The rows of the lake's table that a finding rests on."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.choose", "Go to the group", id="open", show=False)
+    ]
     """
     | key | does |
     |---|---|

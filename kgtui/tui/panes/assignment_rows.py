@@ -1,4 +1,4 @@
-"""The rows of the Assignments pane: placements of partitions and tasks, and loads of members, hosts and racks."""
+"""The rows and columns of the Assignments pane: partitions and tasks, and loads of members, hosts and racks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from kgtui.model.assignment import Load, Skew
     from kgtui.model.group import GroupDescription
 
-BAR = 16
-"""Cells of the bar of the heaviest load."""
+BAR_WIDTH = 16
+"""Width of the bar for the heaviest load, in terminal cells."""
 
 
 class PlacementRow(NamedTuple):
-    """A placement with the names of its members instead of their ids."""
+    """A partition or task with the names of its members in place of their ids."""
 
     placement: Placement
     owners: str
@@ -30,18 +30,19 @@ class PlacementRow(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """What the cursor stays with."""
+        """Identity of the row, which the cursor stays on."""
         return self.placement.item
 
 
 @dataclass(frozen=True, slots=True)
 class LoadRow:
-    """What falls to one member, host or rack.
+    """The load of one member, host or rack.
 
     Attributes:
-        heaviest: the heaviest load of the table, for the bar.
-        gives_up: items that it holds and that are another's by target.
-        behind: whether its epoch is behind.
+        even: number of partitions or tasks if all members had the same.
+        heaviest: the heaviest load in the table, which has the longest bar.
+        gives_up: number of items that the target assignment gives to another member.
+        behind: whether the member's epoch is behind that of the target assignment.
     """
 
     load: Load
@@ -53,12 +54,12 @@ class LoadRow:
 
     @property
     def key(self) -> str:
-        """What the cursor stays with."""
+        """Identity of the row, which the cursor stays on."""
         return self.load.name or ""
 
 
 def member_names(description: GroupDescription) -> dict[str, str]:
-    """Member id → its client id, or where several members share one the client id and the end of the member id."""
+    """Return a name for each member id: the client id, with the end of the member id if several members share it."""
     counted: dict[str, int] = {}
     for member in description.members or ():
         counted[member.client_id] = counted.get(member.client_id, 0) + 1
@@ -71,25 +72,30 @@ def member_names(description: GroupDescription) -> dict[str, str]:
 
 
 def placement_rows(assignment: Assignment, names: Mapping[str, str], *, unsettled: bool) -> list[PlacementRow]:
-    """Every placement, or only those that are not settled."""
+    """Return a row for every partition or task, or only for those that must move or have no owner."""
     return [
-        PlacementRow(one, _named(one.owners, names), _named(one.targets or (), names), _named(one.waits_for, names))
+        PlacementRow(
+            one,
+            _join_names(one.owners, names),
+            _join_names(one.targets or (), names),
+            _join_names(one.waits_for, names),
+        )
         for one in assignment.placements
         if not unsettled or one.status is not PlacementStatus.SETTLED
     ]
 
 
 def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> list[LoadRow]:
-    """Loads, heaviest first, with what holds the member up."""
+    """Return the loads from heaviest to lightest, and what each member holds up."""
     blockers = {one.member_id: one for one in assignment.blockers} if skew.by == "member" else {}
-    people = sum(load.members for load in skew.loads)
-    whole = sum(load.items for load in skew.loads)
+    member_count = sum(load.members for load in skew.loads)
+    item_count = sum(load.items for load in skew.loads)
     heaviest = max((load.items for load in skew.loads), default=0)
     rows = []
     for load in skew.loads:
         blocker = blockers.get(load.name or "")
         name = names.get(load.name or "", load.name or "no rack") if skew.by == "member" else load.name or "no rack"
-        even = whole / people * load.members if people else 0.0
+        even = item_count / member_count * load.members if member_count else 0.0
         gives_up = blocker.gives_up if blocker else 0
         rows.append(
             LoadRow(load, name.removeprefix("/"), even, heaviest, gives_up, bool(blocker and blocker.behind != 0))
@@ -97,7 +103,7 @@ def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> l
     return rows
 
 
-def _named(ids: Iterable[str], names: Mapping[str, str]) -> str:
+def _join_names(ids: Iterable[str], names: Mapping[str, str]) -> str:
     return ", ".join(names.get(one, one) for one in ids)
 
 
@@ -105,7 +111,7 @@ _TITLES = {"": "TOPIC", "active": "SUBTOPOLOGY", "standby": "SUBTOPOLOGY", "warm
 
 
 def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
-    """The columns that this assignment fills."""
+    """Return the columns for which this assignment has values."""
     roles = {one.item.role for one in assignment.placements}
     title = _TITLES.get(min(roles, default=""), "CONNECTOR")
     columns: list[Column[PlacementRow]] = [
@@ -150,7 +156,7 @@ def _owner(row: PlacementRow) -> Cell:
     if row.owners:
         return Cell(row.owners)
     return (
-        Cell(text.marks().unknown, MUTED) if row.placement.status is PlacementStatus.UNKNOWN else Cell("nobody", WARN)
+        Cell(text.marks().unknown, MUTED) if row.placement.status is PlacementStatus.UNKNOWN else Cell("no owner", WARN)
     )
 
 
@@ -166,8 +172,8 @@ def _target(row: PlacementRow) -> Cell:
 
 
 def status_word(placement: Placement) -> str:
-    """One or two words for how it stands."""
-    return {PlacementStatus.LEAVING: "to give up", PlacementStatus.ARRIVING: "to take"}.get(
+    """Write the status of a partition or task in one or two words."""
+    return {PlacementStatus.LEAVING: "to revoke", PlacementStatus.ARRIVING: "to assign"}.get(
         placement.status, placement.status.value
     )
 
@@ -181,7 +187,7 @@ def _status(row: PlacementRow) -> Cell:
 
 
 def load_columns(skew: Skew) -> list[Column[LoadRow]]:
-    """The columns of the loads by member, host or rack."""
+    """Return the columns of the loads by member, host or rack."""
     columns: list[Column[LoadRow]] = [
         Column("name", skew.by.upper(), lambda row: row.name, min_width=12, max_width=44, cut="middle",
                full=lambda row: Cell(row.load.name or row.name)),
@@ -189,7 +195,7 @@ def load_columns(skew: Skew) -> list[Column[LoadRow]]:
                lambda row: Cell(str(row.load.items), WARN if row.load.items == 0 else ""), right=True),
         Column("even", "EVEN", lambda row: f"{row.even:.1f}", lambda row: Cell(f"{row.even:.1f}", MUTED), rank=2,
                min_width=5),
-        Column("bar", "LOAD", lambda _row: " " * BAR, _bar, rank=1, min_width=6, max_width=BAR,
+        Column("bar", "LOAD", lambda _row: " " * BAR_WIDTH, _bar, rank=1, min_width=6, max_width=BAR_WIDTH,
                full=lambda _row: Cell("")),
     ]  # fmt: skip
     if skew.by != "member":
@@ -202,12 +208,12 @@ def load_columns(skew: Skew) -> list[Column[LoadRow]]:
 def _bar(row: LoadRow) -> Cell:
     if not row.heaviest:
         return Cell("")
-    cells = max(1, round(BAR * row.load.items / row.heaviest)) if row.load.items else 0
+    cells = max(1, round(BAR_WIDTH * row.load.items / row.heaviest)) if row.load.items else 0
     return Cell(text.marks().bar * cells, WARN if row.load.items > 1.5 * max(row.even, 1) else OK)
 
 
 def _holds_text(row: LoadRow) -> str | None:
-    said = [f"gives up {row.gives_up}"] if row.gives_up else []
+    said = [f"must revoke {row.gives_up}"] if row.gives_up else []
     said += ["behind"] if row.behind else []
     return ", ".join(said) or None
 
@@ -217,7 +223,7 @@ def _holds(row: LoadRow) -> Cell:
 
 
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
-    """What must still move, who holds it up, what nobody has, who has nothing, and how even it is."""
+    """Return the summary above the table: what must still move, who holds it up, idle members, and the skew."""
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)
     if moving:
@@ -226,7 +232,7 @@ def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list
         if worst:
             parts.append((Cell("waits for ", MUTED), Cell(", ".join(worst), WARN)))
     elif assignment.targeted:
-        parts.append((Cell("as the target says", OK),))
+        parts.append((Cell("matches the target assignment", OK),))
     unowned = assignment.count(PlacementStatus.UNOWNED)
     if unowned:
         parts.append((Cell(f"{unowned} unowned", WARN),))

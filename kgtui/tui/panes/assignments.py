@@ -1,4 +1,4 @@
-"""The Assignments pane: who has what, who shall have it, and how evenly it is spread."""
+"""The Assignments pane: owner and target of every partition, and how evenly the work is spread."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 
 class AssignmentsPane(Pane):
-    """Partitions or tasks with owner and target, or in a grid with members; or the loads of members, hosts, racks."""
+    """Partitions or tasks as a list or as a grid with the members, or the load of each member, host or rack."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("v", "view", "View", id="view", tooltip="A list, a grid, or loads by member, host or rack."),
-        Binding("left", "member(-1)", "Member before", show=False, id="collapse"),
+        Binding("v", "view", "View", id="view", tooltip="Show a list, a grid, or the loads by member, host or rack."),
+        Binding("left", "member(-1)", "Previous member", show=False, id="collapse"),
         Binding("right", "member(1)", "Next member", show=False, id="expand"),
-        Binding("l", "only", "Unsettled", id="only", tooltip="Show only what is not settled."),
+        Binding("l", "only", "Unsettled", id="only", tooltip="Show only partitions that must move or have no owner."),
     ]
     """
     | key | does |
@@ -79,7 +79,7 @@ class AssignmentsPane(Pane):
 
     @property
     def table(self) -> LineTable[Any]:
-        """The table of placements or loads."""
+        """The table of the current view."""
         return self.query_one("#assignments-table", LineTable)
 
     def focus_target(self) -> Widget:
@@ -118,7 +118,7 @@ class AssignmentsPane(Pane):
 
     @property
     def views(self) -> list[str]:
-        """The views that this assignment has: racks only where a member tells its rack."""
+        """The views of this assignment. The view by rack exists only if members report their racks."""
         if self._assignment is None:
             return ["partition"]
         grid = ["grid"] if self._assignment.placements and self._names else []
@@ -152,7 +152,7 @@ class AssignmentsPane(Pane):
         self.query_one("#legend", SummaryLine).set_cells(said)
 
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:
-        """The members around the chosen one that there is room for; returns the legend."""
+        """Show the members around the chosen one that fit the screen. Returns the legend below the grid."""
         rows = placement_rows(assignment, self._names, unsettled=self._unsettled)
         room = self.table.scrollable_content_region.width - 1
         _, count = grid_columns(rows, self._members, 0, room)
@@ -166,33 +166,33 @@ class AssignmentsPane(Pane):
         return legend(assignment, self._members, self._member, self._first, self._columns)
 
     def on_resize(self) -> None:
-        """Another width has room for other members."""
+        """Choose the members that fit the new width."""
         if self._view == "grid":
-            # A layout asked for while this one is under way would be lost.
+            # Deferred, because Textual drops a layout that is requested during a layout.
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:
-        """In the grid, choose the member before or after; the columns follow."""
+        """Choose the previous or next member of the grid, and scroll to its column."""
         if self._view != "grid":
             raise SkipAction
         self._member = max(0, min(self._member + step, len(self._members) - 1))
         self._arrange()
 
     def action_view(self) -> None:
-        """Partitions, then loads by member, host and rack."""
+        """Switch to the next view: list, grid, and loads by member, host and rack."""
         views = self.views
         self._view = views[(views.index(self._view) + 1) % len(views)]
         self._arrange(fresh=True)
 
     def action_only(self) -> None:
-        """Only what must move or is nobody's, and all again."""
+        """Switch between all partitions and those that must move or have no owner."""
         self._unsettled = not self._unsettled
         self._view = "grid" if self._view == "grid" else "partition"
         self._arrange()
 
 
 LONGEST_END = 4
-"""Cells of a member's title; where the ends of names do not tell members apart, they are numbered."""
+"""Most terminal cells of a member's column title. Members whose name endings are not distinct are numbered instead."""
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
 _NAME, _OPEN = "item", "open"
@@ -200,23 +200,23 @@ _NAME, _OPEN = "item", "open"
 
 @dataclass(frozen=True, slots=True)
 class GridMember:
-    """One column.
+    """One member's column of the grid.
 
     Attributes:
-        title: end of the name, or a number.
-        idle: has nothing and is to get nothing.
-        told: whether the broker tells what it has.
+        title: the end of the member's name, or a number.
+        idle: whether the member has no partition and will get none.
+        reported: whether the broker reported the member's assignment.
     """
 
     member_id: str
     name: str
     title: str
     idle: bool = False
-    told: bool = True
+    reported: bool = True
 
 
 def grid_members(assignment: Assignment, names: Mapping[str, str]) -> list[GridMember]:
-    """The members by name, numbers in names counted as numbers."""
+    """Return the members sorted by name, with numbers in names compared as numbers."""
     idle, untold = set(assignment.idle), set(assignment.unreported)
     ids = sorted(names, key=lambda one: (_natural(names[one]), one))
     titles = _titles([names[one] for one in ids])
@@ -232,7 +232,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """The shortest ends that tell the names apart, else numbers from 1."""
+    """Return the shortest endings that distinguish the names, or numbers from 1."""
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_END + 1):
         ends = [name[-length:] for name in shown]
@@ -244,7 +244,7 @@ def _titles(names: Sequence[str]) -> list[str]:
 def grid_columns(
     rows: Sequence[PlacementRow], members: Sequence[GridMember], first: int, room: int
 ) -> tuple[list[Column[PlacementRow]], int]:
-    """The item, whether it is nobody's, and the members from `first` on; and how many of them there is room for."""
+    """Return the columns of the grid, beginning with the member at index `first`, and how many members fit."""
     item: Column[PlacementRow] = Column(_NAME, "ITEM", item_name, min_width=14, max_width=44, cut="middle")
     width = max((cell_len(member.title) for member in members), default=1)
     wanted = min(preferred_width(item, rows), max(14, room - 2 - (width + GAP) * len(members)))
@@ -264,7 +264,7 @@ def grid_columns(
 
 
 def item_name(row: PlacementRow) -> str:
-    """A partition as Kafka writes it (`topic-3`), a task as Kafka Streams does (`0_3 active`)."""
+    """Name a partition as Kafka does (`topic-3`), or a task as Kafka Streams does (`0_3 active`)."""
     item = row.placement.item
     if item.role in ("", "task"):
         return f"{item.name}-{item.number}"
@@ -274,7 +274,7 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """How a member stands to an item."""
+    """Return the mark of the grid for one member and one partition or task."""
     placement = row.placement
     has = member.member_id in placement.owners
     goal = placement.targets
@@ -283,7 +283,7 @@ def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
         return Cell(TO_GO, WARN) if leaves else Cell(SafeText(text.marks().bar), OK)
     if goal is not None and member.member_id in goal:
         return Cell(TO_COME, ACCENT)
-    if not member.told:
+    if not member.reported:
         return Cell(text.marks().unknown, MUTED)
     return Cell(IDLE, WARN) if member.idle else Cell("")
 
@@ -295,23 +295,23 @@ def _open(row: PlacementRow) -> Cell:
 
 
 def _status(row: PlacementRow) -> Cell:
-    said = [row.owners or "nobody", status_word(row.placement)]
+    said = [row.owners or "no owner", status_word(row.placement)]
     if row.targets and row.targets != row.owners:
         said.append(f"{text.marks().arrow} {row.targets}")
     return Cell(", ".join(said[:2]) + (f" {said[2]}" if len(said) > 2 else ""))
 
 
 def legend(assignment: Assignment, members: Sequence[GridMember], at: int, first: int, count: int) -> PaneLine:
-    """What the marks mean, as far as they occur, and who the chosen column is."""
-    marks = [(text.marks().bar, "has", OK)]
+    """Explain the marks that occur in the grid, and name the member of the chosen column."""
+    marks = [(text.marks().bar, "owns", OK)]
     if assignment.targeted:
-        marks += [(TO_COME, "to come", ACCENT), (TO_GO, "to go", WARN)]
+        marks += [(TO_COME, "to assign", ACCENT), (TO_GO, "to revoke", WARN)]
     if any(member.idle for member in members):
         marks.append((IDLE, "idle member", WARN))
     if assignment.unreported:
         marks.append((text.marks().unknown, "not reported", MUTED))
     if assignment.count(PlacementStatus.UNOWNED, PlacementStatus.ARRIVING):
-        marks.append((NOBODY, "nobody's", WARN))
+        marks.append((NOBODY, "no owner", WARN))
     cells: list[Cell] = []
     for mark, meaning, role in marks:
         cells += [Cell(SafeText(f"{mark} "), role), Cell(f"{meaning}  ", MUTED)]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Reading, Snapshot
     from kgtui.tui.session import ReplayPosition
 
-NO_GROUP_HINT = "Put the cursor on a group: right opens a node, n goes to the next."
+NO_GROUP_HINT = "Select a group: right opens a node, n moves to the next group."
 
 MOST_ITEMS_INLINE = 400
 """Most items that a pane prepares on the event loop. More would delay a frame, so they are prepared in a thread."""
@@ -296,7 +296,7 @@ def reading_notices(
     lines: list[PaneLine] = []
     reading = readings.get(group)
     if group not in snapshot.groups:
-        lines.append((Cell("! no longer listed: deleted, or expired; ", WARN), *_last(reading)))
+        lines.append((Cell("! no longer listed, so deleted or expired; ", WARN), *_last(reading)))
     fault = reading.fault if reading is not None else None
     fault = fault or _fault_of(snapshot, group)
     if fault is not None:
@@ -349,8 +349,8 @@ def _empty(reading: Reading[Any]) -> bool:
 
 def _last(reading: Reading[Any] | None) -> PaneLine:
     if reading is None:
-        return (Cell("nothing was read of it", WARN),)
-    return (Cell(f"this is as of {text.clock(reading.at)} ({text.ago(reading.at)} ago)", WARN),)
+        return (Cell("never read", WARN),)
+    return (Cell(f"last read at {text.clock(reading.at)} ({text.ago(reading.at)} ago)", WARN),)
 
 
 def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:

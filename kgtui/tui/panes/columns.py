@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rich.cells import cell_len
 
+from kgtui.model.fields import Missing
 from kgtui.tui import text
-from kgtui.tui.panes.cells import Cell
+from kgtui.tui.panes.cells import Cell, none_cell, number_cell, unknown_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from kgtui.model.fields import Field
     from kgtui.tui.text import Cut
 
 RowT = TypeVar("RowT")
+RecordT = TypeVar("RecordT")
 GAP = 1
 
 
@@ -55,6 +58,45 @@ class Column(Generic[RowT]):
     def full_cell(self, row: RowT) -> Cell:
         """Return the text of a row, as the detail below the table shows it."""
         return self.full(row) if self.full is not None else self.cell(row)
+
+
+def field_column(
+    field: Field[[RecordT]],
+    record_of: Callable[[RowT], RecordT | None],
+    *,
+    value: Callable[[RowT], int | str | None] | None = None,
+    render: Callable[[RowT], Cell] | None = None,
+    rank: int = 0,
+    min_width: int = 8,
+    max_width: int = 40,
+    cut: Cut = "end",
+    full: Callable[[RowT], Cell] | None = None,
+) -> Column[RowT]:
+    """Make the column of a field of the catalog (`kgtui.model.fields`), with its name, title, alignment and format.
+
+    Args:
+        record_of: returns what the field takes its value from; None for a row in which the column stays blank.
+        value: replaces the value of the field.
+        render: replaces the format of the field.
+    """
+
+    def field_value(row: RowT) -> int | str | None:
+        record = record_of(row)
+        found = None if record is None else field.value(record)
+        return found if found is None or field.align == "right" else field.format(found)
+
+    def field_cell(row: RowT) -> Cell:
+        if record_of(row) is None:
+            return Cell("")
+        found = field_value(row)
+        if found is None or found == "":
+            return none_cell() if field.missing is Missing.NONE else unknown_cell()
+        return Cell(found) if isinstance(found, str) else number_cell(found)
+
+    return Column(
+        field.name, field.title, value or field_value, render or field_cell, rank=rank, right=field.align == "right",
+        min_width=min_width, max_width=max_width, cut=cut, full=full,
+    )  # fmt: skip
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:

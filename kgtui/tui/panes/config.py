@@ -1,4 +1,4 @@
-"""The Config pane: the group's configuration and where each value comes from."""
+"""The Config pane: the group's configuration and the source of each value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SOURCES = {
     "GROUP_CONFIG": "this group",
     "DYNAMIC_BROKER_CONFIG": "broker, dynamic",
     "DYNAMIC_DEFAULT_BROKER_CONFIG": "cluster, dynamic",
-    "STATIC_BROKER_CONFIG": "broker's file",
+    "STATIC_BROKER_CONFIG": "broker file",
     "DEFAULT_CONFIG": "default",
 }
 _OF_GROUP = frozenset({"DYNAMIC_GROUP_CONFIG", "GROUP_CONFIG"})
@@ -34,14 +34,14 @@ _OF_GROUP = frozenset({"DYNAMIC_GROUP_CONFIG", "GROUP_CONFIG"})
 
 @dataclass(frozen=True, slots=True)
 class ConfigRow:
-    """One entry; `applies` is False for names of other group types, which the broker tells all the same."""
+    """One configuration. `applies` is false for one that belongs to another group type, which brokers report too."""
 
     config: GroupConfig
     applies: bool
 
 
 def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> list[ConfigRow]:
-    """Set for this group first, then what applies to its type, then the rest."""
+    """Return the rows: first what is set for this group, then what applies to its type, then everything else."""
     rows = [ConfigRow(one, _applies(one.name, group_type)) for one in configs]
     return sorted(rows, key=lambda row: (row.config.source not in _OF_GROUP, not row.applies, row.config.name))
 
@@ -57,7 +57,7 @@ def _name(row: ConfigRow) -> Cell:
 
 
 def value_of(config: GroupConfig) -> str | None:
-    """The value; a hidden one is said to be hidden."""
+    """Return the value, or `(hidden)` if it is sensitive."""
     return "(hidden)" if config.sensitive else config.value
 
 
@@ -71,7 +71,7 @@ def _value(row: ConfigRow) -> Cell:
 
 
 def source_text(source: str) -> str:
-    """Where a value comes from, in a word or two; a source never heard of as the broker wrote it."""
+    """Write the source of a value in one or two words. An unknown source is shown as the broker sent it."""
     return _SOURCES.get(source, source.lower().replace("_", " "))
 
 
@@ -94,15 +94,15 @@ COLUMNS: list[Column[ConfigRow]] = [
     Column("source", "FROM", lambda row: source_text(row.config.source), _source, rank=1, min_width=10, max_width=20),
     Column("type", "TYPE", lambda row: row.config.type, lambda row: Cell((row.config.type or "?").lower(), MUTED),
            rank=3, min_width=6),
-    Column("falls", "FALLS BACK TO", _synonyms, lambda row: Cell(_synonyms(row) or "", MUTED), rank=4, min_width=16,
+    Column("falls", "FALLBACK", _synonyms, lambda row: Cell(_synonyms(row) or "", MUTED), rank=4, min_width=16,
            max_width=60),
-    Column("says", "MEANS", lambda row: row.config.documentation or None,
+    Column("says", "DESCRIPTION", lambda row: row.config.documentation or None,
            lambda row: Cell(row.config.documentation or "", MUTED), rank=5, min_width=16, max_width=60),
 ]  # fmt: skip
 
 
 class ConfigPane(Pane):
-    """One row an entry. Read only."""
+    """One row per configuration, without a way to change it."""
 
     reading_field: ClassVar[str] = "configs"
     reading_name: ClassVar[str] = "the configuration"
@@ -115,7 +115,7 @@ class ConfigPane(Pane):
 
     @property
     def table(self) -> LineTable[ConfigRow]:
-        """The table of entries."""
+        """The table of configurations."""
         return self.query_one("#config-table", LineTable)
 
     def focus_target(self) -> Widget:

@@ -1,4 +1,4 @@
-"""The History pane: lag, rates, members and states over time, and the log of what changed."""
+"""The History pane: plots of lag, rates, members and states over time, above a log of changes."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
-"""Seconds that `v` goes through; of a session that is younger, what there is."""
+"""Spans of the plots that the key `v` goes through, in seconds. A younger session shows all that it has."""
 
-SHORTEST = 60.0
-"""Seconds that the plots show at least."""
+SHORTEST_SPAN = 60.0
+"""Shortest span of the plots, in seconds."""
 
-MOST = 20
-"""Lines that the plots take at most: the log is wanted too."""
+MOST_LINES = 20
+"""Most lines that the plots take, to leave space for the log."""
 
-WITHOUT_CURVES = "pip install 'kgtui[plots]' draws curves"
+WITHOUT_CURVES = "For curves: pip install 'kgtui[plots]'"
 
 
 class HistoryPlotRequest(NamedTuple):
-    """What is to be seen: drawn again when it is another.
+    """What the plots shall show. They are drawn again when it changes.
 
     Attributes:
-        newest: the last sample, while a session goes on.
-        at: the moment to mark.
+        newest: time of the newest sample of a live session; None in a recording.
+        at: the point in time to mark in a recording.
     """
 
     group: str
@@ -59,9 +59,11 @@ class HistoryPlotRequest(NamedTuple):
 
 
 class ChangeTable(LineTable[Change]):
-    """What changed; enter goes to the moment of a line, in a recording."""
+    """The log of changes. In a recording, Enter goes to the time of a row."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "Go there", id="open", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select_cursor", "Go to this time", id="open", show=False)
+    ]
     """
     | key | does |
     |---|---|
@@ -69,13 +71,13 @@ class ChangeTable(LineTable[Change]):
     """
 
     def action_select_cursor(self) -> None:
-        """Ask for the moment of the row under the cursor."""
+        """Ask the screen to go to the time of the row under the cursor."""
         if self.row is not None:
             self.post_message(MomentRequested(self.row.at))
 
 
 class HistoryPane(Pane):
-    """Plots over the log, of what the session has seen or of the recording around the moment shown."""
+    """Plots above the log of changes, of the running session or of a recording around the current time."""
 
     reading_name: ClassVar[str] = "the group"
 
@@ -90,9 +92,9 @@ class HistoryPane(Pane):
         super().__init__(id=id, classes=classes)
         self._span = 0
         self._shown: HistoryPlotRequest | None = None
-        self._known: tuple[tuple[object, ...], GroupTimeline] | None = None
+        self._last_timeline: tuple[tuple[object, ...], GroupTimeline] | None = None
         self.busy = False
-        """Whether what is shown is being looked up or drawn."""
+        """Whether the pane is reading or drawing."""
         self._placeholder = ""
 
     def compose(self) -> ComposeResult:
@@ -103,144 +105,154 @@ class HistoryPane(Pane):
 
     @property
     def plots(self) -> TextLines:
-        """The lines of the plots."""
+        """The widget with the plots."""
         return self.query_one("#history-plots", TextLines)
 
     @property
     def table(self) -> ChangeTable:
-        """The log."""
+        """The log of changes."""
         return self.query_one("#history-table", ChangeTable)
 
     def focus_target(self) -> Widget:
         return self.table
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # Samples come with every read, and a replay shows another moment with every step.
+        # The whole snapshot, because every snapshot may come with new samples or with another time of a recording.
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
-        """Nothing: see `_compose_past`."""
+        """Do nothing, because the worker `_draw_requests` prepares the pane."""
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
-            self._blank(
+            self._show_empty(
                 f"reading its history{text.marks().ellipsis}" if self.replay_position is not None else self.placeholder
             )
-        self._see()
+        self._update_plots()
 
     def redraw(self) -> None:
         self._shown = None
         super().redraw()
 
     def clear(self) -> None:
-        self._blank(self.placeholder)
+        self._show_empty(self.placeholder)
 
     def action_view(self) -> None:
-        """The next of the spans."""
+        """Switch to the next span of time."""
         self._span = (self._span + 1) % len(SPANS)
-        self._see()
+        self._update_plots()
 
     def action_only(self) -> None:
-        """The log alone, and the plots again."""
+        """Hide or show the plots, so that the log has the whole pane."""
         self.toggle_class("-log")
 
     def on_resize(self) -> None:
-        # A layout asked for while this one is under way would be lost.
-        self.call_after_refresh(self._see)
+        # Deferred, because Textual drops a layout that is requested during a layout.
+        self.call_after_refresh(self._update_plots)
 
-    def _blank(self, words: str) -> None:
+    def _show_empty(self, content: str) -> None:
         self._shown, self._placeholder = None, ""
         self.table.set_rows((), fresh=True)
         self.query_one(SummaryLine).set_cells(())
-        self._put_lines([(Cell(words, MUTED),)] if words else [])
+        self._show_lines([(Cell(content, MUTED),)] if content else [])
 
-    def _set_placeholder(self, words: str) -> None:
-        super()._set_placeholder(words)
-        self.table.set_placeholder(words or self._placeholder)
+    def _set_placeholder(self, content: str) -> None:
+        super()._set_placeholder(content)
+        self.table.set_placeholder(content or self._placeholder)
 
-    # What to show
+    # Reading and drawing
 
-    def _wish(self) -> HistoryPlotRequest | None:
+    def _request(self) -> HistoryPlotRequest | None:
         group = self.group
         if group is None or not self.is_mounted or not self.size.width:
             return None
         span = SPANS[self._span]
-        height = max(MIN_LINES, min(MOST, self.size.height - 8))
+        height = max(MIN_LINES, min(MOST_LINES, self.size.height - 8))
         size = (max(self.size.width - 3, 20), height, text.display_settings().utc)
         if self.replay_position is not None:
             at, (first, last) = self.replay_position.at, self.replay_position.span
-            since, until = _around(at, span, first, last)
+            since, until = _interval_around(at, span, first, last)
             return HistoryPlotRequest(group, since, until, None, at, *size)
         series = self.series.get(group) if self.series is not None else None
         if series is None or not series.times:
             return None
         newest = series.times[-1]
-        since = max(newest - span, min(series.times[0], newest - SHORTEST))
+        since = max(newest - span, min(series.times[0], newest - SHORTEST_SPAN))
         return HistoryPlotRequest(group, since, newest, newest, None, *size)
 
-    def _see(self) -> None:
-        if not self.busy and self._wish() not in (None, self._shown):
+    def _update_plots(self) -> None:
+        if not self.busy and self._request() not in (None, self._shown):
             self.busy = True
-            self._compose_past()
+            self._draw_requests()
 
     @work(group="history", exit_on_error=False, description="history")
-    async def _compose_past(self) -> None:
-        """Until what is shown is what is wished for: of many wishes in a row only the last is looked into."""
+    async def _draw_requests(self) -> None:
+        """Read and draw until the pane shows what it should.
+
+        Of several requests in a row, only the last one is drawn.
+        """
         try:
-            while (wish := self._wish()) is not None and wish != self._shown:
-                self._shown = wish
+            while (request := self._request()) is not None and request != self._shown:
+                self._shown = request
                 try:
-                    past = await self._past(wish)
+                    timeline = await self._read_timeline(request)
                 except KgtuiError as error:
-                    self._blank("")
-                    self._shown = wish
-                    self._put_lines([(Cell(f"{text.marks().fault} ", ERROR), Cell(single_line(str(error))))])
+                    self._show_empty("")
+                    self._shown = request
+                    self._show_lines([(Cell(f"{text.marks().fault} ", ERROR), Cell(single_line(str(error))))])
                 else:
-                    lines = await asyncio.to_thread(history_plot_lines, past, wish)
-                    if wish.group == self.group and self.is_attached:
-                        self._put_past(past, lines)
+                    lines = await asyncio.to_thread(history_plot_lines, timeline, request)
+                    if request.group == self.group and self.is_attached:
+                        self._show_timeline(timeline, lines)
         finally:
             self.busy = False
 
-    async def _past(self, wish: HistoryPlotRequest) -> GroupTimeline:
-        """What is plotted; a recording is read anew only for another interval."""
+    async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
+        """Return the timeline to plot. A recording is read again only for another interval."""
         if self.replay_position is None:
-            return timeline_of(self.series.get(wish.group) if self.series is not None else None, wish.since, wish.until)
-        key = (wish.group, wish.since, wish.until)
-        if self._known is None or self._known[0] != key:
-            self._known = key, await self.replay_position.group_timeline(wish.group, wish.since, wish.until)
-        return self._known[1]
+            return timeline_of(
+                self.series.get(request.group) if self.series is not None else None, request.since, request.until
+            )
+        key = (request.group, request.since, request.until)
+        if self._last_timeline is None or self._last_timeline[0] != key:
+            self._last_timeline = (
+                key,
+                await self.replay_position.group_timeline(request.group, request.since, request.until),
+            )
+        return self._last_timeline[1]
 
-    def _put_past(self, past: GroupTimeline, lines: list[PaneLine]) -> None:
-        self.query_one(SummaryLine).set_cells(join_with_dots(history_summary(past)), hint="v other span")
-        self._put_lines(lines)
-        self._placeholder = "nothing of it changed in this time"
+    def _show_timeline(self, timeline: GroupTimeline, lines: list[PaneLine]) -> None:
+        self.query_one(SummaryLine).set_cells(join_with_dots(history_summary(timeline)), hint="v next span")
+        self._show_lines(lines)
+        self._placeholder = "no changes in this time"
         self.table.set_placeholder(self._placeholder)
-        self.table.set_rows(past.changes[::-1])
+        self.table.set_rows(timeline.changes[::-1])
 
-    def _put_lines(self, lines: list[PaneLine]) -> None:
+    def _show_lines(self, lines: list[PaneLine]) -> None:
         if self.plots.styles.height is None or self.plots.styles.height.value != len(lines):
             self.plots.styles.height = len(lines)
         self.plots.set_lines(lines)
 
 
-def history_plot_lines(past: GroupTimeline, wish: HistoryPlotRequest) -> list[PaneLine]:
-    """The plots as lines; takes tens of milliseconds, and loads what draws curves."""
-    drawn = curves.available()
-    lines = plot_lines(past, wish.width, wish.height - (not drawn), with_curves=drawn, at=wish.at)
-    return lines if drawn else [*lines, (Cell(WITHOUT_CURVES, MUTED),)]
+def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> list[PaneLine]:
+    """Draw the plots. This takes tens of milliseconds and may import textual-plotext, so it runs in a thread."""
+    with_curves = curves.available()
+    lines = plot_lines(
+        timeline, request.width, request.height - (not with_curves), with_curves=with_curves, at=request.at
+    )
+    return lines if with_curves else [*lines, (Cell(WITHOUT_CURVES, MUTED),)]
 
 
-def _around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
-    """An interval with the moment in its third quarter, that stays where it is while the moment moves through it."""
+def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
+    """Return an interval with `at` in its third quarter, which moves on in steps of a quarter of the span."""
     quarter = span / 4
     since = (at // quarter - 2) * quarter
     since = max(min(since, last - span), first)
-    return since, max(min(since + span, last), since + SHORTEST)
+    return since, max(min(since + span, last), since + SHORTEST_SPAN)
 
 
-MOST_NAMED = 100
-"""Members that the detail of a line names."""
+MOST_MEMBERS_NAMED = 100
+"""Most members that the detail of a row names."""
 
 
 def _role(change: Change) -> str:
@@ -256,8 +268,8 @@ def _state(state: str | None) -> str:
     return text.plain(state, 24) if state is not None else text.marks().unknown
 
 
-def _happened(change: Change) -> SafeText:
-    """The state, and the one before where it was another."""
+def _state_text(change: Change) -> SafeText:
+    """Write the state, preceded by the old state if it changed."""
     before, now = change.before, change.now
     if not now.listed:
         return SafeText("no such group" if before is None else "deleted")
@@ -272,41 +284,41 @@ def _happened(change: Change) -> SafeText:
 
 
 def _took(change: Change) -> str | None:
-    """How long a rebalance took, or no look was taken."""
+    """Write how long a rebalance or a gap in the recording took; None for other changes."""
     if change.now.gap and change.now.since is not None:
         return text.age(change.at - change.now.since)
     return None if change.rebalanced is None else text.age(change.rebalanced)
 
 
 def _pair(before: int | None, now: int | None) -> str | None:
-    """`41→42`; one number where it is the same or nothing is known of before."""
+    """Write a change as `41→42`, or one number if nothing changed or the old number is unknown."""
     if now is None:
         return None
     return str(now) if before is None or before == now else f"{before}{text.marks().arrow}{now}"
 
 
-def _paired(change: Change, name: str) -> Cell:
+def _pair_cell(change: Change, name: str) -> Cell:
     before, now = getattr(change.before, name, None), getattr(change.now, name)
-    words = _pair(before, now)
-    if words is None:
+    content = _pair(before, now)
+    if content is None:
         return Cell(SafeText(text.marks().none), MUTED)
-    return Cell(SafeText(words), "" if before is not None and before != now else MUTED)
+    return Cell(SafeText(content), "" if before is not None and before != now else MUTED)
 
 
-def _width(change: Change, name: str) -> str:
+def _pair_text(change: Change, name: str) -> str:
     return _pair(getattr(change.before, name, None), getattr(change.now, name)) or ""
 
 
-def _who(change: Change, most: int = 3) -> SafeText:
-    """Who joined and who left, and what else there is to say."""
+def _members_text(change: Change, most: int = 3) -> SafeText:
+    """Name the members that joined and left, and say how far offsets were rewound."""
     now = change.now
-    words = [f"+{text.plain(name, 60, cut='middle')}" for name in now.joined[:most]]
-    words += _more(len(now.joined) - most)
-    words += [f"-{text.plain(name, 60, cut='middle')}" for name in now.left[:most]]
-    words += _more(len(now.left) - most)
+    content = [f"+{text.plain(name, 60, cut='middle')}" for name in now.joined[:most]]
+    content += _more(len(now.joined) - most)
+    content += [f"-{text.plain(name, 60, cut='middle')}" for name in now.left[:most]]
+    content += _more(len(now.left) - most)
     if now.rewound:
-        words.append(f"went back by {text.exact(now.rewound)}")
-    return SafeText(" ".join(words))
+        content.append(f"rewound by {text.exact(now.rewound)}")
+    return SafeText(" ".join(content))
 
 
 def _more(count: int) -> list[str]:
@@ -320,32 +332,34 @@ def _moved(change: Change) -> Cell:
 COLUMNS: tuple[Column[Change], ...] = (
     Column("at", "TIME", lambda change: "00:00:00", lambda change: Cell(SafeText(text.clock(change.at)), MUTED)),
     Column(
-        "state", "STATE", _happened, lambda change: Cell(_happened(change), _role(change)),
+        "state", "STATE", _state_text, lambda change: Cell(_state_text(change), _role(change)),
         min_width=20, max_width=44,
     ),
     Column("took", "TOOK", _took, lambda change: Cell(SafeText(_took(change) or "")), rank=1, right=True),
-    Column("epoch", "EPOCH", lambda change: _width(change, "epoch"), lambda change: _paired(change, "epoch"), rank=2,
-           min_width=11),
     Column(
-        "members", "MEMBERS", lambda change: _width(change, "members"), lambda change: _paired(change, "members"),
-        rank=3,
+        "epoch", "EPOCH", lambda change: _pair_text(change, "epoch"), lambda change: _pair_cell(change, "epoch"),
+        rank=2, min_width=11,
+    ),
+    Column(
+        "members", "MEMBERS", lambda change: _pair_text(change, "members"),
+        lambda change: _pair_cell(change, "members"), rank=3,
     ),
     Column("moved", "MOVED", lambda change: change.now.moved, _moved, rank=4, right=True),
     Column(
-        "who", "WHO", _who, lambda change: Cell(_who(change), ACCENT if change.now.rewound else ""),
-        rank=5, min_width=10, max_width=60, full=lambda change: Cell(_who(change, MOST_NAMED)),
+        "who", "WHO", _members_text, lambda change: Cell(_members_text(change), ACCENT if change.now.rewound else ""),
+        rank=5, min_width=10, max_width=60, full=lambda change: Cell(_members_text(change, MOST_MEMBERS_NAMED)),
     ),
 )  # fmt: skip
 
 
-def history_summary(past: GroupTimeline) -> list[PaneLine]:
-    """How often the group rebalanced in the interval, who came and went, and what was not seen."""
-    changes = past.changes
+def history_summary(timeline: GroupTimeline) -> list[PaneLine]:
+    """Return the summary above the plots: rebalances, members that came and went, and time that was not recorded."""
+    changes = timeline.changes
     known = [change for change in changes if change.before is not None]
     rebalances = sum(1 for change in known if change.rebalanced is not None)
     joined, left = (sum(len(getattr(change.now, name)) for change in changes) for name in ("joined", "left"))
     parts: list[PaneLine] = [
-        (Cell(f"{text.age(past.until - past.since)}", ACCENT),),
+        (Cell(f"{text.age(timeline.until - timeline.since)}", ACCENT),),
         (Cell(plural(rebalances, "rebalance"), WARN if rebalances else ""),),
     ]
     if joined or left:
@@ -353,7 +367,7 @@ def history_summary(past: GroupTimeline) -> list[PaneLine]:
     moved = sum(change.now.moved for change in changes)
     if moved:
         parts.append((Cell(f"{plural(moved, 'partition')} moved"),))
-    unseen = sum(min(end, past.until) - max(start, past.since) for start, end, _ in past.gaps)
+    unseen = sum(min(end, timeline.until) - max(start, timeline.since) for start, end, _ in timeline.gaps)
     if unseen > 0:
         parts.append((Cell(f"{text.age(unseen)} not recorded", WARN),))
     return parts

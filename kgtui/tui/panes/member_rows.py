@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgtui.model.fields import member_fields
 from kgtui.model.group_types import CLASSIC, SHARE
 from kgtui.model.members import ConnectWorker, RegistryNode
 from kgtui.tui import text
@@ -20,61 +21,61 @@ from kgtui.tui.panes.cells import (
     optional_cell,
     unknown_cell,
 )
-from kgtui.tui.panes.columns import Column
+from kgtui.tui.panes.columns import Column, field_column
 
 if TYPE_CHECKING:
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import Member, StreamsMember, Tasks, TopicPartitions
 
 HEX_BYTES = 64
-"""Bytes of undecoded metadata that are written out."""
+"""Number of bytes of undecoded metadata that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """One member, or a streams process over its threads.
+    """One member, or one process of a streams group above its threads.
 
     Attributes:
-        goal: epoch of the target assignment, for the member's own to be compared with.
-        group_type: type of the group, so that a member with another protocol stands out.
-        threads: for a process, its members; empty for a member.
+        target_epoch: epoch of the target assignment, which the member's epoch is compared with.
+        group_type: type of the group, so that a member with another protocol is highlighted.
+        threads: the members of the process; empty for a member.
     """
 
     member: Member
-    goal: int | None
+    target_epoch: int | None
     group_type: str
     threads: tuple[Member, ...] = ()
 
     @property
     def key(self) -> tuple[str, bool]:
-        """What the cursor stays with."""
+        """Identity of the row, which the cursor stays on."""
         process = self.member.streams.process if self.threads and self.member.streams else None
         return (self.member.member_id, False) if process is None else (process, True)
 
 
 def member_rows(description: GroupDescription) -> list[MemberRow]:
-    """Members sorted by client and id; streams members under their process."""
-    goal = description.assignment_epoch if description.assignment_epoch is not None else description.group_epoch
+    """Return the members sorted by client id, host and member id; streams members below their process."""
+    target_epoch = description.assignment_epoch if description.assignment_epoch is not None else description.group_epoch
     members = sorted(description.members or (), key=lambda one: (one.client_id, one.host, one.member_id))
     if not any(member.streams for member in members):
-        return [MemberRow(member, goal, description.type) for member in members]
+        return [MemberRow(member, target_epoch, description.type) for member in members]
     processes: dict[str, list[Member]] = {}
     for member in members:
         processes.setdefault(member.streams.process if member.streams else "", []).append(member)
     rows: list[MemberRow] = []
     for threads in processes.values():
-        rows.append(MemberRow(threads[0], goal, description.type, threads=tuple(threads)))
-        rows += [MemberRow(member, goal, description.type) for member in threads]
+        rows.append(MemberRow(threads[0], target_epoch, description.type, threads=tuple(threads)))
+        rows += [MemberRow(member, target_epoch, description.type) for member in threads]
     return rows
 
 
 def format_partitions(tasks: Tasks | TopicPartitions) -> str:
-    """`orders:0-3,7 refunds:1`."""
+    """Write partitions by topic, or tasks by subtopology, as `orders:0-3,7 refunds:1`."""
     return " ".join(f"{name}:{format_ranges(parts)}" for name, parts in tasks)
 
 
 def format_ranges(parts: tuple[int, ...]) -> str:
-    """`0-3,7` for 0, 1, 2, 3, 7."""
+    """Write numbers as ranges: `0-3,7` for 0, 1, 2, 3, 7."""
     runs: list[list[int]] = []
     for part in sorted(parts):
         if runs and part == runs[-1][1] + 1:
@@ -88,7 +89,7 @@ Columns = list[Column[MemberRow]]
 
 
 def member_columns(description: GroupDescription) -> Columns:
-    """The columns that say something of this kind of group, essential ones at rank 0."""
+    """Return the columns for this kind of group. Columns that would be empty for every member are left out."""
     members = description.members or ()
     if description.kind == "connect":
         return [*connect_columns(), _host(4), _id(5)]
@@ -96,7 +97,7 @@ def member_columns(description: GroupDescription) -> Columns:
         return [*registry_columns(), _host(2), _id(3)]
     if any(member.streams for member in members):
         return [*streams_columns(), _epoch(), _host(3), *_unusual(members), *_optional(members), _id(6)]
-    columns = [_client(), _host(2), _assigned("PARTITIONS")]
+    columns = [_client(), _host(2), _assigned()]
     if description.type != CLASSIC:
         columns.append(_epoch())
     if description.type not in (CLASSIC, SHARE):
@@ -104,33 +105,30 @@ def member_columns(description: GroupDescription) -> Columns:
     return [*columns, *_optional(members), _subscription(), _id(5), *_bytes(members)]
 
 
+def _member(row: MemberRow) -> Member:
+    return row.member
+
+
 def _client() -> Column[MemberRow]:
-    return Column("client", "CLIENT", lambda row: row.member.client_id, min_width=14, max_width=32, cut="middle")
+    return field_column(member_fields.CLIENT_ID, _member, min_width=14, max_width=32, cut="middle")
 
 
 def _id(rank: int) -> Column[MemberRow]:
-    return Column(
-        "id",
-        "MEMBER",
-        lambda row: row.member.member_id,
-        rank=rank,
-        min_width=10,
-        max_width=56,
-        cut="middle",
-        full=_whole_id,
+    return field_column(
+        member_fields.MEMBER_ID, _member, rank=rank, min_width=10, max_width=56, cut="middle", full=_full_id
     )
 
 
-def _whole_id(row: MemberRow) -> Cell:
+def _full_id(row: MemberRow) -> Cell:
     return Cell("" if row.threads else row.member.member_id)
 
 
 def _host(rank: int) -> Column[MemberRow]:
-    return Column("host", "HOST", lambda row: row.member.host.removeprefix("/"), rank=rank, min_width=9, max_width=24)
+    return field_column(member_fields.HOST, _member, rank=rank, min_width=9, max_width=24)
 
 
-def _assigned(title: str) -> Column[MemberRow]:
-    return Column("assigned", title, lambda row: row.member.assigned_count, _count, right=True)
+def _assigned() -> Column[MemberRow]:
+    return field_column(member_fields.ASSIGNED, _member, render=_count)
 
 
 def _count(row: MemberRow) -> Cell:
@@ -139,37 +137,40 @@ def _count(row: MemberRow) -> Cell:
 
 
 def _epoch() -> Column[MemberRow]:
-    return Column(
-        "epoch", "EPOCH", lambda row: _draw_epoch(row).text, _draw_epoch, rank=1, right=True, full=_whole_epoch
-    )
+    return field_column(
+        member_fields.EPOCH, _member, value=lambda row: _draw_epoch(row).text, render=_draw_epoch, rank=1,
+        full=_full_epoch,
+    )  # fmt: skip
 
 
 def _draw_epoch(row: MemberRow) -> Cell:
     epoch = row.member.epoch
     if epoch is None:
         return unknown_cell()
-    if row.goal is not None and epoch < row.goal:
-        return Cell(f"{epoch} < {row.goal}" if epoch >= 0 else "left", WARN)
+    if row.target_epoch is not None and epoch < row.target_epoch:
+        return Cell(f"{epoch} < {row.target_epoch}" if epoch >= 0 else "left", WARN)
     return Cell(str(epoch), OK)
 
 
-def _whole_epoch(row: MemberRow) -> Cell:
-    epoch, goal = row.member.epoch, row.goal
-    if epoch is None or goal is None:
+def _full_epoch(row: MemberRow) -> Cell:
+    epoch, target_epoch = row.member.epoch, row.target_epoch
+    if epoch is None or target_epoch is None:
         return number_cell(epoch)
     if epoch < 0:
-        return Cell(f"{epoch}: static member that left; its place is kept until the session times out", WARN)
-    return Cell(f"{epoch} of {goal}, {'behind' if epoch < goal else 'up to date'}", WARN if epoch < goal else "")
+        return Cell(f"{epoch}: static member that left; its assignment is kept until the session times out", WARN)
+    behind = epoch < target_epoch
+    return Cell(f"{epoch} of {target_epoch}, {'behind' if behind else 'up to date'}", WARN if behind else "")
 
 
 def _protocol() -> Column[MemberRow]:
-    return Column(
-        "protocol", "PROTOCOL", lambda row: _draw_protocol(row).text, _draw_protocol, rank=1, full=_whole_protocol
-    )
+    return field_column(
+        member_fields.PROTOCOL, _member, value=lambda row: _draw_protocol(row).text, render=_draw_protocol, rank=1,
+        full=_full_protocol,
+    )  # fmt: skip
 
 
 def _unusual(members: tuple[Member, ...]) -> Columns:
-    """The protocol, where a member has not been upgraded yet."""
+    """Return the protocol column if a member still uses the classic protocol."""
     return [_protocol()] if any(member.protocol == CLASSIC for member in members) else []
 
 
@@ -180,38 +181,33 @@ def _draw_protocol(row: MemberRow) -> Cell:
     return Cell(f"{text.marks().fault} {protocol}", WARN) if protocol != row.group_type else Cell(protocol)
 
 
-def _whole_protocol(row: MemberRow) -> Cell:
+def _full_protocol(row: MemberRow) -> Cell:
     if row.member.protocol == CLASSIC != row.group_type:
         return Cell(f"classic, in a {row.group_type} group: not upgraded yet", WARN)
     return _draw_protocol(row)
 
 
 def _optional(members: tuple[Member, ...]) -> Columns:
-    """Instance ids and racks, where a member has one."""
+    """Return the columns of instance ids and racks if any member has one."""
     columns: Columns = []
     if any(member.instance_id for member in members):
         columns.append(
-            Column(
-                "instance",
-                "INSTANCE",
-                lambda row: row.member.instance_id,
-                rank=3,
-                min_width=8,
-                max_width=28,
-                cut="middle",
-            )
+            field_column(member_fields.INSTANCE_ID, _member, rank=3, min_width=8, max_width=28, cut="middle")
         )
     if any(member.rack for member in members):
-        columns.append(Column("rack", "RACK", lambda row: row.member.rack or None, rank=3, min_width=10, max_width=14))
+        columns.append(field_column(member_fields.RACK, _member, rank=3, min_width=10, max_width=14))
     return columns
 
 
 def _subscription() -> Column[MemberRow]:
-    return Column("topics", "SUBSCRIBED", subscribed, _draw_subscribed, rank=4, min_width=16, max_width=40)
+    return field_column(
+        member_fields.SUBSCRIPTION, _member, value=subscribed, render=_draw_subscribed, rank=4, min_width=16,
+        max_width=40,
+    )  # fmt: skip
 
 
 def subscribed(row: MemberRow) -> str | None:
-    """Topics, and a pattern as `/pattern/`; None if unknown."""
+    """Write the subscription: topics, and a pattern as `/pattern/`. Returns None if it is unknown."""
     topics = row.member.topics
     parts = [f"/{row.member.regex}/"] if row.member.regex else []
     parts += topics or ()
@@ -226,7 +222,12 @@ def _draw_subscribed(row: MemberRow) -> Cell:
 def _bytes(members: tuple[Member, ...]) -> Columns:
     if not any(member.undecoded for member in members):
         return []
-    return [Column("bytes", "METADATA", _hex, lambda row: Cell(_hex(row) or "", MUTED), rank=6, max_width=24)]
+    return [
+        field_column(
+            member_fields.UNDECODED, _member, value=_hex, render=lambda row: Cell(_hex(row) or "", MUTED), rank=6,
+            max_width=24,
+        )
+    ]  # fmt: skip
 
 
 def _hex(row: MemberRow) -> str | None:
@@ -238,7 +239,7 @@ def _hex(row: MemberRow) -> str | None:
 
 
 def streams_columns() -> Columns:
-    """Process or thread, tasks by role, and records left to restore."""
+    """Return the columns of a streams group: process or thread, tasks by role, and records left to restore."""
     return [
         Column("process", "PROCESS / THREAD", _thread_name, _thread, min_width=16, max_width=44, cut="middle"),
         _role("active", "ACTIVE", 0),
@@ -272,7 +273,7 @@ def _thread(row: MemberRow) -> Cell:
 
 
 def _streams(row: MemberRow) -> list[StreamsMember]:
-    """What a thread, or the threads of a process, say of their tasks."""
+    """Return the task data of a thread, or of all threads of a process."""
     return [member.streams for member in row.threads or (row.member,) if member.streams is not None]
 
 
@@ -289,22 +290,22 @@ def _of_role(streams: StreamsMember, role: str) -> Tasks:
 
 
 def row_restore_lag(row: MemberRow) -> int | None:
-    """Records that a thread or process has still to restore; None if none of them reported."""
+    """Return how many records a thread or process must still restore; None if no thread reported it."""
     known = [lag for lag in map(member_restore_lag, _streams(row)) if lag is not None]
     return sum(known) if known else None
 
 
 def member_restore_lag(streams: StreamsMember) -> int | None:
-    """Records between the offsets and the ends of a member's tasks; None if it did not report both.
+    """Return how many records a member must still restore: task end offsets minus task offsets (KIP-1071).
 
-    0 for a member without standby and warm-up tasks, which has nothing to restore.
+    0 for a member without standby and warm-up tasks; None if the member reported no such offsets.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0
     at = {(name, part): offset for name, part, offset in streams.task_offsets}
     known = [(end, at.get((name, part))) for name, part, end in streams.task_end_offsets]
-    told = [max(end - offset, 0) for end, offset in known if offset is not None]
-    return sum(told) if told else None
+    reported = [max(end - offset, 0) for end, offset in known if offset is not None]
+    return sum(reported) if reported else None
 
 
 def _restoring(row: MemberRow) -> Cell:
@@ -312,7 +313,7 @@ def _restoring(row: MemberRow) -> Cell:
 
 
 def connect_columns() -> Columns:
-    """URL, leader, connectors and tasks of a Connect worker."""
+    """Return the columns of Connect workers: URL, leader, connectors and tasks."""
     return [
         Column("url", "WORKER", lambda row: _worker(row).url, min_width=26, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_worker(row).leader).text, lambda row: _leads(_worker(row).leader),
@@ -331,7 +332,7 @@ def connect_columns() -> Columns:
 
 
 def registry_columns() -> Columns:
-    """URL, leader and eligibility of a registry node."""
+    """Return the columns of schema registry nodes: URL, leader and eligibility."""
     return [
         Column("url", "NODE", lambda row: _node(row).url, min_width=16, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_node(row).leader).text, lambda row: _leads(_node(row).leader),
@@ -350,10 +351,10 @@ def _node(row: MemberRow) -> RegistryNode:
     return row.member.registry or RegistryNode(url="")
 
 
-def _leads(told: bool | None) -> Cell:
-    if told is None:
+def _leads(reported: bool | None) -> Cell:
+    if reported is None:
         return unknown_cell()
-    return Cell("leader", ACCENT) if told else none_cell()
+    return Cell("leader", ACCENT) if reported else none_cell()
 
 
 def _error(code: int) -> Cell:

@@ -1,4 +1,4 @@
-"""The Members pane: who is in the group."""
+"""The Members pane: one row per member of the group."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class MembersPane(Pane):
-    """One row a member; columns follow the kind of group."""
+    """The members of a group. The columns depend on the kind of group."""
 
     reading_field: ClassVar[str] = "details"
     reading_name: ClassVar[str] = "the members"
@@ -62,7 +62,7 @@ class MembersPane(Pane):
 
 
 def members_summary(description: GroupDescription) -> list[PaneLine]:
-    """How many, on how many hosts, and what stands out."""
+    """Return the summary above the table: number of members and hosts, and unusual members."""
     members = description.members
     if members is None:
         return [(Cell("the broker withheld the members", WARN),)]
@@ -73,10 +73,12 @@ def members_summary(description: GroupDescription) -> list[PaneLine]:
     if processes:
         parts.append((Cell(plural(len(processes), "process", "processes"), MUTED),))
     parts.append((Cell(plural(len({member.host for member in members}), "host"), MUTED),))
-    goal = description.assignment_epoch
-    behind = sum(1 for member in members if goal is not None and member.epoch is not None and member.epoch < goal)
+    target_epoch = description.assignment_epoch
+    behind = sum(
+        1 for member in members if target_epoch is not None and member.epoch is not None and member.epoch < target_epoch
+    )
     if behind:
-        parts.append((Cell(f"{behind} behind epoch {goal}", WARN),))
+        parts.append((Cell(f"{behind} behind epoch {target_epoch}", WARN),))
     idle = sum(1 for member in members if member.assigned_count == 0 and member.registry is None)
     if idle:
         parts.append((Cell(f"{idle} idle", WARN),))

@@ -1,11 +1,12 @@
-"""The rows of the Offsets pane: partitions with their lag and owner, and what each topic amounts to."""
+"""The rows and columns of the Offsets pane: partitions, and a row with the total of each topic."""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from kgtui.model.explanation import reason_text
+from kgtui.model.fields import partition_fields
 from kgtui.model.members import partitions_of
 from kgtui.model.offsets import lags, total
 from kgtui.tui import text
@@ -23,39 +24,41 @@ from kgtui.tui.panes.cells import (
     optional_cell,
     plural,
 )
-from kgtui.tui.panes.columns import Column
+from kgtui.tui.panes.columns import Column, field_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from kgtui.model.fields.partition_fields import PartitionRow
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import Member
     from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionLag, TopicPartition
 
 
 class OffsetRow(NamedTuple):
-    """A partition, or a topic over its partitions (`partition` is -1 then, and `topic_total` is set).
+    """A partition, or the total of a topic if `topic_total` is set (`partition` is −1 then).
 
-    A tuple, because thousands are made at every refresh.
+    A named tuple, because thousands of rows are made at every refresh.
     """
 
     topic: str
     partition: int
     lag: PartitionLag | None = None
     owner: str | None = None
-    owner_id: str | None = None
+    member_id: str | None = None
     topic_total: LagTotal | None = None
     lost: int = 0
+    share: bool = False
 
     @property
     def key(self) -> TopicPartition:
-        """What the cursor stays with."""
+        """Identity of the row, which the cursor stays on."""
         return self.topic, self.partition
 
 
 class OffsetOrder(Enum):
-    """How the rows are sorted, in the order in which the key goes through them."""
+    """The orders that the sort key goes through."""
 
     TOPIC = "topic"
     LAG = "lag"
@@ -64,22 +67,22 @@ class OffsetOrder(Enum):
 
 
 def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) -> list[OffsetRow]:
-    """Every partition with an offset, sorted by topic and partition."""
-    owners = owners_by_partition(description)
+    """Return every partition with an offset, sorted by topic and partition."""
+    owners, share = owners_by_partition(description), bool(offsets.share)
     rows = []
     for one in lags(offsets):
         who = owners.get((one.topic, one.partition))
         if who is None:
-            rows.append(OffsetRow(one.topic, one.partition, one, lost=one.lost or 0))
+            rows.append(OffsetRow(one.topic, one.partition, one, None, None, None, one.lost or 0, share))
             continue
         name = who[0].client_id if len(who) == 1 else f"{len(who)} members"
         ids = ", ".join(member.member_id for member in who)
-        rows.append(OffsetRow(one.topic, one.partition, one, name, ids, None, one.lost or 0))
+        rows.append(OffsetRow(one.topic, one.partition, one, name, ids, None, one.lost or 0, share))
     return rows
 
 
 def owners_by_partition(description: GroupDescription | None) -> dict[TopicPartition, tuple[Member, ...]]:
-    """`(topic, partition)` → the members that read it; of a streams group those with the active task."""
+    """Return the members that own each partition. In a streams group, these are the members with the active task."""
     owners: dict[TopicPartition, tuple[Member, ...]] = {}
     if description is None:
         return owners
@@ -97,29 +100,29 @@ def owners_by_partition(description: GroupDescription | None) -> dict[TopicParti
 
 
 def filter_and_sort(
-    rows: Sequence[OffsetRow], order: str, *, descending: bool, lagging: bool, wanted: str = ""
+    rows: Sequence[OffsetRow], order: str, *, descending: bool, lagging: bool, filter_text: str = ""
 ) -> list[OffsetRow]:
-    """Rows filtered and sorted; by topic with a row for each topic's total, taken over all its partitions."""
-    kept = [row for row in rows if (not lagging or is_lagging(row)) and _matches(row, wanted)]
+    """Filter and sort rows. In the order by topic, a row with the total of all its partitions precedes each topic."""
+    kept = [row for row in rows if (not lagging or is_lagging(row)) and _matches(row, filter_text)]
     if order == "topic":
         return list(_with_totals(kept, rows, descending))
-    key = _KEYS.get(order, _KEYS["partition"])
+    key = _sort_key(order)
     known = [row for row in kept if key(row) is not None]
     known.sort(key=lambda row: (key(row), row.key), reverse=descending)
     return known + [row for row in kept if key(row) is None]
 
 
 def is_lagging(row: OffsetRow) -> bool:
-    """Whether the partition lags, has lost data, or may lag for all we know."""
+    """Return whether a partition lags, has lost records, or has an unknown lag."""
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
 
 
-def _matches(row: OffsetRow, wanted: str) -> bool:
-    if not wanted:
+def _matches(row: OffsetRow, filter_text: str) -> bool:
+    if not filter_text:
         return True
-    said = (row.topic, f"{row.topic}-{row.partition}", row.owner, row.owner_id, _note_text(row))
-    return any(wanted.lower() in part.lower() for part in said if part)
+    said = (row.topic, f"{row.topic}-{row.partition}", row.owner, row.member_id, _note_text(row))
+    return any(filter_text.lower() in part.lower() for part in said if part)
 
 
 def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descending: bool) -> Iterable[OffsetRow]:
@@ -130,52 +133,54 @@ def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descendin
     for row in kept:
         shown.setdefault(row.topic, []).append(row)
     for topic in sorted(shown, reverse=descending):
-        everyone = by_topic[topic]
-        if len(everyone) > 1:
-            summed = total(row.lag for row in everyone if row.lag is not None)
-            yield OffsetRow(topic, -1, topic_total=summed, lost=sum(row.lost for row in everyone))
+        all_rows = by_topic[topic]
+        if len(all_rows) > 1:
+            summed = total(row.lag for row in all_rows if row.lag is not None)
+            yield OffsetRow(topic, -1, topic_total=summed, lost=sum(row.lost for row in all_rows))
         yield from shown[topic]
 
 
-_KEYS: dict[str, Callable[[OffsetRow], Any]] = {
-    "partition": lambda row: row.partition,
-    "committed": lambda row: row.lag.position if row.lag else None,
-    "start": lambda row: row.lag.log_start if row.lag else None,
-    "end": lambda row: row.lag.log_end if row.lag else None,
-    "lag": lambda row: row.lag.lag if row.lag else None,
-    "lead": lambda row: row.lag.lead if row.lag else None,
-    "epoch": lambda row: row.lag.leader_epoch if row.lag else None,
-    "owner": lambda row: row.owner,
-    "metadata": lambda row: (row.lag.metadata or None) if row.lag else None,
-    "note": lambda row: _note_text(row) or None,
-}
+def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
+    """Return the value that rows are sorted by: that of the column, except for columns whose text sorts wrongly."""
+    if column_id == "note":
+        return lambda row: _note_text(row) or None
+    values = {column.id: column.value for column in offset_columns(share=False)} | {"partition": _partition_number}
+    return values.get(column_id, _partition_number)
 
 
 def offset_columns(*, share: bool) -> list[Column[OffsetRow]]:
-    """The columns; of share groups the position is the share-partition start offset, and nothing has metadata."""
-    key = _KEYS
+    """Return the columns. A share group has start offsets instead of committed offsets, and no metadata."""
+
+    position = partition_fields.START_OFFSET if share else partition_fields.COMMITTED
     columns: list[Column[OffsetRow]] = [
-        Column("topic", "TOPIC", lambda row: row.topic, _topic, min_width=18, max_width=48, cut="middle"),
+        Column("topic", partition_fields.TOPIC.title, lambda row: row.topic, _topic, min_width=18, max_width=48,
+               cut="middle"),
         Column("partition", "P", lambda row: _partition(row).text, _partition, right=True),
-        Column("lag", "LAG", _widest_lag, _lag, right=True),
-        Column("committed", "START" if share else "COMMITTED", key["committed"], _position, rank=2, right=True),
-        Column("end", "LOG END", key["end"], lambda row: _bound(row, row.lag.log_end if row.lag else None),
-               rank=3, right=True),
+        field_column(partition_fields.LAG, _record, value=_widest_lag, render=_lag),
+        Column("committed", position.title, lambda row: row.lag.position if row.lag else None, _position, rank=2,
+               right=True),
+        field_column(partition_fields.LOG_END, _record,
+                     render=lambda row: _bound(row, row.lag.log_end if row.lag else None), rank=3),
         Column("note", "NOTE", lambda row: _note(row).text, _note, rank=1, min_width=15, max_width=28),
-        Column("lead", "LEAD", key["lead"], _lead, rank=5, right=True),
-        Column("start", "LOG START", key["start"], lambda row: _bound(row, row.lag.log_start if row.lag else None),
-               rank=6, right=True),
-        Column("owner", "OWNER", key["owner"], _owner, rank=4, min_width=14, max_width=28, cut="middle",
-               full=_full_owner),
-        Column("epoch", "EPOCH", key["epoch"], lambda row: _of(row, row.lag.leader_epoch if row.lag else None),
-               rank=7, right=True),
+        field_column(partition_fields.LEAD, _record, render=_lead, rank=5),
+        field_column(partition_fields.LOG_START, _record,
+                     render=lambda row: _bound(row, row.lag.log_start if row.lag else None), rank=6),
+        Column("owner", partition_fields.MEMBER_ID.title, lambda row: row.owner, _owner, rank=4, min_width=14,
+               max_width=28, cut="middle", full=_full_owner),
+        field_column(partition_fields.LEADER_EPOCH, _record, rank=7),
     ]  # fmt: skip
     if not share:
-        columns.append(
-            Column("metadata", "METADATA", key["metadata"], lambda row: Cell(row.lag.metadata if row.lag else ""),
-                   rank=8, min_width=8, max_width=32)
-        )  # fmt: skip
+        columns.append(field_column(partition_fields.METADATA, _record, rank=8, max_width=32))
     return columns
+
+
+def _record(row: OffsetRow) -> PartitionRow | None:
+    # An `OffsetRow` has the attributes of a `PartitionRow`, so that no second object per row is needed.
+    return None if row.lag is None else cast("PartitionRow", row)
+
+
+def _partition_number(row: OffsetRow) -> int:
+    return row.partition
 
 
 def _topic(row: OffsetRow) -> Cell:
@@ -199,12 +204,6 @@ def _lag(row: OffsetRow) -> Cell:
             return Cell(text.lag(None, summed.unknown), ACCENT)
         return Cell((text.marks().at_least.strip() if summed.unknown else "") + text.exact(summed.lag), ACCENT)
     return lag_cell(row.lag) if row.lag else none_cell()
-
-
-def _of(row: OffsetRow, value: int | None) -> Cell:
-    if row.topic_total is not None:
-        return Cell("")
-    return none_cell() if value is None else Cell(text.exact(value), MUTED)
 
 
 def _position(row: OffsetRow) -> Cell:
@@ -236,7 +235,7 @@ def _owner(row: OffsetRow) -> Cell:
 def _full_owner(row: OffsetRow) -> Cell:
     if row.lag is None:
         return Cell("")
-    return Cell(f"{row.owner} {row.owner_id}") if row.owner else Cell("nobody", MUTED)
+    return Cell(f"{row.owner} {row.member_id}") if row.owner else Cell("no owner", MUTED)
 
 
 def _note_text(row: OffsetRow) -> str:
@@ -254,7 +253,7 @@ def _note(row: OffsetRow) -> Cell:
 
 
 def offsets_summary(rows: Sequence[OffsetRow]) -> list[PaneLine]:
-    """What the rows amount to: lag, partitions, and how many could not be counted for which reason."""
+    """Return the summary above the table: lag, lost records, partitions, and why the lag of some is unknown."""
     summed = total(row.lag for row in rows if row.lag is not None)
     parts: list[PaneLine] = [(Cell("lag ", MUTED), Cell(text.lag(summed.lag, summed.unknown), ACCENT))]
     lost = sum(row.lost for row in rows)

@@ -1,4 +1,4 @@
-"""The Offsets pane: where the group stands in every partition."""
+"""The Offsets pane: committed offset, lag and owner of every partition."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from kgtui.model.command_line import View
     from kgtui.model.snapshot import Snapshot
 
-# What is looked for is the largest lag and the smallest lead.
+# Most interesting are the largest lag and the smallest lead.
 _DESCENDING = {"lag": True, "note": True}
 
 
 class OffsetsPane(Pane):
-    """One row a partition, under its topic's total; sorted, filtered, or only those that lag."""
+    """One row per partition below the total of its topic, with sorting and a filter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "sort", "Sort", id="sort", tooltip="Sort partitions by topic, lag, lead or owner."),
         Binding("l", "only", "Lagging", id="only", tooltip="Show only partitions that lag."),
         Binding("slash", "filter", "Filter", id="filter", tooltip="Filter partitions by topic, owner or note."),
-        Binding("escape", "drop_filter", "Drop filter", show=False),
+        Binding("escape", "drop_filter", "Remove filter", show=False),
     ]
     """
     | key | does |
@@ -109,14 +109,14 @@ class OffsetsPane(Pane):
         self.query_one(SummaryLine).set_cells(())
 
     def _arrange(self, *, fresh: bool = False) -> None:
-        wanted = self.query_one(Input).value.strip()
+        filter_text = self.query_one(Input).value.strip()
         shown = filter_and_sort(
-            self._rows, self._order, descending=self._descending, lagging=self._lagging, wanted=wanted
+            self._rows, self._order, descending=self._descending, lagging=self._lagging, filter_text=filter_text
         )
         self.table.set_sorted(self._order, descending=self._descending)
         self.table.set_rows(shown, columns=self._columns, fresh=fresh)
-        parts = offsets_summary(self._rows) if self._rows else [(Cell("nothing is committed", MUTED),)]
-        if self._lagging or wanted:
+        parts = offsets_summary(self._rows) if self._rows else [(Cell("no committed offsets", MUTED),)]
+        if self._lagging or filter_text:
             count = sum(1 for row in shown if row.lag is not None)
             parts.insert(0, (Cell(f"{count} lagging" if self._lagging else f"{count} matching", WARN),))
         if self._order != OffsetOrder.TOPIC.value and self._rows:
@@ -131,23 +131,23 @@ class OffsetsPane(Pane):
         self._sort_by(names[(at + 1) % len(names)])
 
     def action_only(self) -> None:
-        """Show only partitions that lag, and all again."""
+        """Switch between all partitions and those that lag."""
         self._lagging = not self._lagging
         self._arrange()
 
     def action_filter(self) -> None:
-        """Type a filter for the partitions."""
+        """Open the filter line."""
         self.add_class("-filtering")
         self.query_one(Input).focus()
 
     def action_drop_filter(self) -> None:
-        """Drop the filter and go back to the table."""
+        """Remove the filter and return to the table."""
         self.query_one(Input).value = ""
         self.remove_class("-filtering")
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Escape is ours only while there is a filter to drop."""
+        """Return whether an action is available. Escape belongs to the app unless the filter is open."""
         return action != "drop_filter" or self.has_class("-filtering")
 
     def _sort_by(self, column: str, *, descending: bool | None = None) -> None:

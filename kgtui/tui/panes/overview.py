@@ -1,4 +1,4 @@
-"""The Overview pane: one group at a glance."""
+"""The Overview pane: state, members, health, lag, permissions and faults of one group."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LABEL = 13
 
 
 def layout_sections(parts: list[Section], width: int) -> list[PaneLine]:
-    """Sections as lines of at most `width` cells: labels on the left, what is long wrapped beside them."""
+    """Write sections as lines of at most `width` terminal cells: labels on the left, and wrapped text beside them."""
     lines: list[PaneLine] = []
     for part in parts:
         if part.title:
@@ -64,7 +64,7 @@ def layout_sections(parts: list[Section], width: int) -> list[PaneLine]:
 
 
 class OverviewPane(Pane):
-    """Type, state, coordinator, epochs, members, lag, permissions, faults, and the same in Kafka's own words."""
+    """The most important facts about a group, and the Kafka command that shows the same."""
 
     reading_field: ClassVar[str] = "details"
     reading_name: ClassVar[str] = "the description"
@@ -88,7 +88,7 @@ class OverviewPane(Pane):
         return self.text
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # Ages grow with every snapshot.
+        # The whole snapshot, because the pane shows ages, which grow with every snapshot.
         return (snapshot,)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
@@ -106,7 +106,8 @@ class OverviewPane(Pane):
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
     def _show_notices(self, lines: list[PaneLine]) -> None:
-        # Drawn with the rest: a notice of its own would lay the screen out whenever the cursor comes to a fault.
+        # Drawn with the other lines. A `Notice` would cause a new layout whenever the cursor moves to a group with a
+        # fault.
         self._noticed = lines
 
     def draw(self, prepared: tuple[GroupOffsets | None, OffsetSummary | None], *, fresh: bool) -> None:
@@ -129,43 +130,43 @@ class OverviewPane(Pane):
         self.text.set_lines([(Cell(self.placeholder, MUTED),)], fresh=True)
 
     def on_resize(self) -> None:
-        # A layout asked for while this one is under way would be lost.
+        # Deferred, because Textual drops a layout that is requested during a layout.
         self.call_after_refresh(self._write, fresh=False)
 
 
 LONGEST_ID = 400
-"""Characters of a group id that the Overview writes out; the rest is cut in the middle."""
+"""Longest group id that the pane shows in full, in characters. A longer one is cut in the middle."""
 
 
 def overview_sections(
     snapshot: Snapshot,
     group: str,
-    standing: OffsetSummary | None,
+    offset_summary: OffsetSummary | None,
     *,
     command_config: str | None = None,
     series: SeriesStore | None = None,
     placeholder: str = "",
 ) -> list[Section]:
-    """Everything the Overview says, in its order.
+    """Return the sections of the pane from top to bottom.
 
     Args:
-        snapshot: what is known.
-        group: its id.
-        standing: its offsets summed up; None if they were not read.
-        command_config: path of the client properties, for the equivalent command.
-        series: tells the trend of the lag until the watch does.
-        awaited: what to say in the place of a description that has not come yet.
+        snapshot: the snapshot that the group is in.
+        group: group id.
+        offset_summary: the group's offsets, summed up; None if they have not been read.
+        command_config: path of the client properties file, for the equivalent Kafka command.
+        series: samples of the lag, for the trend until the health monitor has one.
+        placeholder: text in place of a description that has not been read yet.
     """
-    # Imported once there is a group, so that the first frame does not wait for it.
+    # Imported here, so that the first frame does not wait for it.
     from kgtui.tui.panes.overview_health import health_fields, lag_fields, loss_fields
 
     samples = series.get(group) if series is not None else None
     parts = [
         Section("", tuple(_identity(snapshot, group, placeholder))),
-        Section("Health", tuple(health_fields(snapshot, group, standing, samples))),
-        Section("Lag", tuple(lag_fields(snapshot, group, standing))),
+        Section("Health", tuple(health_fields(snapshot, group, offset_summary, samples))),
+        Section("Lag", tuple(lag_fields(snapshot, group, offset_summary))),
         Section("Permissions", (_operations(snapshot, group),)),
-        Section("If deleted", tuple(loss_fields(snapshot, group, standing))),
+        Section("If deleted", tuple(loss_fields(snapshot, group, offset_summary))),
         Section("With Kafka's tools", tuple(_command(snapshot, group, command_config))),
     ]
     found = faults_of(snapshot, group)
@@ -204,7 +205,7 @@ def _identity(snapshot: Snapshot, group: str, placeholder: str) -> Iterator[Fiel
 
 def _protocol(group_type: str | None, protocol: str | None, kind: str | None) -> Iterator[Cell]:
     if kind == "simple":
-        yield Cell("  no protocol: offsets committed by hand", MUTED)
+        yield Cell("  simple: offsets committed without group membership", MUTED)
     elif protocol and protocol != group_type:
         yield Cell("  protocol ", MUTED)
         yield Cell(protocol)
@@ -237,7 +238,7 @@ def _coordinator(snapshot: Snapshot, node: int | None) -> Field:
             cells.append(Cell(f"  rack {broker.rack}", MUTED))
     status = snapshot.brokers.get(node)
     if status is not None and status.fault is not None:
-        cells.append(Cell("  does not answer", ERROR))
+        cells.append(Cell("  not responding", ERROR))
     return one_line_field("coordinator", *cells)
 
 
@@ -249,7 +250,7 @@ def _epochs(described: GroupDescription) -> Field:
         number_cell(described.assignment_epoch),
     ]
     if described.assignment_epoch is not None and described.group_epoch != described.assignment_epoch:
-        said = "the target assignment is being computed" if described.members else "nobody to assign to"
+        said = "the target assignment is being computed" if described.members else "no members to assign to"
         cells.append(Cell(f"  {said}", WARN if described.members else MUTED))
     behind = [m for m in described.members or () if m.epoch is not None and m.epoch < (described.assignment_epoch or 0)]
     if behind:
@@ -284,7 +285,7 @@ def _operations(snapshot: Snapshot, group: str) -> Field:
     cells = [Cell(name.lower(), OK if name == "DELETE" else "") for name in sorted(described.operations)]
     spaced = [part for cell in cells for part in (cell, Cell("  "))]
     if not {"DELETE", "ALL"} & {name.upper() for name in described.operations}:
-        spaced.append(Cell("no delete", WARN))
+        spaced.append(Cell("DELETE not allowed", WARN))
     return one_line_field("", *spaced)
 
 

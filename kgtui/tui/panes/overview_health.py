@@ -1,4 +1,4 @@
-"""What the Overview says of a group's health: the verdict, what it rests on, and what is to be expected."""
+"""The fields of the Overview about health, lag, and what a delete would lose."""
 
 from __future__ import annotations
 
@@ -36,39 +36,39 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""Seconds over which the trend of the lag is taken until the watch tells it."""
+"""Span of the samples that a trend of the lag is computed from, in seconds."""
 STEADY = 0.05
-"""Records a second that are no trend."""
+"""Smallest trend that counts as a change of the lag, in records per second."""
 _WITH_DATE = 43_200.0  # seconds from now from which a time is shown with its date
-_STALE = 60.0  # seconds without a read after which a verdict says of when it is
+_STALE = 60.0  # seconds since the last read from which a verdict says how old it is
 _VERDICTS = {Status.STOP: "STOPPED", Status.STALL: "STALLED", Status.REWIND: "REWOUND"}
-_NAMED = 3  # members that are named
+_NAMED = 3  # number of members that are listed by name
 
 
 def health_fields(
-    snapshot: Snapshot, group: str, standing: OffsetSummary | None, series: Series | None
+    snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None, series: Series | None
 ) -> Iterator[Field]:
-    """Each fact only where it is known; what the watch cannot decide yet comes last.
+    """Return the fields of the Health section. A field is left out while its value is unknown.
 
     Args:
-        snapshot: what is known.
-        group: its id.
-        standing: its offsets summed up; None if they were not read.
-        series: its lag over time; None if it was not looked at.
+        snapshot: the snapshot that the group is in.
+        group: group id.
+        offset_summary: the group's offsets, summed up; None if they have not been read.
+        series: samples of the lag; None if the group has not been watched.
     """
     health = snapshot.health.get(group)
     yield _verdict(snapshot, group, health)
     yield from _trend(health, series)
     if health is not None:
         yield from _time_lag(health)
-    yield from _lost(health, standing)
+    yield from _lost(health, offset_summary)
     if health is not None:
         yield from _loss(health)
         yield from _rebalances(health)
         yield from _held_up(health)
         yield from _empty(snapshot, group, health)
         if health.undecided:
-            yield one_line_field("not sure yet", Cell("; ".join(missing(one) for one in health.undecided), MUTED))
+            yield one_line_field("undecided", Cell("; ".join(missing(one) for one in health.undecided), MUTED))
 
 
 def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Field:
@@ -88,7 +88,7 @@ def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Fiel
 
 
 def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]:
-    """How the lag changes, and when it will be gone at that rate."""
+    """Return the trend of the lag, and when the group will have caught up at that rate."""
     rate, span, gone = None, 0.0, None
     if health is not None and health.trend is not None:
         rate, span, gone = health.trend, health.trend_seconds, health.drain
@@ -111,7 +111,7 @@ def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]
 
 
 def _local_time(seconds: float) -> str:
-    """Write the time that is so many seconds from now: `01:29`, or with its date if it is half a day away or more."""
+    """Write the time that is so many seconds from now: `01:29`, or with the date if that is half a day away or more."""
     at = text.display_settings().now() + seconds
     return text.clock(at)[:5] if seconds < _WITH_DATE else text.date(at)[:16]
 
@@ -135,13 +135,15 @@ def _time_lag(health: GroupHealth) -> Iterator[Field]:
     )
 
 
-def _lost(health: GroupHealth | None, standing: OffsetSummary | None) -> Iterator[Field]:
-    if standing is not None:
-        if standing.lost:
-            where = Cell(f"  expired unread in {plural(standing.lost_in, 'partition')}", MUTED)
-            yield one_line_field("lost", Cell(f"{text.exact(standing.lost)} records", ERROR), where)
+def _lost(health: GroupHealth | None, offset_summary: OffsetSummary | None) -> Iterator[Field]:
+    if offset_summary is not None:
+        if offset_summary.lost:
+            where = Cell(f"  expired before they were read, in {plural(offset_summary.lost_in, 'partition')}", MUTED)
+            yield one_line_field("lost", Cell(f"{text.exact(offset_summary.lost)} records", ERROR), where)
     elif health is not None and health.lost:
-        yield one_line_field("lost", Cell(f"{text.exact(health.lost)} records", ERROR), Cell("  expired unread", MUTED))
+        yield one_line_field(
+            "lost", Cell(f"{text.exact(health.lost)} records", ERROR), Cell("  expired before they were read", MUTED)
+        )
 
 
 def _loss(health: GroupHealth) -> Iterator[Field]:
@@ -149,7 +151,7 @@ def _loss(health: GroupHealth) -> Iterator[Field]:
     if loss is None or loss.seconds > loss.NEAR:
         return
     role = ERROR if loss.seconds <= loss.SOON else WARN
-    cells = [Cell(f"in {loss_in(loss)}", role), Cell(f"  unread in {loss.topic}-{loss.partition}")]
+    cells = [Cell(f"in {loss_in(loss)}", role), Cell(f"  unread records in {loss.topic}-{loss.partition}")]
     if loss.lead is not None:
         cells.append(Cell(f"  {plural(loss.lead, 'record')} ahead of the log start", MUTED))
     yield one_line_field("data loss", *cells)
@@ -161,7 +163,7 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
         return
     cells = [Cell(f"{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")]
     if found.flapping and found.per_hour is not None:
-        cells.append(Cell(f"  flapping: {found.per_hour:,.0f} an hour", WARN))
+        cells.append(Cell(f"  flapping: {found.per_hour:,.0f} per hour", WARN))
     yield one_line_field("rebalances", *cells)
 
 
@@ -179,7 +181,9 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 
 
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
-    """Where the state does not tell it already; and when the broker may drop the offsets."""
+    """Return for how long the group has been Empty unless the state says it already, and when its offsets may
+    expire.
+    """
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):
         return
@@ -193,16 +197,16 @@ def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Fiel
 
 @dataclass(frozen=True, slots=True)
 class OffsetSummary:
-    """Where a group stands in all its partitions together.
+    """The offsets of a group in all partitions together.
 
     Attributes:
         total: summed lag.
-        partitions: partitions with an offset, or of which it is known that there is none.
-        topics: their topics.
-        worst: the partition with the largest lag above 0, or None.
-        lost: records that expired unread, in `lost_in` partitions.
-        committed: partitions with a committed offset, in `committed_topics` topics.
-        share: whether the positions are share-partition start offsets.
+        partitions: number of partitions that have an offset, or are known to have none.
+        topics: number of their topics.
+        worst: the partition with the largest lag; None if no partition lags.
+        lost: records that expired before they were read, in `lost_in` partitions.
+        committed: number of partitions with a committed offset, in `committed_topics` topics.
+        share: whether the offsets are share-partition start offsets (KIP-932).
     """
 
     total: LagTotal
@@ -217,7 +221,7 @@ class OffsetSummary:
 
 
 def summarize_offsets(offsets: GroupOffsets) -> OffsetSummary:
-    """Sum up a group's offsets."""
+    """Sum up the offsets of a group over its partitions."""
     rows = lags(offsets)
     committed = [row for row in rows if row.position is not None]
     lost = [row.lost for row in rows if row.lost]
@@ -234,9 +238,9 @@ def summarize_offsets(offsets: GroupOffsets) -> OffsetSummary:
     )
 
 
-def lag_fields(snapshot: Snapshot, group: str, standing: OffsetSummary | None) -> Iterator[Field]:
-    """Lag, partitions and the worst one."""
-    summed = standing.total if standing is not None else facts.lag_total(snapshot, group)
+def lag_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
+    """Return the fields of the Lag section: the total, the partitions, and the one with the largest lag."""
+    summed = offset_summary.total if offset_summary is not None else facts.lag_total(snapshot, group)
     if summed is None:
         yield one_line_field("total", *missing_cells(snapshot, group))
         return
@@ -246,31 +250,35 @@ def lag_fields(snapshot: Snapshot, group: str, standing: OffsetSummary | None) -
     if summed.unknown:
         cells.append(Cell(f"  {plural(summed.unknown, 'partition')} unknown", WARN))
     yield one_line_field("total", *cells)
-    if standing is None:
+    if offset_summary is None:
         yield one_line_field("partitions", number_cell(summed.partitions))
         return
     yield one_line_field(
-        "partitions", number_cell(standing.partitions), Cell(f"  of {plural(standing.topics, 'topic')}", MUTED)
+        "partitions",
+        number_cell(offset_summary.partitions),
+        Cell(f"  of {plural(offset_summary.topics, 'topic')}", MUTED),
     )
-    worst = standing.worst
+    worst = offset_summary.worst
     if worst is not None:
         yield one_line_field(
             "worst", Cell(f"{worst.topic}-{worst.partition}"), Cell(f"  {text.exact(worst.lag)}", MUTED)
         )
 
 
-def loss_fields(snapshot: Snapshot, group: str, standing: OffsetSummary | None) -> Iterator[Field]:
-    """What the group would lose if it were deleted."""
-    if standing is None:
+def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
+    """Return the fields of the section that says what a delete of the group would lose."""
+    if offset_summary is None:
         yield one_line_field("offsets", *missing_cells(snapshot, group))
-    elif standing.committed:
-        what = "start offsets" if standing.share else "committed offsets"
-        where = Cell(f"  {what} in {plural(standing.committed_topics, 'topic')}", MUTED)
-        yield one_line_field("offsets", number_cell(standing.committed), where)
-        if standing.total.lag is not None:
-            yield one_line_field("unread", Cell(f"{text.lag(standing.total.lag, standing.total.unknown)} records"))
+    elif offset_summary.committed:
+        what = "start offsets" if offset_summary.share else "committed offsets"
+        where = Cell(f"  {what} in {plural(offset_summary.committed_topics, 'topic')}", MUTED)
+        yield one_line_field("offsets", number_cell(offset_summary.committed), where)
+        if offset_summary.total.lag is not None:
+            yield one_line_field(
+                "unread", Cell(f"{text.lag(offset_summary.total.lag, offset_summary.total.unknown)} records")
+            )
     else:
-        yield one_line_field("offsets", none_cell(), Cell("  nothing is committed", MUTED))
+        yield one_line_field("offsets", none_cell(), Cell("  no committed offsets", MUTED))
     reading = snapshot.details.get(group)
     if snapshot.state_of(group) in REBALANCING or (reading is not None and reading.value.members):
-        yield one_line_field("now", Cell("refused by the broker while it has members", MUTED))
+        yield one_line_field("delete", Cell("refused by the broker while the group has members", MUTED))

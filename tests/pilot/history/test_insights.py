@@ -84,7 +84,10 @@ async def test_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: 
         assert "(4 h)" in said(app)
         assert "kgtui show pay" in said(app)
         assert "evidence: 2 rows of gold/health" in said(app)
-        assert [fact.values[:4] for fact in screen.facts.rows] == [("t", 1, "STOP", 700), ("t", 0, "STOP", 300)]
+        assert [fact.values[:4] for fact in screen.evidence_table.rows] == [
+            ("t", 1, "STOP", 700),
+            ("t", 0, "STOP", 300),
+        ]
         assert [word for word in screen.plot.plain_text.split() if word in ("lag", "members", "state")] == [
             "lag",
             "members",
@@ -120,7 +123,7 @@ async def test_a_group_that_is_gone_is_said_to_be(tmp_path: Path, lake: Path) ->
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         screen = await asked(pilot, app)
         await pilot.press("enter")
-        await until(pilot, lambda: "pay is not on this cluster any more" in said(app))
+        await until(pilot, lambda: "pay no longer exists on this cluster" in said(app))
         assert app.screen is screen
 
 
@@ -130,12 +133,12 @@ async def test_unused_groups_are_marked_for_the_delete_that_asks(tmp_path: Path,
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         screen = await asked(pilot, app)
         await pilot.press("space")
-        await until(pilot, lambda: "only what is unused is marked from here" in said(app))
+        await until(pilot, lambda: "only unused groups can be marked here" in said(app))
         assert main_screen(app).marked == set()
         await pilot.press("end", "up", "space", "space")
         await until(pilot, lambda: main_screen(app).marked == {"perf.a", "tmp"})
         assert [one.marked for one in screen.findings.rows][-2:] == [True, True]
-        await until(pilot, lambda: "1 group marked, 1 gone; in the tree d deletes" in said(app))
+        await until(pilot, lambda: "1 group marked, 1 gone; in the tree, d asks and then deletes" in said(app))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))
         await pilot.press("d")
@@ -148,9 +151,9 @@ async def test_a_family_goes_to_the_group_of_the_row_of_evidence(tmp_path: Path,
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot, app)
         await pilot.press("end", "up")
-        await until(pilot, lambda: screen.plot.wish is not None and screen.plot.wish.group == "perf.a")
+        await until(pilot, lambda: screen.plot.request is not None and screen.plot.request.group == "perf.a")
         await pilot.press("tab", "down")
-        await until(pilot, lambda: screen.plot.wish is not None and screen.plot.wish.group == "perf.b")
+        await until(pilot, lambda: screen.plot.request is not None and screen.plot.request.group == "perf.b")
         await pilot.press("escape")
         assert app.screen is screen
         await pilot.press("tab", "enter")
@@ -164,9 +167,9 @@ async def test_nothing_is_marked_by_findings_of_another_cluster(
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await asked(pilot, app)
-        assert "findings of another cluster: other-[/id]; on the screen is cluster" in screen_text(app)
+        assert "these findings are of cluster other-[/id]; the screen shows cluster" in screen_text(app)
         await pilot.press("end", "space")
-        await until(pilot, lambda: "nothing is marked by them here" in said(app))
+        await until(pilot, lambda: "so nothing is marked here" in said(app))
         assert main_screen(app).marked == set()
 
 
@@ -204,10 +207,10 @@ async def test_which_tables_are_missing_and_what_makes_them(tmp_path: Path, monk
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot, app)
         assert "restless" not in subjects(screen)
-        assert "not made yet: gold/churn, gold/baseline; nothing is known of: flapping, unusual" in said(app)
-        assert "kgtui pipeline run --lake=prod makes them" in said(app)
+        assert "missing tables: gold/churn, gold/baseline; no findings about: flapping, unusual" in said(app)
+        assert "kgtui pipeline run --lake=prod creates them" in said(app)
         assert "as of 2026-11-21 17:00" in said(app)
-        assert re.search(r"made \d+ [smhd] ago", said(app))
+        assert re.search(r"computed \d+ (s|min|h|d) ago", said(app))
 
 
 async def test_without_a_lake_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,7 +323,7 @@ async def test_the_loop_goes_on_while_tables_are_read(
         async with app.run_test(size=(120, 40)) as pilot:
             await settled(pilot)
             await pilot.press("I")
-            await until(pilot, lambda: "reading what is known" in said(app))
+            await until(pilot, lambda: "reading the tables" in said(app))
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is main_screen(app))
             await pilot.press("down")

@@ -50,7 +50,7 @@ async def test_a_row_for_each_partition_and_a_mark_for_each_member() -> None:
         assert [moving[columns[one]] for one in "012345"] == ["-", " ", " ", " ", " ", "+"]
         assert [coming[columns[one]] for one in "012345"] == [" ", " ", " ", " ", "+", " "]
         assert coming.split()[1] == "!"
-        assert "▪ has  + to come  - to go  ! nobody's" in legend(pane)
+        assert "▪ owns  + to assign  - to revoke  ! no owner" in legend(pane)
 
 
 async def test_an_idle_member_is_seen_down_its_column() -> None:
@@ -122,4 +122,4 @@ async def test_the_grid_is_ascii_where_nothing_else_may_be_written() -> None:
         await pilot.pause()
         assert "".join(grid(pane).values()).isascii()
         assert len(grid(pane)) == 4
-        assert "# has" in legend(pane)
+        assert "# owns" in legend(pane)

@@ -88,7 +88,7 @@ async def test_the_row_under_the_cursor_is_told_in_full() -> None:
     pane = MembersPane()
     app = Stage(pane, data.company(), "payments.settle")
     async with app.run_test(size=(50, 24)) as pilot:
-        assert "id" not in pane.table.shown, "there is no room for the member id as a column"
+        assert "member_id" not in pane.table.shown, "there is no room for the member id as a column"
         await pilot.press("down")
         await pilot.pause()
         assert "9f3c1ab2-77d0-4e6e-a1f1-000000000001" in str(pane.query_one(RowDetail).query_one("Static").render())
@@ -97,8 +97,8 @@ async def test_the_row_under_the_cursor_is_told_in_full() -> None:
 @pytest.mark.parametrize(
     ("group", "width", "columns"),
     [
-        ("payments.settle", 36, ("client", "assigned", "epoch")),
-        ("payments.settle", 52, ("client", "host", "assigned", "epoch", "protocol")),
+        ("payments.settle", 36, ("client_id", "assigned", "epoch")),
+        ("payments.settle", 52, ("client_id", "host", "assigned", "epoch", "protocol")),
         ("connect-prod", 60, ("url", "leads", "connectors", "tasks")),
         ("clicks.aggregate", 52, ("process", "active", "standby", "warmup", "epoch")),
     ],

@@ -109,8 +109,8 @@ def test_marks_are_those_of_the_groups_that_are_there() -> None:
 
 def test_how_old_and_how_many() -> None:
     told_of = words(findings_summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
-    assert told_of == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 min ago", "made 30 s ago"]
-    assert words(findings_summary(Insights((), ages(), None), NOW))[:2] == ["nothing to tell", "the tables are empty"]
+    assert told_of == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 min ago", "computed 30 s ago"]
+    assert words(findings_summary(Insights((), ages(), None), NOW))[:2] == ["no findings", "the tables are empty"]
 
 
 def test_what_the_findings_do_not_tell() -> None:
@@ -118,17 +118,17 @@ def test_what_the_findings_do_not_tell() -> None:
     path = Path("/lake with blanks")
     assert table_warnings(Insights((), ages(), NOW - 60), path, NOW) == []
     (old,) = words(table_warnings(Insights((), ages(), NOW - 2 * HOUR), path, NOW))
-    assert old == "kgtui pipeline run '--lake=/lake with blanks' brings them up to date"
+    assert old == "kgtui pipeline run '--lake=/lake with blanks' updates them"
     broken = ages(
         churn=TableAge("gold/churn", error=NEVER_WRITTEN),
         forecast=TableAge("gold/forecast", error="[/torn]"),
         cleanup=TableAge("gold/cleanup", NOW - 80 * HOUR, NOW),
     )
     never, torn, behind, command = words(table_warnings(Insights((), broken, NOW - 60), path, NOW))
-    assert never == "! not made yet: gold/churn; nothing is known of: flapping"
+    assert never == "! missing tables: gold/churn; no findings about: flapping"
     assert torn == "! gold/forecast cannot be read: [/torn]"
-    assert behind == "! behind the others: gold/cleanup"
-    assert command.endswith("makes them")
+    assert behind == "! tables older than the others: gold/cleanup"
+    assert command.endswith("creates them")
 
 
 def test_what_to_do_without_findings() -> None:

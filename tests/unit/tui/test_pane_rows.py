@@ -151,7 +151,7 @@ def test_sorted_by_lag_unknown_stays_last_both_ways() -> None:
 )
 def test_the_filter_looks_at_topic_partition_owner_and_note(wanted: str, topics: set[str]) -> None:
     rows = rows_of(data.classic_offsets())
-    found = offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False, wanted=wanted)
+    found = offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False, filter_text=wanted)
     assert {row.topic for row in found} == topics
 
 
@@ -167,7 +167,9 @@ def test_lost_records_are_flagged_and_lead_is_zero() -> None:
 def test_every_reason_has_its_words_and_marks() -> None:
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
     found = {
-        f"{row.topic}-{row.partition}": [columns[name].cell(row).text for name in ("committed", "end", "lag", "note")]
+        f"{row.topic}-{row.partition}": [
+            columns[name].cell(row).text for name in ("committed", "log_end", "lag", "note")
+        ]
         for row in rows_of(data.classic_offsets())
         if row.topic != "orders.created"
     }
@@ -191,7 +193,7 @@ def test_a_share_partition_without_a_start_differs_from_one_whose_lag_is_not_tol
 
 def test_a_streams_partition_belongs_to_the_thread_with_its_active_task() -> None:
     rows = offset_rows.partition_rows(data.streams_offsets(), data.streams())
-    assert [row.owner_id for row in rows] == ["clicks-0-b0a4", "clicks-0-b0a4", "clicks-1-b0a4"]
+    assert [row.member_id for row in rows] == ["clicks-0-b0a4", "clicks-0-b0a4", "clicks-1-b0a4"]
 
 
 # Members
@@ -202,12 +204,12 @@ def column_ids(description: GroupDescription) -> list[str]:
 
 
 def test_columns_follow_the_kind_of_group() -> None:
-    assert column_ids(data.consumers())[:5] == ["client", "host", "assigned", "epoch", "protocol"]
+    assert column_ids(data.consumers())[:5] == ["client_id", "host", "assigned", "epoch", "protocol"]
     assert "epoch" not in column_ids(data.classic())
     assert column_ids(data.connect())[:4] == ["url", "leads", "connectors", "tasks"]
     assert column_ids(data.registry())[:3] == ["url", "leads", "eligible"]
     assert column_ids(data.streams())[:4] == ["process", "active", "standby", "warmup"]
-    assert "bytes" in column_ids(data.hostile())
+    assert "undecoded" in column_ids(data.hostile())
 
 
 def test_a_classic_member_of_a_consumer_group_stands_out() -> None:
@@ -225,7 +227,7 @@ def test_an_epoch_is_shown_against_the_groups() -> None:
     assert columns["epoch"].cell(rows["settle-2"]).text == "41"
     left = replace(rows["settle-0"], member=replace(rows["settle-0"].member, epoch=-2))
     assert columns["epoch"].cell(left).text == "left"
-    assert "place is kept" in columns["epoch"].full_cell(left).text
+    assert "assignment is kept" in columns["epoch"].full_cell(left).text
 
 
 def test_threads_stand_under_their_process_which_sums_them() -> None:
@@ -247,8 +249,8 @@ def test_what_is_left_to_restore_is_unknown_until_both_offsets_are_told() -> Non
 def test_undecoded_metadata_is_hex() -> None:
     (row,) = member_rows(data.hostile())
     columns = {column.id: column for column in member_columns(data.hostile())}
-    assert columns["bytes"].cell(row).text.startswith("00 01 02 03")
-    assert columns["bytes"].cell(row).text.endswith("100 bytes")
+    assert columns["undecoded"].cell(row).text.startswith("00 01 02 03")
+    assert columns["undecoded"].cell(row).text.endswith("100 bytes")
 
 
 @pytest.mark.parametrize(
@@ -281,7 +283,7 @@ def test_permissions_are_told_or_said_not_to_be() -> None:
     company = data.company()
     assert "delete" in said(company, "payments.settle", "Permissions")
     assert "not reported" in said(company, "orders.enrich", "Permissions")
-    assert "no delete" in said(company, "fraud.score", "Permissions")
+    assert "DELETE not allowed" in said(company, "fraud.score", "Permissions")
     assert said(company, "secret.group", "Permissions") == "unknown (access denied)"
     assert said(company, "new.group", "Permissions") == "?  not read yet"
 
@@ -296,7 +298,7 @@ def test_an_unknown_lag_is_never_zero() -> None:
 
 def test_an_empty_simple_group_says_what_would_be_lost() -> None:
     company = data.company()
-    assert "offsets committed by hand" in said(company, "legacy.export", "type")
+    assert "offsets committed without group membership" in said(company, "legacy.export", "type")
     assert said(company, "legacy.export", "offsets") == "1  committed offsets in 1 topic"
     assert said(company, "legacy.export", "now") == ""
 
