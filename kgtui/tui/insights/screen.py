@@ -192,7 +192,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     def action_again(self) -> None:
         """Read the tables again."""
         where = text.plain(str(self._lake.path), max(self.app.size.width - 44, 16), cut="middle")
-        self.query_one("#box").border_title = Content(f"Insights: {where} ({self._which.why})")
+        self.query_one("#box").border_title = Content(f"Insights: {where} ({self._lake.why})")
         self.findings.set_placeholder(f"reading the tables{text.marks().ellipsis}")
         self._read_tables()
 
