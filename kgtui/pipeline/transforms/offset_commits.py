@@ -33,8 +33,8 @@ from kgtui.pipeline.transforms.byte_decoding import int64_at, uint32_at
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_LATEST_MS = 253_402_300_799_999
-"""Last millisecond of the year 9999; later times are invalid."""
+LATEST_MS = 253_402_300_799_999
+"""Last millisecond of the year 9999, in milliseconds since 1970; later times are invalid."""
 
 _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
 """Keys of commits are at least the first and less than the second, in the order of bytes."""
@@ -176,7 +176,7 @@ def _is_valid_key() -> Column:
 
 def _is_valid_value() -> Column:
     layout, size, epoch = F.col("_layout"), F.col("_size"), F.col("_epoch")
-    left, tail, latest = F.col("_left"), F.col("_tail"), F.lit(_LATEST_MS.to_bytes(8, "big"))
+    left, tail, latest = F.col("_left"), F.col("_tail"), F.lit(LATEST_MS.to_bytes(8, "big"))
     tagged = (left == 19) & (_bytes(tail, 1, 3) == F.lit(b"\x01\x00\x10")) & (_topic_id() != F.lit(bytes(_UUID_SIZE)))
     ending = (
         F.when(layout == 4, ((left == 1) & (tail == F.lit(b"\x00"))) | tagged)
@@ -186,7 +186,7 @@ def _is_valid_value() -> Column:
     return (
         ending
         & size.between(0, F.when(layout == 4, _ONE_BYTE).otherwise(_INT16 - 1))
-        & F.col("_time").between(0, _LATEST_MS)
+        & F.col("_time").between(0, LATEST_MS)
         & ((layout < 3) | (epoch < _INT32) | (epoch == _UNKNOWN_EPOCH))
         & ((size == 0) | F.is_valid_utf8("_metadata"))
     )

@@ -15,6 +15,7 @@ from pyspark.sql.types import StructField, StructType
 from kgtui.lake.schemas import COMMITS, GROUP_EVENTS, QUARANTINE
 from kgtui.pipeline.spark_schema import TYPES, conform
 from kgtui.pipeline.transforms.group_events import event_row
+from kgtui.pipeline.transforms.offset_commits import LATEST_MS
 from kgtui.protocol.records import CoordinatorRecord, DecodeFailure, RecordType, Undecodable, decode, format_uuid
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quaranti
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 
-_EARLIEST_MS, _LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
-"""Range of valid times, the years 1 to 9999, in milliseconds since 1970."""
+_EARLIEST_MS = -62_135_596_800_000
+"""First millisecond of the year 1, in milliseconds since 1970; earlier times are invalid."""
 
 
 def _struct(table: Table) -> StructType:
@@ -77,7 +78,7 @@ def decode_record(key: bytes | None, value: bytes | None) -> tuple[str, dict[str
     is_commit = record.type in _COMMIT_TYPES
     row = _commit_row(record) if is_commit else event_row(record)
     for name, time in row.items():
-        if name.endswith("_time") and time is not None and not _EARLIEST_MS <= time <= _LATEST_MS:
+        if name.endswith("_time") and time is not None and not _EARLIEST_MS <= time <= LATEST_MS:
             reason = f"{name} is {time} ms since 1970, which is not in the years 1 to 9999"
             number = record.type.value
             return "quarantine", _quarantine_row(
