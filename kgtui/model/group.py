@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from kgtui.model.members import Member, Topology
 
 
+FAMILY_SEPARATORS = (".", ":/_", "-")
+"""Characters that end the prefix of a family of group ids, such as `team-007.` in `team-007.settle`.
+
+Characters of an earlier string take precedence over those of a later one.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The columns of a row of ListGroups beside the group id (KIP-518, KIP-848, KIP-1043).

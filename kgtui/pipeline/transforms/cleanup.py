@@ -12,6 +12,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kgtui.lake.schemas.gold import BOTH, CLEANUP, RECORDED, SILVER
+from kgtui.model.group import FAMILY_SEPARATORS
 from kgtui.model.group_types import CONSUMER, SHARE, STREAMS
 from kgtui.pipeline.spark_schema import conform
 from kgtui.pipeline.transforms.lag import with_lag
@@ -79,7 +80,7 @@ def cleanup(
 def family_of(group: Column) -> Column:
     """Return the family of a group id by its first separator, as in the tree: `team-007.settle` → `team-007.*`."""
     family = F.lit(None).cast("string")
-    for separators in ("-", ":/_", "."):
+    for separators in reversed(FAMILY_SEPARATORS):  # the last match wins
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
         prefix = F.concat(F.substring(group, F.lit(1), end), F.lit("*"))

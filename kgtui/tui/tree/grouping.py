@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from kgtui.model import facts
+from kgtui.model.group import FAMILY_SEPARATORS
 from kgtui.model.group_types import GROUP_TYPES, SIMPLE, STATES, kind_of
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def family_of(group: str) -> str | None:
     """Return the name prefix up to the first separator, such as `team-007.*` for `team-007.settle`; None without
     separator.
     """
-    for separators in (".", ":/_", "-"):
+    for separators in FAMILY_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
         if ends and min(ends) < len(group) - 1:
             return group[: min(ends) + 1] + "*"
