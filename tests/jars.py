@@ -1,4 +1,4 @@
-"""Where Kafka's own jars lie for the tests, and which versions the tests use.
+"""The folders of Kafka's own jars, and the Kafka versions that the tests use.
 
 `tests/run` fetches them (`tests/kafka/fetch.py`) into the folder named by `KGTUI_TEST_CACHE`, by default
 `~/.cache/kgtui-tests`::
@@ -15,28 +15,28 @@ import os
 from pathlib import Path
 
 BROKER_VERSIONS = ("4.3.1", "3.9.2")
-"""Versions with the whole tool set: brokers are started from these."""
+"""Versions of which brokers and all tools are available."""
 
 CLIENT_VERSIONS = (
     "2.4.1", "2.8.2", "3.3.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.1", "4.1.2", "4.2.1", "4.4.0",
 )  # fmt: skip
-"""Versions of which only the `kafka-clients` jar is needed."""
+"""Versions of which only the `kafka-clients` jar is available."""
 
 
 class JarsMissingError(Exception):
-    """Kafka's jars are not on this machine; the message says how they get there."""
+    """Kafka's jars are not on this machine; the message says how to fetch them."""
 
 
 def cache() -> Path:
-    """The folder that holds the jars, whether it exists yet or not."""
+    """Return the folder for the jars, whether it exists or not."""
     return Path(os.environ.get("KGTUI_TEST_CACHE") or "~/.cache/kgtui-tests").expanduser()
 
 
 def folder(version: str) -> Path:
-    """The folder with every jar of one broker version.
+    """Return the folder with all jars of one broker version.
 
     Raises:
-        JarsMissingError: nothing was fetched for this version.
+        JarsMissingError: the jars of this version were not fetched.
     """
     found = cache() / f"kafka-{version}"
     if version not in BROKER_VERSIONS or not found.is_dir():
@@ -45,19 +45,19 @@ def folder(version: str) -> Path:
 
 
 def classpath(version: str) -> str:
-    """A class path for `java -cp` with the broker and all tools of one version.
+    """Return a class path for `java -cp` with the broker and all tools of one version.
 
     Raises:
-        JarsMissingError: nothing was fetched for this version.
+        JarsMissingError: the jars of this version were not fetched.
     """
     return f"{folder(version)}/*"
 
 
 def spark_folder() -> Path:
-    """The folder with the jars of Spark's Kafka source and of Delta Lake.
+    """Return the folder with the jars of Spark's Kafka source and of Delta Lake.
 
     Raises:
-        JarsMissingError: they were not fetched.
+        JarsMissingError: the jars were not fetched.
     """
     found = cache() / "spark-jars"
     if not found.is_dir():
@@ -66,10 +66,10 @@ def spark_folder() -> Path:
 
 
 def clients_jar(version: str) -> Path:
-    """The `kafka-clients` jar of one version.
+    """Return the `kafka-clients` jar of one version.
 
     Raises:
-        JarsMissingError: nothing was fetched for this version.
+        JarsMissingError: the jars of this version were not fetched.
     """
     found = cache() / "kafka-clients" / f"kafka-clients-{version}.jar"
     if not found.is_file():

@@ -24,8 +24,8 @@ from kio.static.primitive import i32, i64
 from tests.bench.figures import Figure
 from tests.bench.terminal import HOME
 from tests.brokers.cluster import MAIN_CLASSES, Cluster
+from tests.brokers.kio_client import Connection, find_coordinator
 from tests.brokers.process import run_tool
-from tests.brokers.wire import Connection, find_coordinator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Certificates for TLS listeners: an authority of the session's own, a server and a client."""
+"""Create certificates for TLS listeners: a certificate authority for the session, a server and a client."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """PEM files; a key store is a private key followed by its certificate, as Kafka reads it.
+    """The certificates as PEM files; a key store is a private key followed by its certificate, as Kafka expects it.
 
     Attributes:
-        authority: the certificate that signed the others.
+        authority: certificate of the authority, which signed the others.
         server: key store of the brokers, for `localhost` and 127.0.0.1.
         client: key store of a client whose name is `CN=tls-client`.
-        client_key: the client's private key alone.
-        client_certificate: the client's certificate alone.
+        client_key: the private key of the client.
+        client_certificate: the certificate of the client.
     """
 
     authority: Path
@@ -30,7 +30,7 @@ class Certificates:
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """Makes all of them with openssl, valid for two days."""
+    """Create all certificates with openssl, valid for two days."""
     folder.mkdir(parents=True, exist_ok=True)
     authority = folder / "ca.pem"
     authority_key = folder / "ca.key"

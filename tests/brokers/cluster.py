@@ -1,4 +1,4 @@
-"""A real Kafka cluster on loopback, and what tests do with it besides what they test."""
+"""Run a real Kafka cluster on loopback, and prepare its topics, records and groups for tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
-from tests.brokers import wire
+from tests.brokers import kio_client
 from tests.brokers.config import CLUSTER_ID, HOST, choose_ports, server_properties, write_properties
 from tests.brokers.process import SHORT_LIVED, Java, run_tool
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 START_TIMEOUT = 90.0
-"""Seconds for a broker to answer, on a machine that is busy with the rest of the tests."""
+"""Longest time until a broker responds, in seconds, on a machine that is busy with other tests."""
 
 MAIN_CLASSES = {
     "GroupsCommand": "org.apache.kafka.tools.GroupsCommand",
@@ -33,17 +33,17 @@ MAIN_CLASSES = {
     "StreamsGroupCommand": "org.apache.kafka.tools.streams.StreamsGroupCommand",
     "ConfigCommand": "kafka.admin.ConfigCommand",
 }
-"""Short names for `Cluster.tool`."""
+"""Main classes of Kafka's tools, by the short name that `Cluster.tool` accepts."""
 
 
 class Cluster:
-    """Brokers of one version, from `start` to `stop`.
+    """A cluster of brokers of one version, which runs from `start` to `stop`.
 
     Attributes:
-        version: Kafka's, such as `4.3.1`.
-        bootstrap: `host:port,…` of the listener without encryption or login.
+        version: Kafka version, such as `4.3.1`.
+        bootstrap: addresses of the plaintext listeners, `host:port,…`.
         folder: logs and configuration of the brokers.
-        nodes: the processes, in the order of their ids (from 1).
+        nodes: the broker processes in ascending order of their node ids, which begin at 1.
     """
 
     def __init__(
@@ -67,25 +67,25 @@ class Cluster:
         self._admin: AdminClient | None = None
 
     def addresses(self, listener: str) -> str:
-        """`host:port,…` of one listener of every broker."""
+        """Return the addresses of one listener on all brokers, as `host:port,…`."""
         return ",".join(f"{HOST}:{ports.listeners[listener]}" for ports in self._ports)
 
     def start(self) -> None:
-        """Formats, starts and waits until every broker answers.
+        """Format the log directories, start the brokers, and wait until all of them respond.
 
         Raises:
-            JavaFailedError: one of them does not; carries the end of its log.
+            JavaFailedError: a broker does not respond; the message has the end of its log.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
             self.nodes = [self._start_node(node) for node in range(1, len(self._ports) + 1)]
-            self._wait_until_it_answers()
+            self._wait_until_it_responds()
         except BaseException:
             self.stop()
             raise
 
     def stop(self) -> None:
-        """Ends every broker; configuration and logs stay, data does not."""
+        """Stop all brokers and delete their data; configuration files and logs are kept."""
         for process in self.nodes:
             process.stop()
         for data in self.folder.glob("data-*"):
@@ -94,12 +94,12 @@ class Cluster:
     def tool(
         self, main_class: str, *arguments: str, jvm: Sequence[str] = SHORT_LIVED
     ) -> subprocess.CompletedProcess[str]:
-        """Runs one of Kafka's own command line tools of this version against this cluster.
+        """Run one of Kafka's command line tools of this version against this cluster.
 
         Args:
-            main_class: a class name, or a short one of `MAIN_CLASSES`.
-            arguments: as to the shell script; `--bootstrap-server` is added unless given.
-            jvm: options for `java`.
+            main_class: a class name, or a short name from `MAIN_CLASSES`.
+            arguments: arguments of the tool; `--bootstrap-server` is added if it is missing.
+            jvm: options of the JVM.
         """
         given = [*arguments]
         if "--bootstrap-server" not in given:
@@ -108,17 +108,17 @@ class Cluster:
 
     @property
     def admin(self) -> AdminClient:
-        """A client of librdkafka, for what tests have to set up."""
+        """An admin client of librdkafka, with which tests prepare the cluster."""
         if self._admin is None:
             self._admin = AdminClient(self.client_config())
         return self._admin
 
     def client_config(self, **more: Any) -> dict[str, Any]:
-        """What a client of librdkafka needs to come here; its chatter on standard error is off."""
+        """Return the configuration of a librdkafka client for this cluster, without its messages on standard error."""
         return {"bootstrap.servers": self.bootstrap, "log_level": 0, **more}
 
     def create_topic(self, name: str, partitions: int = 1, **config: str) -> None:
-        """Creates a topic and returns when its leaders are known."""
+        """Create a topic, and wait until its partitions have leaders."""
         (created,) = self.admin.create_topics([NewTopic(name, partitions, 1, config=config)]).values()
         created.result(30)
         deadline = time.monotonic() + 30
@@ -131,24 +131,24 @@ class Cluster:
                 raise TimeoutError(f"topic {name} has no leaders")
 
     def delete_topic(self, name: str) -> None:
-        """Deletes a topic."""
+        """Delete a topic."""
         (deleted,) = self.admin.delete_topics([name]).values()
         deleted.result(30)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Moves the log start of a partition to offset `before`."""
+        """Delete the records of a partition before offset `before`."""
         (deleted,) = self.admin.delete_records([TopicPartition(topic, partition, before)]).values()
         deleted.result(30)
 
     def configure_group(self, group: str, config: Mapping[str, str]) -> None:
-        """Sets dynamic configs of a group, whether it exists or not."""
+        """Set dynamic configs of a group, whether it exists or not."""
         changes = [ConfigEntry(k, v, incremental_operation=AlterConfigOpType.SET) for k, v in config.items()]
         resource = ConfigResource(ConfigResource.Type.GROUP, group, incremental_configs=changes)
         (altered,) = self.admin.incremental_alter_configs([resource]).values()
         altered.result(30)
 
     def produce(self, topic: str, records: int, partition: int = 0) -> None:
-        """Appends `records` records to one partition and waits until the broker has them."""
+        """Append `records` records to one partition, and wait until the broker has acknowledged them."""
         producer = Producer(self.client_config())
         for number in range(records):
             producer.produce(topic, partition=partition, key=str(number), value=f"value {number}")
@@ -156,8 +156,8 @@ class Cluster:
             raise TimeoutError(f"{left} records of {topic}-{partition} were not taken")
 
     def commit(self, group: str, offsets: Mapping[tuple[str, int], int], metadata: str = "") -> None:
-        """Commits offsets for a group without joining it: of a new name it makes a simple group."""
-        wire.commit(self.bootstrap, group, offsets, metadata, timeout=30)
+        """Commit offsets for a group without joining it; a group that does not exist becomes a simple group."""
+        kio_client.commit(self.bootstrap, group, offsets, metadata, timeout=30)
 
     def _start_node(self, node: int) -> Java:
         data = self.folder / f"data-{node}"
@@ -167,7 +167,7 @@ class Cluster:
         program += ["--then", "kafka.Kafka", config]
         return Java(self.version, "Launch.java", program, self.folder / f"broker-{node}.log", heap="512m")
 
-    def _wait_until_it_answers(self) -> None:
+    def _wait_until_it_responds(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The configuration of test brokers: KRaft, broker and controller in one process, on loopback."""
+"""Create the configuration of test brokers, which run in KRaft mode with broker and controller in one process."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-_handed_out: set[int] = set()  # a port is free until its owner listens, seconds after
+_handed_out: set[int] = set()  # ports already chosen, because their broker starts to listen only seconds later
 _handing_out = threading.Lock()
 
 CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
-    # Lower bounds only: what groups get by default stays as Kafka ships it, tests compare it.
+    # Only lower bounds, so that groups have Kafka's default configs, which tests compare.
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.min.session.timeout.ms": "1000",
 }
@@ -34,14 +34,14 @@ FAST_GROUPS_4 = {
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The ports of one node: one for each listener."""
+    """The ports of one node, one per listener."""
 
     listeners: Mapping[str, int]
     controller: int
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on, below those that systems give to outgoing connections."""
+    """Return free loopback ports below the range that operating systems use for outgoing connections."""
     found: list[int] = []
     while len(found) < count:
         port = random.randrange(20_000, 32_000)
@@ -54,7 +54,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def choose_ports(nodes: int, listeners: Sequence[str]) -> list[Ports]:
-    """Free ports for each node of a cluster."""
+    """Choose free ports for each node of a cluster."""
     each = len(listeners) + 1
     ports = free_ports(nodes * each)
     chunks = [ports[i : i + each] for i in range(0, len(ports), each)]
@@ -69,15 +69,15 @@ def server_properties(
     protocols: Mapping[str, str],
     extra: Mapping[str, str],
 ) -> dict[str, str]:
-    """`server.properties` of node `node` (from 1) of a cluster.
+    """Return the `server.properties` of one node.
 
     Args:
-        version: Kafka's, such as `4.3.1`.
-        node: the node id.
-        cluster: the ports of every node, in the order of their ids.
-        data: where the node keeps its log.
-        protocols: security protocol by listener; the first listener is the one between brokers.
-        extra: what else to set, such as an authorizer.
+        version: Kafka version, such as `4.3.1`.
+        node: node id, which begins at 1.
+        cluster: the ports of all nodes in ascending order of their ids.
+        data: log directory of the node.
+        protocols: security protocol by listener; brokers use the first listener among themselves.
+        extra: additional properties, such as an authorizer.
     """
     ports = cluster[node - 1]
     own = ",".join(f"{name}://{HOST}:{port}" for name, port in ports.listeners.items())
@@ -111,7 +111,7 @@ def server_properties(
 
 
 def _of_release_3() -> dict[str, str]:
-    # Kafka 3.9 has KIP-848 groups, but switched off, and no configs of groups.
+    # Kafka 3.9 supports KIP-848 groups only when they are enabled, and has no group configs.
     return {
         "group.coordinator.rebalance.protocols": "classic,consumer",
         "group.consumer.heartbeat.interval.ms": "500",
@@ -128,7 +128,7 @@ def _of_release_4(copies: str) -> dict[str, str]:
 
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> Path:
-    """Writes a Java properties file; backslashes and line ends in values are escaped."""
+    """Write a Java properties file; backslashes and line breaks in values are escaped."""
     lines = []
     for key, value in properties.items():
         escaped = value.replace("\\", "\\\\").replace("\n", "\\n")

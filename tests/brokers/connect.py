@@ -1,4 +1,4 @@
-"""A Connect worker with one connector, for a live group of protocol type `connect`."""
+"""Run a Kafka Connect worker with one connector, which is a live group of protocol type `connect`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ CONNECTOR = "file-source"
 
 
 class Worker:
-    """One distributed worker; whoever starts its JVM gives it `properties`.
+    """A distributed worker, whose JVM is started with the file `properties`.
 
     Attributes:
         properties: the worker's configuration file.
-        url: its REST interface, which is also what it tells its group.
+        url: URL of its REST interface, which it also reports to its group.
     """
 
     def __init__(self, cluster: Cluster, group: str = "connect-cluster") -> None:
@@ -55,10 +55,10 @@ class Worker:
         )
 
     def wait_until_running(self, timeout: float, java: Java) -> None:
-        """Creates the connector as soon as the worker in `java` answers, and waits until its task runs.
+        """Create the connector as soon as the worker in `java` responds, and wait until its task runs.
 
         Raises:
-            JavaFailedError: it does not; carries the worker's last answer and the end of its log.
+            JavaFailedError: the task does not run; the message has the worker's last response and the end of its log.
         """
         self.lines.write_text("one\ntwo\nthree\n", encoding="utf-8")
         config = {
@@ -78,7 +78,7 @@ class Worker:
                 answer = self._ask("GET", f"connectors/{CONNECTOR}/status")
                 if [task["state"] for task in answer["tasks"]] == ["RUNNING"]:
                     return
-            except OSError as error:  # not listening yet, or an HTTP error while it rebalances
+            except OSError as error:  # the worker does not listen yet, or returns an HTTP error while it rebalances
                 answer = error
             time.sleep(0.1)
         raise java.failed(f"the connector does not run: {answer}")

@@ -1,4 +1,4 @@
-"""The fixtures of `tests.brokers`: what the collected tests need starts in the background, side by side."""
+"""Pytest fixtures for real brokers; those that the collected tests need start in the background at the same time."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from tests.brokers.secure import Secure
 
 ONE_OF_EACH = {"broker": ("broker_431", "broker_392"), "live": ("live_431", "live_392")}
-"""Parametrised fixtures, and the fixtures that they go through."""
+"""Parametrized fixtures, each with the fixtures that it uses in turn."""
 
 NAMES = ("live_431", "live_392", "secure_broker", "broker_431", "broker_392")
-"""Every fixture with a broker behind it, the slowest first."""
+"""All fixtures that start a broker, the slowest first."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the group markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests with real brokers in one worker, so that one set of brokers serves the whole run."""
+    """Run all tests with real brokers in one worker, so that each broker is started only once."""
     for item in items:
-        if asked_by(item):
+        if requested_by(item):
             item.add_marker(pytest.mark.broker)
             item.add_marker(pytest.mark.xdist_group("broker"))
 
 
-def asked_by(item: pytest.Item) -> set[str]:
-    """The fixtures of `NAMES` that a test asks for, itself or by a marker such as `broker("live_431")`."""
+def requested_by(item: pytest.Item) -> set[str]:
+    """Return the fixtures of `NAMES` that a test uses, directly or by a marker such as `broker("live_431")`."""
     names = {*getattr(item, "fixturenames", ())}
     for marker in item.iter_markers("broker"):
         names.update(marker.args)
@@ -45,7 +45,7 @@ def asked_by(item: pytest.Item) -> set[str]:
 
 
 class Brokers:
-    """Starts each thing of `NAMES` at most once, in the background."""
+    """Starts each broker or set of groups in `NAMES` at most once, in the background."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -62,24 +62,24 @@ class Brokers:
         }
 
     def start(self, name: str) -> Future[Any]:
-        """Begins to start something, unless that was done before."""
+        """Begin to start a broker or set of groups, unless that was done before."""
         with self._lock:
             if name not in self._started:
                 self._started[name] = self._pool.submit(self._run, name)
             return self._started[name]
 
     def get(self, name: str) -> Any:
-        """The thing itself, once it is ready."""
+        """Return the broker or set of groups after it is ready."""
         return self.start(name).result()
 
     def leave_behind(self, name: str) -> None:
-        """Begins to make what groups leave behind on the broker of some live groups."""
-        from tests.brokers import past
+        """Begin to create the records of `coordinator_records` on the broker of some live groups."""
+        from tests.brokers import coordinator_records
 
-        self._pool.submit(lambda: past.leave(self.get(name)))
+        self._pool.submit(lambda: coordinator_records.write_records(self.get(name)))
 
     def stop(self) -> None:
-        """Ends everything that runs, clients before brokers."""
+        """Stop everything that was started, clients before brokers."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         for running in reversed(self._running):
             running.stop()
@@ -109,9 +109,9 @@ class Brokers:
 
 @pytest.fixture(scope="session")
 def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
-    """Everything that was started; the other fixtures ask it."""
+    """The registry of all started brokers, which the other fixtures use."""
     brokers = Brokers(tmp_path_factory.mktemp("brokers"))
-    needed = set().union(*(asked_by(item) for item in request.session.items))
+    needed = set().union(*(requested_by(item) for item in request.session.items))
     for name in NAMES:
         if name in needed:
             brokers.start(name)
@@ -128,7 +128,7 @@ def broker_431(brokers: Brokers) -> Cluster:
 
 @pytest.fixture(scope="session")
 def broker_392(brokers: Brokers) -> Cluster:
-    """A 3.9.2 broker without any security, KIP-848 groups switched on."""
+    """A 3.9.2 broker without any security, with KIP-848 groups enabled."""
     cluster: Cluster = brokers.get("broker_392")
     return cluster
 
@@ -169,8 +169,8 @@ def secure_broker(brokers: Brokers) -> Secure:
 
 
 def checked(request: pytest.FixtureRequest, name: str) -> Any:
-    """One of `NAMES` that a test asks for while it runs: without the marker all of them would start in each worker."""
-    assert name in asked_by(request.node), f"{request.node.nodeid} needs the marker broker({name!r})"
+    """Return a fixture of `NAMES` for a test that requests it at run time; fails if the test lacks the marker."""
+    assert name in requested_by(request.node), f"{request.node.nodeid} needs the marker broker({name!r})"
     return request.getfixturevalue(name)
 
 

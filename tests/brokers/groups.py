@@ -1,4 +1,4 @@
-"""The groups that `tests.brokers.live` keeps alive, and what is to be seen of each of them."""
+"""The live groups that `tests.brokers.live` creates, with the expected properties of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 TopicPartition = tuple[str, int]
 
 ORDERS = {("orders", p): 100 for p in range(3)}
-"""Log end by partition of the topic that most groups read."""
+"""Log end offset by partition of the topic that most groups read."""
 
 HOSTILE_IDS = {
     "markup": "[/red]",
@@ -28,47 +28,47 @@ HOSTILE_IDS = {
     "look-alike-latin": "paypal",
     "look-alike-cyrillic": "p\u0430yp\u0430l",
 }
-"""Ids that a cluster may hold and a screen must survive, by what is hostile about them. All are simple groups."""
+"""Ids of simple groups that can exist and that programs must handle, by their hostile property."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveGroup:
-    """What is to be seen of one group, and stays so while the tests run."""
+    """The expected properties of one group, which do not change while the tests run."""
 
     id: str
     type: str
-    """As on the wire: `classic`, `consumer`, `share`, `streams`."""
+    """Group type in the protocol's spelling: `classic`, `consumer`, `share` or `streams`."""
     protocol: str
-    """Protocol type as on the wire; `` for a simple group."""
+    """Protocol type; empty for a simple group."""
     state: str = "Stable"
     members: int = 0
     topics: tuple[str, ...] = ()
-    """What its members subscribe to, or, without members, what it has commits for."""
+    """Topics that its members subscribe to; for a group without members, topics with commits."""
     committed: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """Committed offsets; of a share group, its start offsets. Without a streams group's internal topics."""
+    """Committed offsets, or start offsets of a share group; without the internal topics of a streams group."""
     log_end: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """Log end of every partition that the group reads."""
-    told_lag: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """What the broker counts as lag of a share group: records behind its start offset may be done already."""
+    """Log end offset of every partition that the group reads."""
+    reported_lag: Mapping[TopicPartition, int] = field(default_factory=dict)
+    """Lag of a share group as the broker reports it; records after the start offset may already be acknowledged."""
     client_ids: tuple[str, ...] = ()
     instance_ids: tuple[str, ...] = ()
-    """KIP-345 instance ids of static members."""
+    """Instance ids of static members (KIP-345)."""
 
     @property
     def lags(self) -> dict[TopicPartition, int | None]:
-        """Records behind by partition, None where there is no commit."""
+        """Lag by partition in records; None where there is no commit."""
         computed = {tp: end - self.committed[tp] for tp, end in self.log_end.items() if tp in self.committed}
-        return {**dict.fromkeys(self.log_end), **computed, **self.told_lag}
+        return {**dict.fromkeys(self.log_end), **computed, **self.reported_lag}
 
     @property
     def lag(self) -> int | None:
-        """Records behind over all partitions, None if that of any is unknown or there are no partitions."""
+        """Total lag in records; None if the lag of a partition is unknown, or there are no partitions."""
         known = [lag for lag in self.lags.values() if lag is not None]
         return sum(known) if known and len(known) == len(self.lags) else None
 
 
 def expected(version: str) -> dict[str, LiveGroup]:
-    """What `Live` makes on a broker of this version, by role."""
+    """Return the groups that `Live` creates on a broker of this version, by role."""
     groups = {**_classic_groups(), **_simple_groups(), **_consumer_groups()}
     if not version.startswith("3."):
         groups |= _share_groups() | _streams_groups()
@@ -155,7 +155,7 @@ def _share_groups() -> dict[str, LiveGroup]:
             topics=(topic,),
             committed={(topic, p): 6 for p in range(2)},
             log_end={(topic, p): 15 for p in range(2)},
-            told_lag={(topic, p): 5 for p in range(2)},
+            reported_lag={(topic, p): 5 for p in range(2)},
             client_ids=tuple(f"{group}-{n}" for n in range(1, members + 1)),
         )
 

@@ -1,10 +1,10 @@
-"""Groups of every type, alive on a real broker."""
+"""Run live groups of every type on a real broker."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.brokers import wire
+from tests.brokers import kio_client
 from tests.brokers.connect import Worker
 from tests.brokers.groups import ORDERS, LiveGroup, expected
 from tests.brokers.members import CLASSIC, KIP_848, Members
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["Live", "LiveGroup", "expected"]
 
 TIMEOUT = 90.0
-"""Seconds for all groups of one broker to be as expected, on a machine busy with other tests."""
+"""Longest time until all groups of a broker are as expected, in seconds, on a busy machine."""
 
 
 class Live:
-    """The groups on one cluster; `live["classic"]` is the one of that role.
+    """The live groups on one cluster; `live["classic"]` is the group with that role.
 
     Attributes:
-        cluster: the broker they are on.
-        groups: by role, see `expected`.
+        cluster: the cluster that the groups are on.
+        groups: the groups by role, see `expected`.
         registries: the members of the schema registry's group.
         worker: the Connect worker.
     """
@@ -41,32 +41,32 @@ class Live:
 
     @property
     def bootstrap(self) -> str:
-        """`host:port` of the broker."""
+        """Address of the broker, `host:port`."""
         return self.cluster.bootstrap
 
     @property
     def version(self) -> str:
-        """The broker's version."""
+        """Kafka version of the broker."""
         return self.cluster.version
 
     @property
     def newest(self) -> bool:
-        """Whether there are share and streams groups."""
+        """Whether the broker supports share and streams groups."""
         return not self.version.startswith("3.")
 
     def __getitem__(self, role: str) -> LiveGroup:
         return self.groups[role]
 
     def of_type(self, group_type: str) -> list[LiveGroup]:
-        """Every group of one type."""
+        """Return all groups of one type."""
         return [group for group in self.groups.values() if group.type == group_type]
 
     def start(self) -> None:
-        """Makes topics and groups, and returns when every group is as expected.
+        """Create topics and groups, and wait until every group is as expected.
 
         Raises:
-            JavaFailedError: clients in Java did not do what they should; carries the end of their log.
-            TimeoutError: a group is not as expected.
+            JavaFailedError: the Java clients failed; the message has the end of their log.
+            TimeoutError: a group is not as expected in time.
         """
         try:
             self._make_topics()
@@ -79,13 +79,13 @@ class Live:
             self.worker.wait_until_running(TIMEOUT, java)
             for line in said_when_ready:
                 java.wait_for(line, TIMEOUT)
-            wire.wait_for_states(self.bootstrap, {g.id: g.state for g in self.groups.values()}, TIMEOUT)
+            kio_client.wait_for_states(self.bootstrap, {g.id: g.state for g in self.groups.values()}, TIMEOUT)
         except BaseException:
             self.stop()
             raise
 
     def stop(self) -> None:
-        """Ends every member."""
+        """Stop all members."""
         for members in self._members:
             members.leave()
         for member in self.registries:
@@ -108,7 +108,7 @@ class Live:
         arguments = [self.bootstrap, str(self.worker.properties)]
         said_when_ready = ["READY share", "READY streams"]
         if not self.newest:
-            # librdkafka speaks KIP-848 from its general availability on, in 4.0.
+            # librdkafka supports KIP-848 since its general availability in 4.0.
             roles = {"consumer": "consumer,consumer=80", "mixed": "consumer,classic=70"}
             roles["consumer-empty"] = "consumer=100=leave"
             arguments += ["orders", *(f"{self[role].id}={rest}" for role, rest in roles.items())]

@@ -1,4 +1,4 @@
-"""Consumers of librdkafka that join a group, commit what they are told, and then stay idle."""
+"""Run librdkafka consumers that join a group, commit given offsets, and then stay idle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # Members are polled only until they have their partitions; heartbeats have a thread of their own.
+    # Members are polled only until they have their partitions, because heartbeats are sent by another thread.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }
@@ -29,13 +29,13 @@ KIP_848: Config = {"group.protocol": "consumer"}
 
 
 class Members:
-    """The members of one group, in the order of their client ids `GROUP-1`, `GROUP-2`, …
+    """The members of one group, with the client ids `GROUP-1`, `GROUP-2`, …
 
     Args:
-        cluster: where the group is.
-        group: its id.
-        topic: what every member subscribes to.
-        members: each one's configuration beyond `IDLE`, such as `CLASSIC` or `KIP_848`.
+        cluster: the cluster of the group.
+        group: group id.
+        topic: the topic that every member subscribes to.
+        members: per member, its configuration in addition to `IDLE`, such as `CLASSIC` or `KIP_848`.
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str, *members: Config) -> None:
@@ -50,10 +50,10 @@ class Members:
             consumer.subscribe([topic])
 
     def wait_until_assigned(self, timeout: float = 60.0) -> None:
-        """Polls until every member has partitions and together they have all of them.
+        """Poll until every member has partitions and all partitions are assigned.
 
         Raises:
-            TimeoutError: they do not; says who has what.
+            TimeoutError: this takes too long; the message has the assignments.
         """
         deadline = time.monotonic() + timeout
         while True:
@@ -68,7 +68,7 @@ class Members:
             consumer.pause(consumer.assignment())
 
     def commit(self, offsets: Mapping[int, int]) -> None:
-        """Commits offsets by partition, each by the member that has it."""
+        """Commit offsets by partition, each by the member that owns it."""
         for consumer in self._consumers:
             own = {tp.partition for tp in consumer.assignment()}
             commits = [TopicPartition(self._topic, p, offset) for p, offset in offsets.items() if p in own]
@@ -78,6 +78,6 @@ class Members:
                         raise KafkaException(done.error)
 
     def leave(self) -> None:
-        """Every member leaves and is closed; static members (KIP-345) stay until their session ends."""
+        """Close all members; static members (KIP-345) stay in the group until their session times out."""
         for consumer in self._consumers:
             consumer.close()

@@ -1,4 +1,4 @@
-"""Reads `__consumer_offsets` of a broker as it is: every record, by a plain consumer."""
+"""Read all records of `__consumer_offsets` with a plain consumer."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ TOPIC = "__consumer_offsets"
 
 
 class TopicRecord(NamedTuple):
-    """One record, and where it is."""
+    """One record with its partition and offset."""
 
     partition: int
     offset: int
     timestamp: int
-    """In milliseconds since 1970."""
+    """Timestamp of the record in milliseconds since the epoch."""
     key: bytes | None
     value: bytes | None
 
 
 def read_offsets_topic(cluster: Cluster, *, committed: bool = True, timeout: float = 60.0) -> list[TopicRecord]:
-    """Every record from the first to the one that is the last now, by partition and offset.
+    """Return all records up to the present log end, in ascending order of partition and offset.
 
     Args:
-        cluster: whose topic.
-        committed: leaves out what transactions wrote that were aborted (`isolation.level=read_committed`).
-        timeout: seconds until every partition has been read.
+        cluster: the cluster of the topic.
+        committed: whether to leave out records of aborted transactions (`isolation.level=read_committed`).
+        timeout: time limit for reading all partitions, in seconds.
 
     Raises:
-        TimeoutError: names the partitions that have not been read to their end.
+        TimeoutError: the message names the partitions that were not read to their end.
     """
     level = "read_committed" if committed else "read_uncommitted"
     consumer = Consumer(

@@ -1,4 +1,4 @@
-"""Java processes of the tests: started from Kafka's jars, gone when the tests are."""
+"""Run Java processes from Kafka's jars, and end them with the tests."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 SOURCES = Path(__file__).parents[1] / "kafka"
 
 SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
-"""What makes a JVM that lives for seconds cheap."""
+"""JVM options that reduce the start-up time of short-lived processes."""
 
 
 class JavaFailedError(Exception):
-    """A Java process ended, or did not say in time that it is ready; carries the end of its log."""
+    """A Java process ended, or was not ready in time; the message has the end of its log."""
 
 
 class Java:
     """A Java process that runs in the background until `stop`, or until this process ends.
 
     Attributes:
-        log: the file with all that it wrote.
+        log: the file with the output of the process.
     """
 
     def __init__(self, version: str, source: str, arguments: Sequence[str], log: Path, heap: str = "384m") -> None:
@@ -64,10 +64,10 @@ class Java:
         return self._process.poll() is None
 
     def wait_for(self, line: str, timeout: float) -> None:
-        """Returns once the process has written `line` to its standard output.
+        """Wait until the process has written `line` to its standard output.
 
         Raises:
-            JavaFailedError: it ended before, or `timeout` seconds passed.
+            JavaFailedError: the process ended before, or `timeout` seconds have passed.
         """
         with self._heard:
             self._heard.wait_for(lambda: line in self._said or self._ended, timeout)
@@ -75,7 +75,7 @@ class Java:
                 raise self.failed(f"did not say {line!r} within {timeout:.0f} s")
 
     def failed(self, what: str) -> JavaFailedError:
-        """An error with the end of the log in it."""
+        """Return an error with the end of the log."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.2)
         state = "running" if self.running else f"ended with {self._process.returncode}"
@@ -83,17 +83,17 @@ class Java:
         return JavaFailedError(f"{self.log.name} ({state}): {what}; end of {self.log}:\n{tail}")
 
     def end(self, timeout: float) -> None:
-        """Closes the standard input of a program that ends with it, and waits until it has.
+        """Close the standard input of a program that exits at its end, and wait until it has exited.
 
         Raises:
-            subprocess.TimeoutExpired: it goes on.
+            subprocess.TimeoutExpired: the program still runs.
         """
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(timeout)
 
     def stop(self) -> None:
-        """Ends the process at once: what it has on disk is thrown away anyway."""
+        """Kill the process immediately, because its data is deleted anyway."""
         self._process.kill()
         self._process.wait()
         self._listener.join(5)
@@ -122,7 +122,7 @@ def run_tool(
     jvm: Sequence[str] = SHORT_LIVED,
     timeout: float = 120.0,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs one of Kafka's command line tools to its end; its exit code and output are for the caller to judge."""
+    """Run one of Kafka's command line tools; return its exit code and output without checking them."""
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
     command = ["java", *jvm, quiet, "-cp", jars.classpath(version), main_class, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)

@@ -1,4 +1,4 @@
-"""Members of a schema registry's group, as Confluent's registry joins: protocol type `sr`, JSON inside."""
+"""Join a group like Confluent's schema registries, with protocol type `sr` and metadata in JSON."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kio.schema.sync_group.v5.response import SyncGroupResponse
 from kio.schema.types import GroupId
 from kio.static.primitive import i32
 
-from tests.brokers.wire import LONG, NONE, NOT_READY, Connection, find_coordinator
+from tests.brokers.kio_client import LONG, NONE, NOT_READY, Connection, find_coordinator
 
 MEMBER_ID_REQUIRED = 79
 
 
 class Registry:
-    """One registry, a member of its cluster's group."""
+    """One registry, which is a member of the group of its cluster."""
 
     def __init__(self, address: str, group: str, host: str, port: int) -> None:
         self.identity = {
@@ -34,7 +34,7 @@ class Registry:
         self._connection = Connection(address, client_id=f"sr-{host}")
 
     def ask_to_join(self) -> None:
-        """Sends JoinGroup; the coordinator answers when every member has asked."""
+        """Send JoinGroup; the coordinator responds after every member has sent it."""
         self._connection.send(
             JoinGroupRequest(
                 group_id=self._group,
@@ -47,16 +47,16 @@ class Registry:
         )
 
     def fileno(self) -> int:
-        """The socket, for `select`."""
+        """Return the file descriptor of the socket, for `select`."""
         return self._connection.fileno()
 
     def joined(self) -> JoinGroupResponse:
-        """The answer to JoinGroup."""
+        """Return the response to JoinGroup."""
         answer: JoinGroupResponse = self._connection.receive(JoinGroupResponse)
         return answer
 
     def get_id(self, timeout: float) -> None:
-        """Has the coordinator give this member an id (KIP-394)."""
+        """Request a member id from the coordinator (KIP-394)."""
         deadline = time.monotonic() + timeout
         while True:
             self.ask_to_join()
@@ -69,7 +69,7 @@ class Registry:
             time.sleep(0.1)
 
     def sync(self, generation: int, assignments: dict[str, bytes]) -> None:
-        """Sends SyncGroup, as leader with everyone's assignment."""
+        """Send SyncGroup; the leader sends the assignments of all members."""
         answer = self._connection.call(
             SyncGroupRequest(
                 group_id=self._group,
@@ -88,12 +88,12 @@ class Registry:
             raise ConnectionError(f"SyncGroup: error {answer.error_code}")
 
     def close(self) -> None:
-        """Closes the connection; the member stays in the group."""
+        """Close the connection; the member stays in the group."""
         self._connection.close()
 
 
 def join_registries(address: str, group: str, hosts: list[tuple[str, int]], timeout: float) -> list[Registry]:
-    """Joins a group as the registries of one cluster do; the first is its leader ("master")."""
+    """Join a group as the registries of one cluster; the first one is its primary ("master")."""
     address = find_coordinator(address, group, timeout)
     members: list[Registry] = []
     for host, port in hosts:
@@ -112,7 +112,7 @@ def join_registries(address: str, group: str, hosts: list[tuple[str, int]], time
 
 
 def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGroupResponse]:
-    """Has every member join; one that was answered before the others had asked asks again."""
+    """Let every member join; a member that got its response before the others had joined sends JoinGroup again."""
     deadline = time.monotonic() + timeout
     answers: dict[Registry, JoinGroupResponse] = {}
     asking: set[Registry] = set()
@@ -129,6 +129,6 @@ def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGr
             if int(answers[member].error_code) != NONE:
                 raise ConnectionError(f"JoinGroup: {answers[member]}")
         newest = max((answer.generation_id for answer in answers.values()), default=0)
-        # The coordinator waits for those that it has answered before: they ask again.
+        # The coordinator waits for members that already got a response, so that these must join again.
         answers = {m: a for m, a in answers.items() if answered and a.generation_id == newest}
     return [answers[member] for member in members]

@@ -1,4 +1,4 @@
-"""A broker with an authorizer, SASL and TLS, and principals who may do less than everything."""
+"""Run a broker with an authorizer, SASL and TLS, and principals with limited permissions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
-from tests.brokers import wire
+from tests.brokers import kio_client
 from tests.brokers.certificates import Certificates, make_certificates
 from tests.brokers.cluster import Cluster
 from tests.brokers.config import write_properties
@@ -27,25 +27,25 @@ PASSWORDS = {
     "team": "team-S3cret!",
     "groupsonly": "groupsonly-S3cret!",
 }
-"""The principals, see `Secure`."""
+"""The principals with their passwords, see `Secure`."""
 
 COMMITS = {
     "team-a-app": {("team-a-events", 0): 4},
     "team-a-and-b": {("team-a-events", 0): 10, ("team-b-events", 0): 3},
     "team-b-app": {("team-b-events", 0): 7},
 }
-"""Simple groups on the broker, and what they have committed; each topic has 10 records in one partition."""
+"""Simple groups on the broker with their committed offsets; each topic has 10 records in one partition."""
 
 LIVE_GROUP = "team-a-live"
-"""A KIP-848 group with one member that reads `team-a-events`, committed at 8."""
+"""A KIP-848 group with one member that reads `team-a-events` and has committed offset 8."""
 
 
 class Secure:
-    """A 4.3.1 broker on which one has to log in, and who may do what.
+    """A 4.3.1 broker that requires a login, and the permissions of its principals.
 
     ==============  ===================================================================================
     `admin`         a super user
-    `viewer`        DESCRIBE on the cluster, all groups and all topics; may delete nothing
+    `viewer`        DESCRIBE on the cluster, all groups and all topics; no DELETE permission
     `team`          READ, DESCRIBE and DELETE on groups `team-a-*`, DESCRIBE on topics `team-a-*`
     `groupsonly`    DESCRIBE on all groups, nothing on topics
     `nobody`        nothing at all
@@ -80,7 +80,7 @@ class Secure:
         self._members: Members | None = None
 
     def start(self) -> None:
-        """Starts the broker, then makes ACLs, topics and groups."""
+        """Start the broker and create ACLs, topics and groups."""
         self.cluster.start()
         try:
             self._allow()
@@ -93,13 +93,13 @@ class Secure:
             self._members = Members(self.cluster, LIVE_GROUP, "team-a-events", KIP_848)
             self._members.wait_until_assigned()
             self._members.commit({0: 8})
-            wire.wait_for_states(self.cluster.bootstrap, {LIVE_GROUP: "Stable"}, 60)
+            kio_client.wait_for_states(self.cluster.bootstrap, {LIVE_GROUP: "Stable"}, 60)
         except BaseException:
             self.stop()
             raise
 
     def stop(self) -> None:
-        """Ends member and broker."""
+        """Stop the member and the broker."""
         if self._members is not None:
             self._members.leave()
         self.cluster.stop()
@@ -107,13 +107,13 @@ class Secure:
     def command_config(
         self, principal: str, *, mechanism: str = "SCRAM-SHA-512", tls: bool = False, password: str | None = None
     ) -> Path:
-        """A Java properties file with which a client logs in as `principal`.
+        """Write a Java properties file with which a client logs in as `principal`; return its path.
 
         Args:
             principal: one of `PASSWORDS`.
             mechanism: one of `MECHANISMS`.
             tls: for `sasl_tls` instead of `sasl`.
-            password: another than the right one.
+            password: a password to use instead of the right one.
         """
         module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
         secret = PASSWORDS[principal] if password is None else password
@@ -129,7 +129,7 @@ class Secure:
         return write_properties(self._folder / f"{principal}-{mechanism}-{tls}{wrong}.properties", properties)
 
     def tls_config(self, *, with_certificate: bool = True) -> Path:
-        """A Java properties file for `tls`, with the client's certificate or without."""
+        """Write a Java properties file for `tls`, with or without the certificate of the client; return its path."""
         properties = {"security.protocol": "SSL", **self._trust()}
         if with_certificate:
             properties |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(self.certificates.client)}

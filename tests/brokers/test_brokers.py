@@ -1,4 +1,4 @@
-"""The brokers of the tests are real, and the groups on them are what the fixtures say they are."""
+"""Tests of the broker fixtures: the brokers are real, and their groups are as the fixtures describe them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.brokers import wire
+from tests.brokers import kio_client
 from tests.brokers.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from tests.brokers.secure import Secure
 
 
-def test_broker_takes_topics_records_and_commits(broker: Cluster) -> None:
+def test_a_broker_accepts_topics_records_and_commits(broker: Cluster) -> None:
     broker.create_topic("fixture-check", 2)
     broker.produce("fixture-check", 5, partition=1)
     broker.commit("fixture-check-group", {("fixture-check", 1): 3})
     done = broker.tool("ConsumerGroupCommand", "--describe", "--group", "fixture-check-group")
     assert re.search(r"fixture-check-group\s+fixture-check\s+1\s+3\s+5\s+2\s", done.stdout), done.stdout + done.stderr
-    assert wire.list_groups(broker.bootstrap)["fixture-check-group"] == ("classic", "", "Empty")
+    assert kio_client.list_groups(broker.bootstrap)["fixture-check-group"] == ("classic", "", "Empty")
 
 
 def test_live_groups_are_listed_as_expected(live: Live) -> None:
-    listed = wire.list_groups(live.bootstrap)
+    listed = kio_client.list_groups(live.bootstrap)
     for role, group in live.groups.items():
         assert listed[group.id] == (group.type, group.protocol, group.state), role
 
 
 def test_live_consumer_groups_lag_as_expected(live: Live) -> None:
-    """Kafka's own tool sees the offsets and the lag that the fixtures promise."""
+    """Kafka's own tool prints the offsets and the lag that the fixtures describe."""
     groups = [g for g in live.groups.values() if g.protocol == "consumer"]
     named = [argument for group in groups for argument in ("--group", group.id)]
     done = live.cluster.tool("ConsumerGroupCommand", "--describe", *named)
@@ -47,7 +47,7 @@ def test_live_consumer_groups_lag_as_expected(live: Live) -> None:
     }, done.stderr
 
 
-def test_live_consumer_groups_have_the_members_expected(live: Live) -> None:
+def test_live_consumer_groups_have_the_expected_members(live: Live) -> None:
     groups = [g for g in live.groups.values() if g.protocol == "consumer" and g.members]
     named = [argument for group in groups for argument in ("--group", group.id)]
     done = live.cluster.tool("ConsumerGroupCommand", "--describe", "--members", *named)
@@ -62,7 +62,7 @@ def test_live_share_groups_lag_as_expected(live_431: Live) -> None:
     rows = [line.split() for line in done.stdout.splitlines() if "-jobs " in line or " jobs " in line]
     seen = {(row[0], row[1], int(row[2])): (int(row[3]), int(row[4])) for row in rows}
     assert seen == {
-        (group.id, topic, partition): (start, group.told_lag[topic, partition])
+        (group.id, topic, partition): (start, group.reported_lag[topic, partition])
         for group in live_431.of_type("share")
         for (topic, partition), start in group.committed.items()
     }, done.stderr
@@ -76,8 +76,8 @@ def test_live_streams_groups_lag_as_expected(live_431: Live) -> None:
     assert seen.items() >= {(group.id, *tp): lag for tp, lag in group.lags.items()}.items(), done.stderr
 
 
-def test_each_principal_sees_what_it_may(secure_broker: Secure) -> None:
-    """The authorizer of a real broker leaves out groups without saying so."""
+def test_each_principal_sees_the_permitted_groups(secure_broker: Secure) -> None:
+    """The authorizer of a real broker silently leaves out forbidden groups."""
 
     def groups_for(principal: str, mechanism: str, *, tls: bool) -> set[str]:
         address = secure_broker.sasl_tls if tls else secure_broker.sasl
@@ -94,7 +94,7 @@ def test_each_principal_sees_what_it_may(secure_broker: Secure) -> None:
     assert groups_for("nobody", "SCRAM-SHA-256", tls=True) == set()
 
 
-def test_client_certificate_is_a_login(secure_broker: Secure) -> None:
+def test_a_client_certificate_is_a_login(secure_broker: Secure) -> None:
     config = str(secure_broker.tls_config())
     done = secure_broker.cluster.tool(
         "GroupsCommand", "--bootstrap-server", secure_broker.tls, "--command-config", config, "--list"
@@ -103,7 +103,7 @@ def test_client_certificate_is_a_login(secure_broker: Secure) -> None:
 
 
 @pytest.mark.full
-def test_three_brokers_share_the_groups(tmp_path: Path) -> None:
+def test_three_brokers_divide_the_groups(tmp_path: Path) -> None:
     cluster = Cluster("4.3.1", tmp_path, nodes=3)
     cluster.start()
     try:
@@ -111,7 +111,7 @@ def test_three_brokers_share_the_groups(tmp_path: Path) -> None:
         names = [f"group-{n}" for n in range(30)]
         for name in names:
             cluster.commit(name, {("orders", 0): 0})
-        each = [set(wire.list_groups(address)) for address in cluster.bootstrap.split(",")]
+        each = [set(kio_client.list_groups(address)) for address in cluster.bootstrap.split(",")]
         assert all(each), "every broker coordinates some of the groups"
         assert sorted(name for some in each for name in some) == sorted(names)
     finally:

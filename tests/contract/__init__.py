@@ -1,1 +1,1 @@
-"""Suites that the simulator and real brokers pass alike."""
+"""Tests that compare kgtui with real brokers and Kafka's own tools, and the simulator with real brokers."""

@@ -1,4 +1,4 @@
-"""Kafka's own GroupsCommand, many command lines in one JVM."""
+"""Run Kafka's own GroupsCommand with many command lines in one JVM."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _PROGRAM = Path(__file__).with_name("GroupsOracle.java")
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
 
 
-class Ran(NamedTuple):
-    """How a command line ended."""
+class Result(NamedTuple):
+    """Exit status and output of one command line."""
 
     status: int
     out: bytes
     err: bytes
 
     @property
-    def complaint(self) -> str:
-        """The first line on standard error."""
+    def first_error_line(self) -> str:
+        """The first line of standard error."""
         return self.err.decode().partition("\n")[0]
 
 
-def run_java(command_lines: Sequence[Sequence[str]]) -> list[Ran]:
-    """Run GroupsCommand of Kafka 4.3.1 with each list of arguments."""
+def run_java(command_lines: Sequence[Sequence[str]]) -> list[Result]:
+    """Run GroupsCommand of Kafka 4.3.1 with each list of arguments; return one result per list."""
     lines = [" ".join(":" + base64.b64encode(word.encode()).decode() for word in words) for words in command_lines]
     done = subprocess.run(
         ["java", *SHORT_LIVED, _QUIET, "-cp", jars.classpath("4.3.1"), str(_PROGRAM)],
@@ -42,9 +42,9 @@ def run_java(command_lines: Sequence[Sequence[str]]) -> list[Ran]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return [_ran(line) for line in done.stdout.splitlines()]
+    return [_result(line) for line in done.stdout.splitlines()]
 
 
-def _ran(line: str) -> Ran:
+def _result(line: str) -> Result:
     status, out, err = line.split(" ")
-    return Ran(int(status), base64.b64decode(out[1:]), base64.b64decode(err[1:]))
+    return Result(int(status), base64.b64decode(out[1:]), base64.b64decode(err[1:]))

@@ -1,4 +1,4 @@
-"""`kgtui check` on real brokers: groups that behave well and badly while it watches, and live groups of every type."""
+"""`kgtui check` on real brokers, with healthy and unhealthy groups and with live groups of every type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVERY = 0.5
 
 
 class Busy(Clock):
-    """Between two reads, records come in and groups commit."""
+    """Produce records and commit offsets between two reads."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Busy(Clock):
 async def checked(
     bootstrap: str, capfd: pytest.CaptureFixture[str], expr: str, watching: Watching, clock: Clock | None = None
 ) -> tuple[int, dict[str, dict[str, Any]]]:
-    """The exit code, and what the JSON says of each group."""
+    """Run `kgtui check`; return the exit code and the JSON of each group."""
     args = parse_args(["check", "--all", "--format", "json"])
     args.seconds, args.interval = READS * EVERY, EVERY
     capfd.readouterr()
@@ -57,13 +57,15 @@ async def checked(
     return code, {row["group"]: row for row in found["groups"]}
 
 
-async def test_groups_are_judged_by_what_they_do_meanwhile(broker: Cluster, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_groups_are_judged_by_their_commits_during_the_check(
+    broker: Cluster, capfd: pytest.CaptureFixture[str]
+) -> None:
     topic = "check-orders"
     broker.create_topic(topic)
     broker.produce(topic, 100)
     for name in ("fine", "slow", "back", "stuck"):
         broker.commit(f"check-{name}", {(topic, 0): 1})
-    # A log end is refreshed at every read, and a group that commits seldom does so every 0.2 s.
+    # A log end is refreshed at every read, and a group that rarely commits does so every 0.2 s.
     watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
     clock = Busy(broker, topic)
     code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, clock)
@@ -74,17 +76,17 @@ async def test_groups_are_judged_by_what_they_do_meanwhile(broker: Cluster, capf
         "check-stuck": "STOP",
     }
     assert code == 1
-    # A slow machine has time for fewer reads.
+    # On a slow machine there are fewer reads.
     assert groups["check-stuck"]["lag"] == 100 + 10 * clock.steps - 1
     assert groups["check-stuck"]["trend"] > 0
     assert groups["check-fine"]["lag"] == groups["check-fine"]["lost"] == 0
     assert groups["check-fine"]["time_lag"] == {"seconds": 0.0, "at_least": False}
 
 
-async def test_live_groups_of_every_type_are_watched_without_a_fault(
+async def test_live_groups_of_every_type_are_checked_without_faults(
     live: Live, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """They commit nothing meanwhile: whoever lags stands still, whoever does not is fine."""
+    """They commit nothing during the check, so that groups with lag are stopped and groups without lag are OK."""
     code, found = await checked(live.bootstrap, capfd, "not:/^check-/", Watching(commit_interval=0.1))
     for group in live.groups.values():
         lagging = any(group.lags.values())

@@ -1,4 +1,4 @@
-"""Java client properties, as Kafka 4.3.1 itself knows and reads them."""
+"""Compare our handling of Java client properties with Kafka 4.3.1."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def decoded(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def kafka_says(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    """What Kafka's own classes answer, in words by line."""
+    """Return the output of Kafka's own classes, one list of words per line."""
     source: Path = tmp_path_factory.mktemp("ask") / "Ask.java"
     source.write_text(PROGRAM)
     command = ["java", "-cp", jars.classpath("4.3.1"), str(source), *map(encoded, LINES)]
@@ -93,8 +93,8 @@ def kafka_says(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
     return [line.split(" ") for line in done.stdout.splitlines()]
 
 
-def test_every_property_of_kafkas_clients_is_known(kafka_says: list[list[str]]) -> None:
-    """Each is honoured, passed over or refused by name; none is taken for a typing mistake."""
+def test_every_property_of_kafkas_clients_is_recognized(kafka_says: list[list[str]]) -> None:
+    """Each property is used, ignored or rejected by name; none is reported as a typing mistake."""
     names = {words[1] for words in kafka_says if words[0] == "name"}
     assert len(names) > 120
     refused = set()
@@ -120,7 +120,7 @@ def test_every_property_of_kafkas_clients_is_known(kafka_says: list[list[str]]) 
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_jaas_line_means_the_same_to_us_as_to_kafka(kafka_says: list[list[str]], line: str) -> None:
+def test_jaas_configurations_are_parsed_as_by_kafka(kafka_says: list[list[str]], line: str) -> None:
     (theirs,) = [words[2:] for words in kafka_says if words[0] == "jaas" and words[1] == encoded(line)]
     if theirs == ["refused"]:
         with pytest.raises(ConfigError):

@@ -1,4 +1,4 @@
-"""What we read of `__consumer_offsets` on real brokers equals what Kafka's own coordinator reads, record by record."""
+"""Our decoded records of `__consumer_offsets` on real brokers equal those of Kafka's own coordinator."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 from kgtui.protocol.member_data import connect, consumer, schema_registry
 from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, classic_members, decode, encode
-from tests.brokers import happenings, past, wire
+from tests.brokers import coordinator_records, group_actions, kio_client
 from tests.brokers.cluster import Cluster
+from tests.brokers.coordinator_records import ABORTED, COMMITTED, DELETED, EXPRESSION, TYPES
 from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
-from tests.brokers.past import ABORTED, COMMITTED, DELETED, EXPRESSION, TYPES
 from tests.unit.protocol.records import kafka_coordinator
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ TIMEOUT = 90.0
 
 @dataclass(frozen=True)
 class Written:
-    """What was in the topic, and how it was read."""
+    """The records of the topic, as decoded by us and by Kafka."""
 
     live: Live
     raw: list[TopicRecord]
     records: list[CoordinatorRecord]
-    """By us, in the order of `raw`."""
+    """The records as we decode them, in the order of `raw`."""
     kafkas: list[kafka_coordinator.Read]
-    """By Kafka, in the same order."""
+    """The records as Kafka decodes them, in the order of `raw`."""
 
     def of_group(self, group: str) -> list[CoordinatorRecord]:
         return [record for record in self.records if record.group == group]
@@ -41,8 +41,8 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(live: Live) -> Written:
-    """Live groups of every type, and then everything else that leaves records, on each broker in turn."""
-    past.leave(live)
+    """The records of each broker in turn, with live groups of every type and all other actions that write records."""
+    coordinator_records.write_records(live)
     raw = read_offsets_topic(live.cluster)
     records = [
         record for record in (decode(one.key, one.value) for one in raw) if isinstance(record, CoordinatorRecord)
@@ -50,28 +50,28 @@ def written(live: Live) -> Written:
     return Written(live, raw, records, kafka_coordinator.read((one.key or b"", one.value) for one in raw))
 
 
-def test_every_record_is_read_as_kafka_reads_it(written: Written) -> None:
+def test_every_record_is_decoded_as_by_kafka(written: Written) -> None:
     assert len(written.records) == len(written.raw) == len(written.kafkas) > 100
     for raw, record, read in zip(written.raw, written.records, written.kafkas, strict=True):
         assert as_json(record) == read.json, (raw, read.error)
 
 
-def test_every_record_is_written_as_the_broker_wrote_it(written: Written) -> None:
+def test_every_record_is_encoded_to_the_brokers_bytes(written: Written) -> None:
     for raw, record in zip(written.raw, written.records, strict=True):
         assert encode(record.type, record.key, record.value, version=record.version) == (raw.key, raw.value)
 
 
-def test_every_type_is_there(written: Written) -> None:
+def test_every_record_type_occurs(written: Written) -> None:
     values = {record.type for record in written.records if record.value is not None}
     tombstones = {record.type for record in written.records if record.value is None}
     types = TYPES[written.live.version]
-    # Brokers since 4.1 write no partition metadata, but tombstones of it when they take an older group over.
+    # Brokers since 4.1 write no partition metadata, but its tombstones when they take over an older group.
     assert values == types
     assert tombstones == types | {RecordType.CONSUMER_GROUP_PARTITION_METADATA}
 
 
-def test_live_groups_are_what_their_records_say(written: Written) -> None:
-    """The newest commit of each partition is what the fixtures promise."""
+def test_records_agree_with_the_live_groups(written: Written) -> None:
+    """The newest commit of each partition is the one that the fixtures describe."""
     newest = {
         (record.group, record.key["topic"], record.key["partition"]): record.value and record.value["offset"]
         for record in written.records
@@ -84,7 +84,7 @@ def test_live_groups_are_what_their_records_say(written: Written) -> None:
             assert newest[group.id, topic, partition] == offset, group.id
 
 
-def test_members_of_classic_groups_are_read(written: Written) -> None:
+def test_members_of_classic_groups_are_decoded(written: Written) -> None:
     live = written.live
     newest = {record.group: record for record in written.records if record.type is RecordType.GROUP_METADATA}
     for role in ("classic", "static", "connect", "sr"):
@@ -97,8 +97,8 @@ def test_members_of_classic_groups_are_read(written: Written) -> None:
     assert [s.topics for s in subscriptions if isinstance(s, consumer.Subscription)] == [("orders",)] * 2
 
 
-def test_a_classic_member_of_a_consumer_group_is_read(written: Written) -> None:
-    """While a group moves to the new protocol, its members of the old one have what they sent in their records."""
+def test_classic_members_of_consumer_groups_are_decoded(written: Written) -> None:
+    """While a group migrates to the new protocol, the records of its classic members have their original metadata."""
     newest = {
         record.member: record.value["ClassicMemberMetadata"]
         for record in written.of_group(written.live["mixed"].id)
@@ -110,7 +110,7 @@ def test_a_classic_member_of_a_consumer_group_is_read(written: Written) -> None:
     assert {s and s.topics for s in subscriptions} == {("orders",)}
 
 
-def test_what_a_transaction_aborted_is_not_there(written: Written) -> None:
+def test_commits_of_aborted_transactions_are_left_out(written: Written) -> None:
     def offsets(records: list[TopicRecord]) -> list[int]:
         read = [decode(one.key, one.value) for one in records]
         found = [r for r in read if isinstance(r, CoordinatorRecord) and r.group == "transactional"]
@@ -120,7 +120,7 @@ def test_what_a_transaction_aborted_is_not_there(written: Written) -> None:
     assert offsets(read_offsets_topic(written.live.cluster, committed=False)) == [COMMITTED, ABORTED]
 
 
-def test_a_commit_that_says_when_it_expires(written: Written) -> None:
+def test_a_commit_with_an_expiration_time_is_decoded(written: Written) -> None:
     commit, tombstone = (r for r in written.of_group("expires-itself") if r.type is RecordType.OFFSET_COMMIT)
     assert commit.version == 1
     assert commit.value is not None
@@ -128,8 +128,8 @@ def test_a_commit_that_says_when_it_expires(written: Written) -> None:
     assert commit.value["expireTimestamp"] - commit.value["commitTimestamp"] == 30 * 86_400_000
 
 
-def test_what_was_deleted_ends_in_tombstones(written: Written) -> None:
-    """Of every key of a deleted group, the last record is a tombstone."""
+def test_deleted_groups_end_in_tombstones(written: Written) -> None:
+    """The last record of every key of a deleted group is a tombstone."""
     newest: dict[str, dict[bytes | None, CoordinatorRecord]] = {}
     for raw, record in zip(written.raw, written.records, strict=True):
         newest.setdefault(record.group, {})[raw.key] = record
@@ -141,7 +141,7 @@ def test_what_was_deleted_ends_in_tombstones(written: Written) -> None:
         assert left == [], group
 
 
-def test_a_subscription_by_expression_is_read(written: Written) -> None:
+def test_a_subscription_by_regular_expression_is_decoded(written: Written) -> None:
     if not written.live.newest:
         assert not any(r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION for r in written.records)
         return
@@ -154,13 +154,13 @@ def test_a_subscription_by_expression_is_read(written: Written) -> None:
 
 @pytest.mark.broker
 @pytest.mark.xdist_group("broker")
-def test_what_expires_ends_in_a_tombstone(tmp_path: Path) -> None:
+def test_an_expired_commit_ends_in_a_tombstone(tmp_path: Path) -> None:
     cluster = Cluster("4.3.1", tmp_path, extra={"offsets.retention.check.interval.ms": "300"})
     try:
         cluster.start()
         cluster.create_topic("orders")
-        happenings.commit_until(cluster, "short-lived", "orders", 5, timedelta(milliseconds=1))
-        wire.wait_until_gone(cluster.bootstrap, "short-lived", TIMEOUT)
+        group_actions.commit_until(cluster, "short-lived", "orders", 5, timedelta(milliseconds=1))
+        kio_client.wait_until_gone(cluster.bootstrap, "short-lived", TIMEOUT)
         raw = read_offsets_topic(cluster)
     finally:
         cluster.stop()

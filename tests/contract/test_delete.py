@@ -1,4 +1,4 @@
-"""Deleting through `kgtui.actions` and `kgtui delete`, on simulated clusters from 2.4 to 4.4 and on real brokers."""
+"""Delete groups with `kgtui.actions` and `kgtui delete` on simulated clusters from 2.4 to 4.4 and on real brokers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from kgtui.actions.results import DeletionStatus
 from kgtui.actions.state_folder import StateFolder
 from kgtui.actions.verification import unfinished
 from kgtui.admin.kafka import connect
-from tests.contract import mirror
-from tests.contract.subject import NEWEST, PARAMS
-from tests.contract.victims import COMMITTED, Ground, grounds
+from tests.contract import simulated_live_groups
+from tests.contract.deletable_groups import COMMITTED, DeletionCluster, deletion_clusters
+from tests.contract.target_cluster import NEWEST, PARAMS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,43 +35,43 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> StateFolder:
-    """Where backups and the log go."""
+    """The folder for backups and the audit log."""
     return StateFolder(tmp_path / "state")
 
 
 @pytest.fixture(params=PARAMS)
-async def ground(request: pytest.FixtureRequest) -> AsyncIterator[Ground]:
-    """Each cluster in turn."""
-    async for ground in grounds(request.param, request, every_record_type=False):
-        yield ground
+async def deletion_cluster(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
+    """Each simulated and real cluster in turn."""
+    async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=False):
+        yield deletion_cluster
 
 
 @pytest.fixture(params=PARAMS)
-async def with_victims(request: pytest.FixtureRequest) -> AsyncIterator[Ground]:
-    """Each cluster in turn, with an Empty group of every kind that it has."""
-    async for ground in grounds(request.param, request, every_record_type=True):
-        yield ground
+async def with_deletable(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
+    """Each cluster in turn, with an Empty group of every type that it supports."""
+    async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=True):
+        yield deletion_cluster
 
 
-async def test_empty_groups_of_every_record_type_are_deleted(with_victims: Ground, folder: StateFolder) -> None:
-    """Classic, Connect, simple, consumer, share and streams groups: backed up, gone, verified, and nothing else is."""
-    admin, victims = with_victims.admin, with_victims.victims
+async def test_empty_groups_of_every_type_are_deleted(with_deletable: DeletionCluster, folder: StateFolder) -> None:
+    """Groups of all types and kinds are backed up, deleted and verified, and no other group is deleted."""
+    admin, deletable = with_deletable.admin, with_deletable.deletable
     before = set((await admin.list_groups()).rows)
-    made = await plan(admin, victims)
+    made = await plan(admin, deletable)
     assert {line.group: getattr(line, "reason", "") for line in made.refused} == {}
-    assert {line.group: line.type for line in made.allowed} == victims
+    assert {line.group: line.type for line in made.allowed} == deletable
     losses = {line.group: line.loss for line in made.allowed}
-    for group in victims.keys() - {"victim-connect", "victim-share", "victim-streams"}:
+    for group in deletable.keys() - {"deletable-connect", "deletable-share", "deletable-streams"}:
         assert (losses[group].partitions, losses[group].positions) == (3, 3 * COMMITTED), group
         assert losses[group].undo is Undo.PARTLY
-    for group in victims.keys() & {"victim-share", "victim-streams"}:
+    for group in deletable.keys() & {"deletable-share", "deletable-streams"}:
         assert losses[group].partitions > 0
-    assert losses["victim-connect"].undo is Undo.RESTORABLE
+    assert losses["deletable-connect"].undo is Undo.RESTORABLE
     results = await execute(admin, made, folder)
     assert {r.group: (r.status, r.verified, r.reason) for r in results.by_group.values()} == dict.fromkeys(
-        victims, (DeletionStatus.DELETED, True, "")
+        deletable, (DeletionStatus.DELETED, True, "")
     )
-    assert set((await admin.list_groups()).rows) == before - victims.keys()
+    assert set((await admin.list_groups()).rows) == before - deletable.keys()
     backups, faults = list_backups(folder)
     assert faults == []
     assert {backup.group: backup.offsets for backup in backups} == {g: loss.partitions for g, loss in losses.items()}
@@ -79,10 +79,10 @@ async def test_empty_groups_of_every_record_type_are_deleted(with_victims: Groun
     assert await unfinished(admin, folder) == ()
 
 
-async def test_live_groups_are_refused(ground: Ground, folder: StateFolder) -> None:
-    """Each with its state, its members and what to do; nothing is sent, nothing is written."""
-    live = {group.id: group for group in ground.live}
-    made = await plan(ground.admin, [*live, "no-such-group"])
+async def test_live_groups_are_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
+    """The reason names the state, the members and what to do; nothing is sent and no file is written."""
+    live = {group.id: group for group in deletion_cluster.live}
+    made = await plan(deletion_cluster.admin, [*live, "no-such-group"])
     assert made.allowed == ()
     reasons = {line.group: line.reason for line in made.refused}
     assert reasons.pop("no-such-group") == "no group has this id"
@@ -90,60 +90,64 @@ async def test_live_groups_are_refused(ground: Ground, folder: StateFolder) -> N
         count = live[group].members
         assert reason.startswith(f"Stable with {count} member{'' if count == 1 else 's'}: stop "), group
         assert ("session times out" in reason) == bool(live[group].instance_ids), group
-    assert (await execute(ground.admin, made, folder)).exit_code == 4
+    assert (await execute(deletion_cluster.admin, made, folder)).exit_code == 4
     assert not folder.path.exists()
-    states = {group: row.state for group, row in (await ground.admin.list_groups()).rows.items()}
+    states = {group: row.state for group, row in (await deletion_cluster.admin.list_groups()).rows.items()}
     assert {states[group] for group in live} == {"Stable"}
 
 
-async def test_a_group_that_became_active_in_between_is_refused(ground: Ground, folder: StateFolder) -> None:
-    """An application joins between the plan and its execution, and keeps its group and its offsets."""
-    ground.make_simple("awakened")
-    made = await plan(ground.admin, ["awakened"])
+async def test_a_group_that_became_active_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
+    """A member joins between the plan and its execution, so that the group and its offsets are kept."""
+    deletion_cluster.make_simple("awakened")
+    made = await plan(deletion_cluster.admin, ["awakened"])
     assert [line.group for line in made.allowed] == ["awakened"]
-    with ground.joined("awakened"):
-        result = (await execute(ground.admin, made, folder)).by_group["awakened"]
+    with deletion_cluster.joined("awakened"):
+        result = (await execute(deletion_cluster.admin, made, folder)).by_group["awakened"]
         assert result.status is DeletionStatus.REFUSED
         assert "changed since the plan: Stable with 1 member" in result.reason
     ((entry,), _) = read_entries(folder.audit)
     assert entry.outcome is not None
     assert entry.outcome["result"] == "refused"
-    assert (await execute(ground.admin, await plan(ground.admin, ["awakened"]), folder)).exit_code == 0
+    assert (
+        await execute(deletion_cluster.admin, await plan(deletion_cluster.admin, ["awakened"]), folder)
+    ).exit_code == 0
 
 
-async def test_a_group_that_another_deleted_is_gone(ground: Ground, folder: StateFolder) -> None:
-    """Not counted as ours."""
-    ground.make_simple("raced")
-    made = await plan(ground.admin, ["raced"])
-    await ground.admin.delete_groups(["raced"])
-    assert (await execute(ground.admin, made, folder)).by_group["raced"].status is DeletionStatus.GONE
+async def test_a_group_that_was_deleted_meanwhile_is_gone(
+    deletion_cluster: DeletionCluster, folder: StateFolder
+) -> None:
+    """The result does not count as a deletion by this plan."""
+    deletion_cluster.make_simple("raced")
+    made = await plan(deletion_cluster.admin, ["raced"])
+    await deletion_cluster.admin.delete_groups(["raced"])
+    assert (await execute(deletion_cluster.admin, made, folder)).by_group["raced"].status is DeletionStatus.GONE
 
 
-async def test_a_delete_cut_short_is_found_out_later(ground: Ground, folder: StateFolder) -> None:
-    """The session ends right after sending: the next one looks, and logs what it finds."""
-    ground.make_simple("interrupted")
-    made = await plan(ground.admin, ["interrupted"])
-    delete, sent = ground.admin.delete_groups, asyncio.Event()
+async def test_an_interrupted_delete_is_completed_later(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
+    """The session ends right after the request was sent; the next session determines and logs the outcome."""
+    deletion_cluster.make_simple("interrupted")
+    made = await plan(deletion_cluster.admin, ["interrupted"])
+    delete, sent = deletion_cluster.admin.delete_groups, asyncio.Event()
 
     async def cut_short(groups: Any, *, timeout: float = 30.0) -> Any:
         await delete(groups)
         sent.set()
         await asyncio.Event().wait()
 
-    ground.admin.delete_groups = cut_short  # type: ignore[method-assign]
-    running = asyncio.create_task(execute(ground.admin, made, folder))
+    deletion_cluster.admin.delete_groups = cut_short  # type: ignore[method-assign]
+    running = asyncio.create_task(execute(deletion_cluster.admin, made, folder))
     await asyncio.wait_for(sent.wait(), 30)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    (result,) = await unfinished(ground.admin, folder)
+    (result,) = await unfinished(deletion_cluster.admin, folder)
     assert (result.group, result.status, result.verified) == ("interrupted", DeletionStatus.DELETED, True)
 
 
-async def test_the_broker_goes_silent_as_it_is_sent(folder: StateFolder) -> None:
-    """Nobody knows what became of it: told so, sent once, and found out when the broker is back."""
-    async with mirror.simulator("4.4") as cluster:
-        mirror.empty_group(cluster, "silenced")
+async def test_a_delete_without_a_response_is_uncertain(folder: StateFolder) -> None:
+    """The result is uncertain, the request is sent only once, and the outcome is determined when the broker is back."""
+    async with simulated_live_groups.simulator("4.4") as cluster:
+        simulated_live_groups.add_empty_group(cluster, "silenced")
         async with connect(cluster.bootstrap.split(",")) as admin:
             made = await plan(admin, ["silenced"])
             delete, sent = admin.delete_groups, 0
@@ -166,15 +170,15 @@ async def test_the_broker_goes_silent_as_it_is_sent(folder: StateFolder) -> None
             )
 
 
-async def test_the_coordinator_moves_before_it_is_sent(folder: StateFolder) -> None:
-    """The old coordinator refuses; the new one is found and does it."""
-    async with mirror.simulator("4.4") as cluster:
-        mirror.empty_group(cluster, "moved")
+async def test_a_delete_follows_a_moved_coordinator(folder: StateFolder) -> None:
+    """The old coordinator rejects the request, and the new one deletes the group."""
+    async with simulated_live_groups.simulator("4.4") as cluster:
+        simulated_live_groups.add_empty_group(cluster, "moved")
         async with connect(cluster.bootstrap.split(",")) as admin:
             made = await plan(admin, ["moved"])
             cluster.state.move_coordinator("moved", cluster.state.coordinator("moved") % 3 + 1)
             assert (await execute(admin, made, folder)).by_group["moved"].status is DeletionStatus.DELETED
-            mirror.empty_group(cluster, "moved")
+            simulated_live_groups.add_empty_group(cluster, "moved")
             made = await plan(admin, ["moved"])
             delete = admin.delete_groups
 
@@ -187,14 +191,14 @@ async def test_the_coordinator_moves_before_it_is_sent(folder: StateFolder) -> N
 
 
 @pytest.fixture(params=NEWEST)
-async def newest(request: pytest.FixtureRequest) -> AsyncIterator[Ground]:
-    """The newest of each kind of cluster."""
-    async for ground in grounds(request.param, request, every_record_type=False):
-        yield ground
+async def newest(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
+    """The newest simulated cluster and the newest real one in turn."""
+    async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=False):
+        yield deletion_cluster
 
 
 def environment(folder: StateFolder) -> dict[str, str]:
-    """With folders of the test's own."""
+    """Return environment variables with the configuration and state folders of the test."""
     return os.environ | {
         "KGTUI_STATE_DIR": str(folder.path),
         "KGTUI_CONFIG_DIR": str(folder.path.parent / "config"),
@@ -202,7 +206,7 @@ def environment(folder: StateFolder) -> dict[str, str]:
 
 
 async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int, str, str]:
-    """Run the program in a process of its own: exit code, stdout, stderr."""
+    """Run kgtui in a child process; return the exit code, stdout and stderr."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "kgtui", *words,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
@@ -213,8 +217,8 @@ async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int,
     return process.returncode, out.decode(), errors.decode()
 
 
-async def test_the_command_deletes_what_matches(newest: Ground, folder: StateFolder) -> None:
-    """A dry run changes nothing; a wrong number neither; the right one does; the log shows it."""
+async def test_the_command_deletes_matching_groups(newest: DeletionCluster, folder: StateFolder) -> None:
+    """A dry run and a wrong expected number delete nothing; the right number deletes, and the audit log shows it."""
     for name in ("cmd-one", "cmd-two"):
         newest.make_simple(name)
     words = ("delete", "/^cmd-/", "--bootstrap-server", newest.bootstrap)
@@ -238,8 +242,8 @@ async def test_the_command_deletes_what_matches(newest: Ground, folder: StateFol
     assert out.count("deleted") == 2
 
 
-async def test_the_name_is_typed_on_a_terminal(newest: Ground, folder: StateFolder) -> None:
-    """With a real terminal: the wrong name is refused, the right one deletes."""
+async def test_a_delete_is_confirmed_by_typing_the_name(newest: DeletionCluster, folder: StateFolder) -> None:
+    """On a real terminal, a wrong name is rejected, and the right one deletes the group."""
     newest.make_simple("typed-by-hand")
     words = ("delete", "--group", "typed-by-hand", "--bootstrap-server", newest.bootstrap)
     code, shown = await asyncio.to_thread(on_terminal, folder, "typed-by-hant\n", *words)
@@ -250,25 +254,29 @@ async def test_the_name_is_typed_on_a_terminal(newest: Ground, folder: StateFold
 
 
 def on_terminal(folder: StateFolder, typed: str, *words: str) -> tuple[int, str]:
-    """Run the program on a terminal of its own: exit code, and all that it showed."""
-    ours, theirs = pty.openpty()
+    """Run kgtui on a pseudo-terminal; return the exit code and the output."""
+    controller, terminal = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "kgtui", *words], stdin=theirs, stdout=theirs, stderr=theirs, env=environment(folder)
+        [sys.executable, "-m", "kgtui", *words],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env=environment(folder),
     )
-    os.close(theirs)
-    os.write(ours, typed.encode())
+    os.close(terminal)
+    os.write(controller, typed.encode())
     shown = b""
     try:
-        while part := os.read(ours, 65536):
+        while part := os.read(controller, 65536):
             shown += part
-    except OSError:  # the terminal's other end is closed
+    except OSError:  # the process has closed its end of the terminal
         pass
-    os.close(ours)
+    os.close(controller)
     return process.wait(60), shown.decode()
 
 
-async def test_the_command_refuses_live_groups(newest: Ground, folder: StateFolder) -> None:
-    """Exit code 4 and why; read-only refuses before that."""
+async def test_the_command_refuses_live_groups(newest: DeletionCluster, folder: StateFolder) -> None:
+    """The exit code is 4 with a reason; read-only mode refuses before the groups are read."""
     group = next(group for group in newest.live if group.type == "share")
     words = ("delete", "--group", group.id, "--bootstrap-server", newest.bootstrap, "--yes", "--expect", "1")
     code, out, _ = await kgtui(folder, *words)
@@ -279,8 +287,8 @@ async def test_the_command_refuses_live_groups(newest: Ground, folder: StateFold
     assert "read-only" in errors
 
 
-async def test_what_one_may_not_delete(secure_broker: Secure, folder: StateFolder) -> None:
-    """A principal without DELETE is refused before anything is sent, and told which ACL is missing."""
+async def test_a_missing_delete_permission_is_refused(secure_broker: Secure, folder: StateFolder) -> None:
+    """A principal without DELETE permission is refused before anything is sent; the reason names the missing ACL."""
     properties = _properties(secure_broker.command_config("viewer"))
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-b-app"])).lines
@@ -294,8 +302,8 @@ async def test_what_one_may_not_delete(secure_broker: Secure, folder: StateFolde
         assert "ACL operation DESCRIBE on this Group is missing" in getattr(line, "reason", "")
 
 
-async def test_what_one_may_delete(secure_broker: Secure, folder: StateFolder) -> None:
-    """A principal with DELETE on its own groups deletes one of them, and none of another team."""
+async def test_a_principal_deletes_only_its_own_groups(secure_broker: Secure, folder: StateFolder) -> None:
+    """A principal with DELETE permission on its own groups can delete one of them, but no group of another team."""
     secure_broker.cluster.commit("team-a-old", {("team-a-events", 0): 4})
     properties = _properties(secure_broker.command_config("team"))
     async with connect([secure_broker.sasl], properties) as admin:
@@ -306,8 +314,8 @@ async def test_what_one_may_delete(secure_broker: Secure, folder: StateFolder) -
         assert results.by_group["team-b-app"].status is DeletionStatus.REFUSED
 
 
-async def test_offsets_that_one_may_not_see_are_named(secure_broker: Secure) -> None:
-    """The broker leaves out another team's topic without a word; the plan says that this may be so."""
+async def test_the_plan_warns_of_offsets_in_forbidden_topics(secure_broker: Secure) -> None:
+    """The broker silently leaves out a topic of another team, and the plan says that this is possible."""
     properties = _properties(secure_broker.command_config("team"))
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-a-and-b"])).allowed
@@ -321,8 +329,8 @@ def _properties(path: Path) -> dict[str, str]:
     return dict(read_properties(path))
 
 
-async def test_kafkas_own_tool_reads_the_csv(live: Live, folder: StateFolder) -> None:
-    """`kafka-consumer-groups --reset-offsets --from-file` brings back exactly what was deleted."""
+async def test_kafkas_tool_restores_offsets_from_the_csv(live: Live, folder: StateFolder) -> None:
+    """`kafka-consumer-groups --reset-offsets --from-file` restores exactly the deleted offsets."""
     offsets = {("orders", 0): 11, ("orders", 2): 33, ("trimmed", 0): 60}
     cluster: Cluster = live.cluster
     cluster.commit("to-be-restored", offsets)

@@ -1,4 +1,4 @@
-"""The contract of `GroupAdmin`, on simulated clusters from 2.4 to 4.4 and on real brokers, with the same groups."""
+"""Tests of the `GroupAdmin` interface on simulated clusters from 2.4 to 4.4, and on real brokers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgtui.model.group import Listing
 from kgtui.model.group_types import canonical_state
 from kgtui.model.members import partitions_of
 from kgtui.model.offsets import lags
-from tests.contract.subject import PARAMS, Subject, subjects
+from tests.contract.target_cluster import PARAMS, TargetCluster, targets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,16 +21,16 @@ SIMPLE = Listing("classic", "", "Empty", 1)
 
 
 @pytest.fixture(params=PARAMS)
-async def subject(request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
-    """Each cluster in turn."""
-    async for subject in subjects(request.param, request):
-        yield subject
+async def target(request: pytest.FixtureRequest) -> AsyncIterator[TargetCluster]:
+    """Each simulated and real cluster in turn."""
+    async for target in targets(request.param, request):
+        yield target
 
 
-async def test_every_group_is_listed_with_type_protocol_and_state(subject: Subject) -> None:
-    answer = await subject.admin.list_groups()
+async def test_every_group_is_listed_with_type_protocol_and_state(target: TargetCluster) -> None:
+    answer = await target.admin.list_groups()
     rows = answer.rows
-    for group in subject.groups.values():
+    for group in target.groups.values():
         row = rows[group.id]
         assert (row.type, row.protocol, row.state) == (group.type, group.protocol, group.state), group.id
     assert answer.coverage.complete
@@ -38,56 +38,56 @@ async def test_every_group_is_listed_with_type_protocol_and_state(subject: Subje
     assert list(answer.rows) == sorted(rows)
 
 
-async def test_lists_are_filtered_by_type_state_and_protocol(subject: Subject) -> None:
-    admin = subject.admin
+async def test_lists_can_be_filtered_by_type_state_and_protocol(target: TargetCluster) -> None:
+    admin = target.admin
     of_type = set((await admin.list_groups(types=["consumer", "share"])).rows)
     of_state = set((await admin.list_groups(states=["Empty"])).rows)
     of_protocol = set((await admin.list_groups(protocols=["connect", "sr"])).rows)
-    for group in subject.groups.values():
+    for group in target.groups.values():
         assert (group.id in of_type) == (group.type in {"consumer", "share"}), group.id
         assert (group.id in of_state) == (group.state == "Empty"), group.id
         assert (group.id in of_protocol) == (group.protocol in {"connect", "sr"}), group.id
 
 
-async def test_a_type_or_state_that_no_broker_knows_matches_nothing(subject: Subject) -> None:
-    assert (await subject.admin.list_groups(types=["swarm"])).rows == {}
+async def test_an_unknown_type_or_state_matches_nothing(target: TargetCluster) -> None:
+    assert (await target.admin.list_groups(types=["swarm"])).rows == {}
 
 
-async def test_a_feed_tells_all_groups_once_and_then_what_changes(subject: Subject) -> None:
-    cluster = await subject.admin.cluster()
-    feeds = [subject.admin.listing_feed(node) for node in cluster.brokers]
+async def test_a_listing_feed_reports_all_groups_and_then_changes(target: TargetCluster) -> None:
+    cluster = await target.admin.cluster()
+    feeds = [target.admin.listing_feed(node) for node in cluster.brokers]
     seen: dict[str, Listing] = {}
     for feed in feeds:
         delta = await feed.poll()
         assert delta.total == len(delta.updated)
-        assert delta.states_listed == (subject.version >= (2, 6))
+        assert delta.states_listed == (target.version >= (2, 6))
         seen |= delta.updated
-    assert seen.keys() >= set(subject.ids)
-    for group in subject.groups.values():
-        assert seen[group.id].state in ({group.state} if subject.version >= (2, 6) else {None})
-    subject.make_empty("feed-newcomer")
+    assert seen.keys() >= set(target.ids)
+    for group in target.groups.values():
+        assert seen[group.id].state in ({group.state} if target.version >= (2, 6) else {None})
+    target.make_empty("feed-newcomer")
     changes = [await feed.poll() for feed in feeds]
     assert "feed-newcomer" in {group for delta in changes for group in delta.updated}
-    untouched = {group.id for group in subject.groups.values() if group.state in {"Stable", "Empty"}}
+    untouched = {group.id for group in target.groups.values() if group.state in {"Stable", "Empty"}}
     assert not untouched & {group for delta in changes for group in (*delta.updated, *delta.removed)}
-    await subject.admin.delete_groups(["feed-newcomer"])
+    await target.admin.delete_groups(["feed-newcomer"])
     assert "feed-newcomer" in {group for feed in feeds for group in (await feed.poll()).removed}
 
 
-async def test_every_group_is_described_by_the_rpc_of_its_type(subject: Subject) -> None:
-    await subject.admin.list_groups()
-    await _described_right(subject)
+async def test_every_group_is_described_by_the_rpc_of_its_type(target: TargetCluster) -> None:
+    await target.admin.list_groups()
+    await _described_right(target)
 
 
-async def test_types_are_found_out_without_a_list(subject: Subject) -> None:
-    await _described_right(subject)
+async def test_groups_are_described_without_a_list(target: TargetCluster) -> None:
+    await _described_right(target)
 
 
-async def _described_right(subject: Subject) -> None:
-    answer = await subject.admin.describe_groups(subject.ids)
+async def _described_right(target: TargetCluster) -> None:
+    answer = await target.admin.describe_groups(target.ids)
     assert answer.faults == ()
-    assert list(answer.rows) == subject.ids
-    for group in subject.groups.values():
+    assert list(answer.rows) == target.ids
+    for group in target.groups.values():
         found = answer.rows[group.id]
         assert (found.type, found.protocol, found.state) == (group.type, group.protocol, group.state), group.id
         assert found.member_count == group.members, group.id
@@ -100,9 +100,9 @@ async def _described_right(subject: Subject) -> None:
             assert {"READ", "DELETE", "DESCRIBE"} <= found.operations
 
 
-async def test_members_of_consumer_groups_own_all_partitions(subject: Subject) -> None:
-    wanted = [group for group in subject.of("classic", "consumer") if group.members and group.log_end]
-    answer = await subject.admin.describe_groups([group.id for group in wanted])
+async def test_members_of_consumer_groups_own_all_partitions(target: TargetCluster) -> None:
+    wanted = [group for group in target.of("classic", "consumer") if group.members and group.log_end]
+    answer = await target.admin.describe_groups([group.id for group in wanted])
     for group in wanted:
         members = answer.rows[group.id].members or ()
         owned = [tp for member in members for tp in partitions_of(member.assignment)]
@@ -114,19 +114,19 @@ async def test_members_of_consumer_groups_own_all_partitions(subject: Subject) -
             assert answer.rows[group.id].group_epoch == answer.rows[group.id].assignment_epoch
 
 
-async def test_classic_members_of_a_migrating_group_are_marked(subject: Subject) -> None:
-    if "mixed" not in subject.groups:
-        assert subject.newest < (3, 8)
+async def test_classic_members_of_a_migrating_group_are_marked(target: TargetCluster) -> None:
+    if "mixed" not in target.groups:
+        assert target.newest < (3, 8)
         return
-    found = (await subject.admin.describe_groups([subject.groups["mixed"].id])).rows[subject.groups["mixed"].id]
+    found = (await target.admin.describe_groups([target.groups["mixed"].id])).rows[target.groups["mixed"].id]
     kinds = sorted(str(member.protocol) for member in found.members or ())
-    # ConsumerGroupDescribe v0 (before 4.0) does not tell.
+    # ConsumerGroupDescribe version 0 (before 4.0) has no member type.
     assert kinds == (["classic", "consumer"] if found.source.endswith("v1") else ["None", "None"])
 
 
-async def test_connect_workers_and_registry_nodes_are_decoded(subject: Subject) -> None:
-    connect, registry = subject.groups["connect"].id, subject.groups["sr"].id
-    answer = await subject.admin.describe_groups([connect, registry])
+async def test_connect_workers_and_registry_nodes_are_decoded(target: TargetCluster) -> None:
+    connect, registry = target.groups["connect"].id, target.groups["sr"].id
+    answer = await target.admin.describe_groups([connect, registry])
     (worker,) = answer.rows[connect].members or ()
     assert worker.connect is not None
     assert worker.connect.url.startswith("http")
@@ -138,12 +138,12 @@ async def test_connect_workers_and_registry_nodes_are_decoded(subject: Subject) 
     assert [node.leader for node in nodes if node is not None].count(True) == 1
 
 
-async def test_share_and_streams_members(subject: Subject) -> None:
+async def test_share_and_streams_members_are_described(target: TargetCluster) -> None:
     for role in ("share", "streams"):
-        if role not in subject.groups:
+        if role not in target.groups:
             continue
-        group = subject.groups[role]
-        found = (await subject.admin.describe_groups([group.id])).rows[group.id]
+        group = target.groups[role]
+        found = (await target.admin.describe_groups([group.id])).rows[group.id]
         assert found.group_epoch is not None
         for member in found.members or ():
             assert member.epoch is not None
@@ -155,38 +155,38 @@ async def test_share_and_streams_members(subject: Subject) -> None:
                 assert found.topology is not None
 
 
-async def test_what_does_not_exist_is_not_found(subject: Subject) -> None:
-    answer = await subject.admin.describe_groups(["nope", subject.groups["classic"].id])
+async def test_groups_that_do_not_exist_are_not_found(target: TargetCluster) -> None:
+    answer = await target.admin.describe_groups(["nope", target.groups["classic"].id])
     (fault,) = answer.faults
     assert (fault.name, fault.code, fault.group) == ("GROUP_ID_NOT_FOUND", 69, "nope")
-    assert list(answer.rows) == [subject.groups["classic"].id]
+    assert list(answer.rows) == [target.groups["classic"].id]
     assert answer.coverage.groups == (1, 2)
 
 
-async def test_committed_offsets_of_every_group_in_one_call(subject: Subject) -> None:
-    wanted = subject.of("classic", "consumer", "streams")
-    answer = await subject.admin.committed_offsets([group.id for group in wanted])
+async def test_committed_offsets_of_all_groups_are_read_in_one_call(target: TargetCluster) -> None:
+    wanted = target.of("classic", "consumer", "streams")
+    answer = await target.admin.committed_offsets([group.id for group in wanted])
     assert answer.faults == ()
     for group in wanted:
         found = {(row.topic, row.partition): row.offset for row in answer.rows[group.id] if row.topic != "retired"}
         assert {tp: found.get(tp) for tp in group.committed} == dict(group.committed), group.id
-    assert (await subject.admin.committed_offsets(["nope"])).rows == {"nope": ()}
+    assert (await target.admin.committed_offsets(["nope"])).rows == {"nope": ()}
 
 
-async def test_share_offsets(subject: Subject) -> None:
-    groups = subject.of("share")
-    answer = await subject.admin.share_offsets([group.id for group in groups])
+async def test_share_offsets_and_lag_are_read(target: TargetCluster) -> None:
+    groups = target.of("share")
+    answer = await target.admin.share_offsets([group.id for group in groups])
     assert answer.faults == ()
     for group in groups:
         rows = answer.rows[group.id]
         assert {(row.topic, row.partition): row.start_offset for row in rows} == dict(group.committed)
-        assert {(row.topic, row.partition): row.lag for row in rows} == dict(group.told_lag)
+        assert {(row.topic, row.partition): row.lag for row in rows} == dict(group.reported_lag)
 
 
-async def test_lag_equals_what_is_known_to_be_unread(subject: Subject) -> None:
-    groups = subject.of("classic", "consumer", "streams")
-    listed = (await subject.admin.list_groups()).rows
-    read = await read_in_full(subject.admin, Deadline(30), {group.id: listed[group.id] for group in groups})
+async def test_lag_equals_the_number_of_unread_records(target: TargetCluster) -> None:
+    groups = target.of("classic", "consumer", "streams")
+    listed = (await target.admin.list_groups()).rows
+    read = await read_in_full(target.admin, Deadline(30), {group.id: listed[group.id] for group in groups})
     assert read.faults == []
     for group in groups:
         offsets = read.offsets_of(group.id)
@@ -195,23 +195,23 @@ async def test_lag_equals_what_is_known_to_be_unread(subject: Subject) -> None:
         assert {tp: found.get(tp) for tp in group.log_end} == group.lags, group.id
 
 
-async def test_a_deleted_topic_and_lost_data_are_told_apart(subject: Subject) -> None:
-    orphan, late = subject.groups["deleted-topic"].id, subject.groups["expired"].id
-    read = await read_in_full(subject.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
+async def test_a_deleted_topic_differs_from_lost_records(target: TargetCluster) -> None:
+    orphan, late = target.groups["deleted-topic"].id, target.groups["expired"].id
+    read = await read_in_full(target.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
     by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}
-    # A real coordinator drops commits when it learns of the deletion, which it may miss; the simulator keeps them.
-    assert ("retired" in by_topic) == subject.simulated
-    if subject.simulated:
+    # A real coordinator drops the commits when it learns of the deletion, which it may miss; the simulator keeps them.
+    assert ("retired" in by_topic) == target.simulated
+    if target.simulated:
         retired = by_topic["retired"]
         assert (retired.reason, retired.lag, retired.position) == ("topic deleted", None, 5)
     (row,) = lags(read.offsets_by_group()[late])
     assert (row.lost, row.lag, row.log_start) == (40, 90, 50)
 
 
-async def test_group_configs(subject: Subject) -> None:
-    group = subject.groups["classic"].id
-    answer = await subject.admin.group_configs([group])
-    if subject.newest < (4, 0):
+async def test_group_configs_are_read(target: TargetCluster) -> None:
+    group = target.groups["classic"].id
+    answer = await target.admin.group_configs([group])
+    if target.newest < (4, 0):
         assert [fault.name for fault in answer.faults] == ["NOT_SUPPORTED"]
         return
     configs = {config.name: config for config in answer.rows[group]}
@@ -220,23 +220,23 @@ async def test_group_configs(subject: Subject) -> None:
     assert configs["consumer.session.timeout.ms"].type == "INT"
 
 
-async def test_how_long_records_and_offsets_are_kept(subject: Subject) -> None:
-    group = subject.groups["classic"].id
-    topics = {row.topic for row in (await subject.admin.committed_offsets([group])).rows[group]}
-    answer = await subject.admin.retention([*topics, "no-such-topic"])
+async def test_retention_of_records_and_offsets_is_read(target: TargetCluster) -> None:
+    group = target.groups["classic"].id
+    topics = {row.topic for row in (await target.admin.committed_offsets([group])).rows[group]}
+    answer = await target.admin.retention([*topics, "no-such-topic"])
     assert answer.rows.offsets == 7 * 86_400.0
     assert answer.rows.topics.keys() == topics
-    if not subject.simulated:
+    if not target.simulated:
         assert set(answer.rows.topics.values()) == {7 * 86_400.0}
     (fault,) = answer.faults
     assert fault.name == "UNKNOWN_TOPIC_OR_PARTITION"
     assert "no-such-topic" in fault.message
 
 
-async def test_the_broker_deletes_only_what_is_empty(subject: Subject) -> None:
-    subject.make_empty("to-be-deleted")
-    live = [group.id for group in subject.groups.values() if group.members]
-    outcomes = await subject.admin.delete_groups(["nope", *live, "to-be-deleted"])
+async def test_brokers_delete_only_empty_groups(target: TargetCluster) -> None:
+    target.make_empty("to-be-deleted")
+    live = [group.id for group in target.groups.values() if group.members]
+    outcomes = await target.admin.delete_groups(["nope", *live, "to-be-deleted"])
     by_group = {outcome.group: outcome for outcome in outcomes}
     assert [outcome.group for outcome in outcomes] == ["nope", *live, "to-be-deleted"]
     assert by_group["to-be-deleted"].ok
@@ -245,9 +245,9 @@ async def test_the_broker_deletes_only_what_is_empty(subject: Subject) -> None:
     nope = by_group["nope"].fault
     assert nope is not None
     assert (nope.name, by_group["nope"].uncertain) == ("GROUP_ID_NOT_FOUND", False)
-    assert "to-be-deleted" not in set((await subject.admin.list_groups()).rows)
+    assert "to-be-deleted" not in set((await target.admin.list_groups()).rows)
 
 
-async def test_states_are_in_kafkas_case(subject: Subject) -> None:
-    rows = (await subject.admin.list_groups()).rows
+async def test_states_have_kafkas_spelling(target: TargetCluster) -> None:
+    rows = (await target.admin.list_groups()).rows
     assert all(row.state == canonical_state(row.state or "") for row in rows.values())

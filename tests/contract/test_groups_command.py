@@ -1,4 +1,4 @@
-"""`kgtui groups` against Kafka's own GroupsCommand: on the same brokers, every filter and every bad option."""
+"""Compare `kgtui groups` with Kafka's own GroupsCommand: every filter and every invalid option on the same brokers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from tests.contract.groups_oracle import Ran, run_java
+from tests.contract.groups_oracle import Result, run_java
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +93,7 @@ BAD: tuple[tuple[str, ...], ...] = (
 
 
 NOWHERE = "no-such-host.invalid:1"
-"""A server whose name cannot be resolved: Kafka's tool gives up at once."""
+"""A server whose name cannot be resolved, so that Kafka's tool fails immediately."""
 
 ODD: tuple[tuple[str, ...], ...] = (
     ("--list=yes",),
@@ -106,35 +106,35 @@ ODD: tuple[tuple[str, ...], ...] = (
     ("--list", "-"),
     ("-", "word", "--list", "--", "--nope"),
 )
-"""Odd, and taken nevertheless."""
+"""Unusual options that both tools accept."""
 
 
-def run_ours(words: Sequence[str]) -> Ran:
-    """Run `kgtui groups` in a process of its own."""
+def run_ours(words: Sequence[str]) -> Result:
+    """Run `kgtui groups` in a child process."""
     done = subprocess.run(
         [sys.executable, "-m", "kgtui", "groups", *words], capture_output=True, timeout=60, check=False
     )
-    return Ran(done.returncode, done.stdout, done.stderr)
+    return Result(done.returncode, done.stdout, done.stderr)
 
 
-def run_here(words: Sequence[str], capfdbinary: pytest.CaptureFixture[bytes]) -> Ran:
-    """Run `kgtui groups` in this process, for the many command lines that end before anything is connected."""
+def run_here(words: Sequence[str], capfdbinary: pytest.CaptureFixture[bytes]) -> Result:
+    """Run `kgtui groups` in this process, which is faster for command lines that fail before they connect."""
     from kgtui.cli import main
 
     capfdbinary.readouterr()
     status = main(["groups", *words])
-    return Ran(status, *capfdbinary.readouterr())
+    return Result(status, *capfdbinary.readouterr())
 
 
 def same_lines(ours: bytes, theirs: bytes) -> None:
-    """The same header and, sorted, the same rows to the byte. A row may hold line ends of an id."""
+    """Return whether two outputs have the same header and the same rows in any order; ids may contain line breaks."""
     head, _, rows = theirs.partition(b"\n")
     assert ours.partition(b"\n")[0] == head
     assert sorted(ours.partition(b"\n")[2].split(b"\n")) == sorted(rows.split(b"\n"))
 
 
-def test_every_filter_prints_what_kafkas_tool_prints(live: Live, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """On live groups of every type, with hostile ids among them: the same bytes, but for the order."""
+def test_every_filter_prints_the_rows_of_kafkas_tool(live: Live, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Live groups of every type, also with hostile ids, are printed with the same bytes in any order."""
     command_lines = [("--bootstrap-server", live.bootstrap, "--list", *words) for words in FILTERS]
     theirs = run_java(command_lines)
     assert theirs[0].out.count(b"\n") > 10
@@ -144,25 +144,25 @@ def test_every_filter_prints_what_kafkas_tool_prints(live: Live, capfdbinary: py
         same_lines(ours.out, expected.out)
 
 
-def test_bad_options_end_as_theirs_do(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """The exit status and the first line are Kafka's; then the usage follows where theirs does, and no stack trace."""
+def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Exit status and first line equal Kafka's; the usage follows where Kafka prints it, but never a stack trace."""
     for words, expected in zip(BAD, run_java(BAD), strict=True):
         ours = run_here(words, capfdbinary)
         assert ours.status == expected.status, words
         assert ours.out == expected.out, words
-        if expected.complaint.startswith("This tool"):
-            assert ours.complaint.startswith("This tool"), words
+        if expected.first_error_line.startswith("This tool"):
+            assert ours.first_error_line.startswith("This tool"), words
         elif "/does/not/exist" in words:
-            # The reason, which theirs has in the stack trace only.
-            assert ours.complaint.startswith(expected.complaint), words
+            # Our reason, which Kafka's tool has only in its stack trace.
+            assert ours.first_error_line.startswith(expected.first_error_line), words
         else:
-            assert ours.complaint == expected.complaint, words
+            assert ours.first_error_line == expected.first_error_line, words
         assert (b"Option (* = required)" in ours.err) == (b"Option (* = required)" in expected.err), words
         assert b"\tat " not in ours.err
 
 
-def test_odd_options_are_taken_where_theirs_are(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """With a server that does not exist both come as far as connecting, and say so."""
+def test_unusual_options_are_accepted_as_by_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """With a server that does not exist, both tools try to connect and report the failure."""
     command_lines = [("--bootstrap-server", NOWHERE, *words) for words in ODD]
     for words, expected in zip(command_lines, run_java(command_lines), strict=True):
         ours = run_here(words, capfdbinary)
@@ -171,7 +171,7 @@ def test_odd_options_are_taken_where_theirs_are(capfdbinary: pytest.CaptureFixtu
             assert out.startswith(b"Error while executing groups command : "), words
 
 
-def test_the_usage_has_the_layout_and_the_options_of_kafkas(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_the_usage_lists_the_options_of_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     def options(text: bytes) -> list[str]:
         return [line.split()[0] for line in text.decode().replace("* --", "--").splitlines() if line.startswith("--")]
 
@@ -183,7 +183,7 @@ def test_the_usage_has_the_layout_and_the_options_of_kafkas(capfdbinary: pytest.
     assert tables[0][:2] == tables[1][:2]
 
 
-def test_json_holds_every_group_exactly(live: Live) -> None:
+def test_json_has_every_group_exactly(live: Live) -> None:
     ours = run_ours(("--bootstrap-server", live.bootstrap, "--list", "--format", "json"))
     found = json.loads(ours.out)
     assert found["version"] == 1
@@ -194,16 +194,16 @@ def test_json_holds_every_group_exactly(live: Live) -> None:
             assert listed[group.id] == group_type
 
 
-def test_protocols_given_twice_fail_only_when_the_groups_are_there(broker_431: Cluster) -> None:
-    """Kafka's tool looks at this option last, and so do we."""
+def test_repeated_protocols_fail_after_listing(broker_431: Cluster) -> None:
+    """Kafka's tool checks this option last, and so do we."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
     (theirs,) = run_java([words])
     ours = run_ours(words)
     assert (ours.status, ours.out) == (theirs.status, theirs.out)
 
 
-def test_nothing_listens(tmp_path: Path) -> None:
-    """One line with the reason, on stdout behind the same words as theirs, and no stack trace."""
+def test_an_unreachable_server_is_reported_in_one_line(tmp_path: Path) -> None:
+    """Stdout has one line with Kafka's text and the reason, and no stack trace follows."""
     config = tmp_path / "client.properties"
     config.write_text("client.id=x\n")
     ours = run_ours(("--bootstrap-server", "127.0.0.1:1", "--list", "--command-config", str(config)))

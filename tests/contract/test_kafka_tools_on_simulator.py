@@ -1,4 +1,4 @@
-"""Kafka's own command line tools list, describe and delete on the simulated cluster as on a real one."""
+"""Kafka's own command line tools list, describe and delete groups on the simulated cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOOLS = {
 
 
 def start(version: str = "4.4") -> SimulatorProcess:
-    """A cluster without the longest id: the tools pad all their cells to its 32,000 characters, and get slow."""
+    """Start a cluster without the longest group id, because the tools pad all cells to its 32,000 characters."""
     simulator = spawn(Options(kafka_version=version))
     simulator.control("remove_group", name=hostile_group_ids()[-1])
     return simulator
@@ -37,7 +37,7 @@ def cluster() -> Iterator[SimulatorProcess]:
 
 
 def run(cluster: SimulatorProcess, tool: str, *arguments: str, version: str = "4.3.1") -> str:
-    """What a tool prints; fails the test when it exits with an error or complains."""
+    """Run a tool and return its output; the test fails if it exits with an error or writes to standard error."""
     command = [
         "java",
         "-XX:TieredStopAtLevel=1",
@@ -57,12 +57,12 @@ def run(cluster: SimulatorProcess, tool: str, *arguments: str, version: str = "4
 
 
 def column(output: str, number: int = 0) -> list[str]:
-    """One column of a table, without its header."""
+    """Return one column of a table without its header."""
     rows = [line.split() for line in output.splitlines() if line.strip()]
     return [row[number] for row in rows if row[0] != "GROUP"]
 
 
-def test_groups_command_lists_every_group_with_its_type(cluster: SimulatorProcess) -> None:
+def test_groups_command_lists_every_group(cluster: SimulatorProcess) -> None:
     rows = [line.split() for line in run(cluster, "groups", "--list").splitlines()]
     kinds = {row[0]: tuple(row[1:]) for row in rows if len(row) > 1}
     assert kinds["payments.settle"] == ("Classic", "consumer")
@@ -75,7 +75,7 @@ def test_groups_command_lists_every_group_with_its_type(cluster: SimulatorProces
     assert set(column(shares)) == {name for name, kind in kinds.items() if kind[0] == "Share"}
 
 
-def test_consumer_groups_are_listed_with_state_and_type(cluster: SimulatorProcess) -> None:
+def test_consumer_groups_command_lists_states_and_types(cluster: SimulatorProcess) -> None:
     empty = run(cluster, "consumer", "--list", "--state", "Empty", "--type")
     rows = {line.split()[0]: line.split()[-2:] for line in empty.splitlines() if line}
     assert rows["test-group"] == ["Classic", "Empty"]
@@ -83,7 +83,7 @@ def test_consumer_groups_are_listed_with_state_and_type(cluster: SimulatorProces
     assert "payments.settle" not in rows
 
 
-def test_every_consumer_group_is_described_with_offsets(cluster: SimulatorProcess) -> None:
+def test_offsets_of_every_consumer_group_are_described(cluster: SimulatorProcess) -> None:
     output = run(cluster, "consumer", "--describe", "--all-groups")
     assert "Error" not in output
     rows = [line.split() for line in output.splitlines()]
@@ -96,7 +96,7 @@ def test_every_consumer_group_is_described_with_offsets(cluster: SimulatorProces
     assert never[0][3] == "-"
 
 
-def test_every_consumer_group_is_described_with_members_and_state(cluster: SimulatorProcess) -> None:
+def test_members_and_states_of_consumer_groups_are_described(cluster: SimulatorProcess) -> None:
     members = run(cluster, "consumer", "--describe", "--all-groups", "--members", "--verbose")
     assert "Error" not in members
     assert sum(line.startswith("payments.settle ") for line in members.splitlines()) == 4
@@ -127,7 +127,7 @@ def test_streams_groups_are_described(cluster: SimulatorProcess) -> None:
     assert "NotReady" in column(states, 1)
 
 
-def test_the_tools_delete_what_is_empty_and_refuse_the_rest() -> None:
+def test_the_tools_delete_only_empty_groups() -> None:
     with start() as cluster:
         names = ("[/red]", "a[b]c", "test-group", "payments.settle", "nope")
         output = run(cluster, "consumer", "--delete", *(part for name in names for part in ("--group", name)))
@@ -142,7 +142,7 @@ def test_the_tools_delete_what_is_empty_and_refuse_the_rest() -> None:
 
 
 @pytest.mark.parametrize("version", ["2.8", "3.9", "3.9,4.4"])
-def test_tools_fall_back_on_older_brokers(version: str) -> None:
+def test_newer_tools_work_on_older_brokers(version: str) -> None:
     with start(version) as cluster:
         listed = run(cluster, "consumer", "--list")
         assert "payments.settle" in listed.split()
@@ -150,7 +150,7 @@ def test_tools_fall_back_on_older_brokers(version: str) -> None:
         assert sum(line.startswith("payments.settle ") for line in output.splitlines()) == 12
 
 
-def test_tools_of_3_9_work_on_the_newest_broker(cluster: SimulatorProcess) -> None:
+def test_older_tools_work_on_the_newest_broker(cluster: SimulatorProcess) -> None:
     listed = run(cluster, "consumer", "--list", version="3.9.2")
     assert {"payments.settle", "payments.ledger"} <= set(listed.split())
     output = run(cluster, "consumer", "--describe", "--group", "payments.settle", "--members", version="3.9.2")

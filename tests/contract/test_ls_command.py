@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(capfd: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    """What a command prints as JSON, after it ended well and without a word on stderr."""
+    """Run a command and return its JSON; assert that it succeeds without output on standard error."""
     capfd.readouterr()
     code = main([*words, "--format", "json"])
     out, err = capfd.readouterr()
@@ -25,12 +25,12 @@ def run(capfd: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 
 def summed(group: LiveGroup) -> int | None:
-    """Lag of all partitions that have a commit; None when none has. As in Kafka's tools, the others have no lag."""
+    """Return the total lag of partitions with a commit, as Kafka's tools do; None if no partition has a commit."""
     known = [lag for lag in group.lags.values() if lag is not None]
     return sum(known) if known else None
 
 
-def test_every_group_has_its_type_state_members_and_lag(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
+def test_ls_has_type_state_members_and_lag_of_every_group(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
     found = run(capfd, "ls", "--bootstrap-server", live.bootstrap, "--lag", "--members")
     rows = {row["group"]: row for row in found["groups"]}
     assert found["coverage"]["brokers"] == [1, 1]
@@ -42,7 +42,7 @@ def test_every_group_has_its_type_state_members_and_lag(live: Live, capfd: pytes
     assert {group: tuple(rows[group][name] for name in names) for group in expected} == expected
 
 
-def test_each_group_is_shown_in_full(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
+def test_show_has_all_details_of_each_group(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
     for group in live.groups.values():
         (row,) = run(capfd, "show", group.id, "--bootstrap-server", live.bootstrap)["groups"]
         assert (row["type"], row["state"], len(row["members"])) == (group.type, group.state, group.members)
@@ -50,7 +50,7 @@ def test_each_group_is_shown_in_full(live: Live, capfd: pytest.CaptureFixture[st
         assert {key: lags.get(key) for key in group.lags} == group.lags
 
 
-def test_filters_reach_every_type(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
+def test_filters_apply_to_every_group_type(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
     for group_type in {group.type for group in live.groups.values()}:
         found = run(capfd, "ls", f"type:{group_type}", "--bootstrap-server", live.bootstrap)
         listed = {row["group"] for row in found["groups"]}

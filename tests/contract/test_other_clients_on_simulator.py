@@ -1,4 +1,4 @@
-"""librdkafka and kafka-python administer the simulated cluster as they do a real one."""
+"""The admin clients of librdkafka and kafka-python work on the simulated cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[SimulatorProcess]:
         yield simulator
 
 
-def test_librdkafka(cluster: SimulatorProcess) -> None:
+def test_librdkafka_lists_describes_and_deletes(cluster: SimulatorProcess) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
     metadata = admin.list_topics(timeout=SECONDS)
     assert (len(metadata.brokers), metadata.cluster_id) == (3, cluster.ready["cluster_id"])
@@ -49,8 +49,8 @@ def test_librdkafka(cluster: SimulatorProcess) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")
-def test_kafka_python(cluster: SimulatorProcess) -> None:
-    from kafka.admin import KafkaAdminClient  # here, because it warns when it is imported
+def test_kafka_python_lists_describes_and_deletes(cluster: SimulatorProcess) -> None:
+    from kafka.admin import KafkaAdminClient  # imported here, because the import issues warnings
 
     admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap.split(","))
     try:

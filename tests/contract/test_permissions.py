@@ -1,4 +1,4 @@
-"""What principals with few rights see of a real 4.3.1 broker: each gap has its name and its remedy."""
+"""Principals with few permissions on a real 4.3.1 broker: everything they cannot see is reported with its remedy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def as_principal(secure: Secure, principal: str) -> AsyncIterator[KafkaGro
         yield admin
 
 
-async def test_a_viewer_sees_all_and_may_delete_nothing(secure_broker: Secure) -> None:
+async def test_a_viewer_sees_all_groups_and_can_delete_none(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "viewer") as admin:
         listed = set((await admin.list_groups()).rows)
         assert listed >= {*COMMITS, LIVE_GROUP}
@@ -37,7 +37,7 @@ async def test_a_viewer_sees_all_and_may_delete_nothing(secure_broker: Secure) -
         assert "DELETE" in outcome.fault.advice
 
 
-async def test_a_team_sees_its_own_groups_and_is_told_about_the_others(secure_broker: Secure) -> None:
+async def test_a_team_sees_its_own_groups_and_faults_for_others(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "team") as admin:
         listed = set((await admin.list_groups()).rows)
         assert {"team-a-app", LIVE_GROUP} <= listed
@@ -51,8 +51,8 @@ async def test_a_team_sees_its_own_groups_and_is_told_about_the_others(secure_br
         assert [fault.code for fault in offsets.faults] == [30]
 
 
-async def test_the_lag_on_a_forbidden_topic_is_unknown_and_not_zero(secure_broker: Secure) -> None:
-    """OffsetFetch leaves out what one may not see, and says nothing of it; bounds are refused by name."""
+async def test_the_lag_of_a_forbidden_topic_is_unknown(secure_broker: Secure) -> None:
+    """OffsetFetch silently leaves out forbidden topics; ListOffsets returns an error for each."""
     async with as_principal(secure_broker, "team") as admin:
         rows = (await admin.committed_offsets(["team-a-and-b"])).rows["team-a-and-b"]
         assert [row.topic for row in rows] == ["team-a-events"]
@@ -63,7 +63,7 @@ async def test_the_lag_on_a_forbidden_topic_is_unknown_and_not_zero(secure_broke
         assert [row.lag for row in lags(GroupOffsets(rows, (), bounds))] == [0, None]
 
 
-async def test_whose_configs_may_not_be_read_is_said_with_the_permission(secure_broker: Secure) -> None:
+async def test_forbidden_configs_name_the_missing_permission(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "viewer") as admin:
         answer = await admin.retention(["team-a-events"])
     assert answer.rows == Retention()
@@ -74,7 +74,7 @@ async def test_whose_configs_may_not_be_read_is_said_with_the_permission(secure_
 
 
 async def test_a_group_on_a_forbidden_topic_is_not_described(secure_broker: Secure) -> None:
-    """ConsumerGroupDescribe needs DESCRIBE on every subscribed topic, and else blanks all, the state included."""
+    """Without DESCRIBE permission on every subscribed topic, ConsumerGroupDescribe hides everything, even the state."""
     async with as_principal(secure_broker, "groupsonly") as admin:
         answer = await admin.describe_groups([LIVE_GROUP])
         assert LIVE_GROUP not in answer.rows
@@ -82,7 +82,7 @@ async def test_a_group_on_a_forbidden_topic_is_not_described(secure_broker: Secu
         assert "topic" in answer.faults[0].advice
 
 
-async def test_nobody_sees_nothing_and_that_is_no_error(secure_broker: Secure) -> None:
+async def test_a_principal_without_permissions_sees_no_groups(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "nobody") as admin:
         answer = await admin.list_groups()
         assert answer.rows == {}

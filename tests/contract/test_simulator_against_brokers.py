@@ -1,4 +1,4 @@
-"""The simulator answers odd questions as real brokers do: each is asked of both, and the answers are compared."""
+"""The simulator responds to unusual requests like real brokers; each request is sent to both and compared."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kgtui.simulator import ManualClock, Simulator
 from kgtui.simulator.groups.base import ConsumedTopic
 from kgtui.simulator.groups.classic import ClassicGroup
 from kgtui.simulator.membership import ConstantMembership
-from tests.contract.mirror import Still, StillTopic
+from tests.contract.simulated_live_groups import ConstantOffsets, ConstantTopic
 from tests.unit.simulator.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 Fields = dict[str, Any]
-ME = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}
-TOPIC, SIMPLE, GONE = "odd-topic", "odd-simple", "odd-gone"
+CLIENT = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}
+TOPIC, SIMPLE, DELETED_GROUP = "odd-topic", "odd-simple", "odd-deleted"
 IDS = [SIMPLE, "odd-nope", ""]
 UNKNOWN_ID = UUID(int=77 << 70)
 
 
 def api_versions(version: int) -> Iterable[Fields]:
-    yield ME
+    yield CLIENT
     if version >= 3:
         yield {"ClientSoftwareName": "-x", "ClientSoftwareVersion": ""}
 
@@ -153,7 +153,7 @@ QUESTIONS = {
 
 @pytest.fixture(scope="module")
 def real(broker: Cluster) -> Iterator[Cluster]:
-    """A broker with a topic of three partitions and a group that committed in two of them."""
+    """A real broker with a topic of three partitions and a group with commits in two of them."""
     broker.create_topic(TOPIC, 3)
     broker.commit(SIMPLE, {(TOPIC, 0): 0, (TOPIC, 1): 0})
     yield broker
@@ -161,19 +161,23 @@ def real(broker: Cluster) -> Iterator[Cluster]:
 
 
 def simulated(version: str) -> Simulator:
-    """The same, simulated."""
+    """Return a simulated broker with the same topic and group as `real`."""
     release = ".".join(version.split(".")[:2])
     cluster = Simulator(brokers=1, scenario="empty", kafka_version=release, clock=ManualClock())
-    topic = StillTopic(TOPIC, partitions=3)
+    topic = ConstantTopic(TOPIC, partitions=3)
     cluster.state.add_topics([topic])
     cluster.state.add_groups(
-        [ClassicGroup(SIMPLE, ConstantMembership(0), [ConsumedTopic(topic, Still({0: 0, 1: 0}))], protocol="")]
+        [
+            ClassicGroup(
+                SIMPLE, ConstantMembership(0), [ConsumedTopic(topic, ConstantOffsets({0: 0, 1: 0}))], protocol=""
+            )
+        ]
     )
     return cluster
 
 
 @pytest.mark.parametrize("api", QUESTIONS, ids=lambda api: api.name)
-async def test_odd_questions_are_answered_alike(api: Api, real: Cluster) -> None:
+async def test_unusual_requests_get_the_same_responses(api: Api, real: Cluster) -> None:
     async with simulated(real.version) as fake:
         offered = fake.state.node(1).release.ranges.get(api.key, (1, 0))
         for version in range(offered[0], offered[1] + 1):
@@ -184,11 +188,11 @@ async def test_odd_questions_are_answered_alike(api: Api, real: Cluster) -> None
                 assert (asked, comparable(ours)) == (asked, comparable(theirs))
 
 
-async def test_a_deleted_group_is_gone_alike(real: Cluster) -> None:
-    real.commit(GONE, {(TOPIC, 0): 0})
+async def test_a_deleted_group_gets_the_same_responses(real: Cluster) -> None:
+    real.commit(DELETED_GROUP, {(TOPIC, 0): 0})
     async with simulated(real.version) as fake:
-        fake.state.add_groups([ClassicGroup(GONE, ConstantMembership(0), protocol="")])
-        for names in ([GONE, GONE, "odd-nope"], [GONE]):
+        fake.state.add_groups([ClassicGroup(DELETED_GROUP, ConstantMembership(0), protocol="")])
+        for names in ([DELETED_GROUP, DELETED_GROUP, "odd-nope"], [DELETED_GROUP]):
             answers = [
                 await answer(address, DELETE_GROUPS, 2, {"GroupsNames": names})
                 for address in (fake.bootstrap, real.bootstrap)
@@ -211,11 +215,11 @@ CHANCE = {
     "FinalizedFeatures",
     "FinalizedFeaturesEpoch",
 }
-"""What is different in every cluster, or was chosen when it was set up."""
+"""Names of fields that differ between any two clusters, or that the cluster's configuration determines."""
 
 
 def comparable(value: Any) -> Any:
-    """An answer without what is chance: ids, addresses, epochs, order, other tests' groups, APIs we do not speak."""
+    """Return a response without random parts: ids, addresses, epochs, order, groups of other tests, other APIs."""
     if isinstance(value, dict):
         rows = {key: comparable(inner) for key, inner in value.items() if key not in CHANCE}
         if rows.get("LeaderEpoch", -1) >= 0:
@@ -235,20 +239,22 @@ def comparable(value: Any) -> Any:
 
 
 def common(row: Fields, low: int, high: int) -> Fields:
-    """The versions of an API that both the broker and our tables speak."""
+    """Return the versions of an API that both the broker and our tables support."""
     return {**row, "MinVersion": max(low, row["MinVersion"]), "MaxVersion": min(high, row["MaxVersion"])}
 
 
 def ours(row: Fields) -> bool:
-    """Whether a row is about something of this test; rows without a group always are."""
-    return str(row.get("GroupId", "odd-")).startswith(("odd-simple", "odd-nope", "odd-gone")) or row.get("GroupId") in (
+    """Return whether a row belongs to this test; a row without a group always does."""
+    return str(row.get("GroupId", "odd-")).startswith(("odd-simple", "odd-nope", "odd-deleted")) or row.get(
+        "GroupId"
+    ) in (
         None,
         "",
     )
 
 
 def name_of(row: Any) -> str:
-    """What rows are sorted by."""
+    """Return the sort key of a row."""
     if not isinstance(row, dict):
         return ""
     return str(

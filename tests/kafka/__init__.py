@@ -1,1 +1,1 @@
-"""What the tests need of Kafka itself: fetching its jars, and Java clients that keep groups alive."""
+"""Fetch Kafka's jars for the tests, and run Java clients that keep groups alive."""

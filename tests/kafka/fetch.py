@@ -1,8 +1,8 @@
-"""Fetches Kafka's jars at pinned versions into the tests' cache: `python -m tests.kafka.fetch`.
+"""Fetch Kafka's jars at pinned versions into the cache of the tests: `python -m tests.kafka.fetch`.
 
-Maven resolves them where there is one; otherwise the Ivy that PySpark carries in its source archive does,
-with its own default repositories. Each folder is filled under a temporary name and renamed when it is
-complete, so an interrupted or concurrent run leaves no half of one.
+Maven resolves the jars if it is installed. Otherwise they are resolved by the Ivy jar in PySpark's source archive, from
+its default repositories. Each folder is filled under a temporary name and renamed when it is complete, so that an
+interrupted or concurrent run leaves no partial folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgtui.pipeline.requirements import JARS
 from tests import jars
 
 PYSPARK = "pyspark==4.2.0"
-"""Its archive holds the Ivy jar that is used where there is no Maven."""
+"""PySpark's source archive, whose Ivy jar is used when Maven is not installed."""
 
 DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 
@@ -35,35 +35,35 @@ BROKER_ARTIFACTS = (
 )
 
 Coordinate = tuple[str, str, str]
-"""Group, artifact, version, as Maven Central names them."""
+"""Group, artifact and version of a jar in Maven Central."""
 
 Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
-"""Puts the jars of the coordinates into a folder; with True, all that they depend on as well."""
+"""Downloads the jars of the coordinates into a folder; with True, also their dependencies."""
 
 
 def broker_coordinates(version: str) -> list[Coordinate]:
-    """What a broker, its tools, a Connect worker and a Streams program of `version` need."""
+    """Return the jars for a broker, its tools, a Connect worker and a Streams program of `version`."""
     kafka = [("org.apache.kafka", artifact, version) for artifact in BROKER_ARTIFACTS]
     return [*kafka, ("org.slf4j", "slf4j-simple", "1.7.36")]
 
 
 def client_coordinates() -> list[Coordinate]:
-    """The clients whose message schemas the tests read."""
+    """Return the kafka-clients jars whose message schemas the tests read."""
     return [("org.apache.kafka", "kafka-clients", version) for version in jars.CLIENT_VERSIONS]
 
 
 def spark_coordinates() -> list[Coordinate]:
-    """What Spark needs beside PySpark."""
+    """Return the jars that Spark needs in addition to PySpark."""
     return [(jar.group, jar.artifact, jar.version) for jar in JARS]
 
 
 def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]:
-    """Those whose jar is not in the folder: all of a new one, a few when versions were added since it was filled."""
+    """Return the coordinates whose jar is not in the folder yet."""
     return [one for one in coordinates if not (target / f"{one[1]}-{one[2]}.jar").is_file()]
 
 
 def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """A project file whose only content is its dependencies; what these depend on is not even looked up if unasked."""
+    """Return a Maven project file with these dependencies; `transitive` also resolves the dependencies of these."""
     others = "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
     exclusions = "" if transitive else f"<exclusions>{others}</exclusions>"
     dependencies = "".join(
@@ -79,9 +79,9 @@ def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
 
 
 def with_maven(coordinates: Iterable[Coordinate], into: Path, transitive: bool) -> None:
-    """Resolves by `mvn dependency:copy-dependencies`."""
+    """Download jars with `mvn dependency:copy-dependencies`."""
     project = into / "pom.xml"
-    # Two versions of one artifact cannot be dependencies of one project: one call for each of those.
+    # A project cannot depend on two versions of one artifact, so that each version needs its own call.
     for batch in [list(coordinates)] if transitive else [[one] for one in coordinates]:
         project.write_text(pom(batch, transitive), encoding="utf-8")
         goal = f"{DEPENDENCY_PLUGIN}:copy-dependencies"
@@ -90,7 +90,7 @@ def with_maven(coordinates: Iterable[Coordinate], into: Path, transitive: bool) 
 
 
 def ivy_resolver(ivy: Path) -> Resolver:
-    """A resolver that runs the given Ivy jar with Ivy's default settings."""
+    """Return a resolver that runs the given Ivy jar with Ivy's default settings."""
 
     def resolve(coordinates: Iterable[Coordinate], into: Path, transitive: bool) -> None:
         module = into / "ivy.xml"
@@ -105,7 +105,7 @@ def ivy_resolver(ivy: Path) -> Resolver:
 
 
 def ivy_module(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """An `ivy.xml` with the coordinates as dependencies, at what Maven calls runtime scope."""
+    """Return an `ivy.xml` with the coordinates as dependencies in Maven's runtime scope."""
     dependencies = "".join(
         f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="default->default" '
         f'transitive="{str(transitive).lower()}"/>'
@@ -119,7 +119,7 @@ def ivy_module(coordinates: Iterable[Coordinate], transitive: bool) -> str:
 
 
 def ivy_jar() -> Path:
-    """The Ivy jar out of PySpark's archive, fetched once."""
+    """Return the Ivy jar from PySpark's archive, which is downloaded once."""
     target = jars.cache() / "ivy.jar"
     if target.is_file():
         return target
@@ -137,7 +137,7 @@ def ivy_jar() -> Path:
 
 
 def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, transitive: bool) -> None:
-    """Fetches into `target` what it lacks; a new folder appears complete or not at all, and so does each jar."""
+    """Download missing jars into `target`; a new folder, and each jar, appears only when it is complete."""
     lacking = missing(target, coordinates)
     if not lacking:
         return
@@ -149,21 +149,21 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"nothing was resolved for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            second.unlink()  # 3.9 brings a logger along: with two, tools complain on standard error
+            second.unlink()  # 3.9 includes a logger; with two loggers, the tools print warnings to standard error
         partial.chmod(0o755)
         try:
             partial.rename(target)
         except OSError:
             if not target.is_dir():
                 raise
-            for jar in partial.glob("*.jar"):  # the folder was there before, or another run was faster
+            for jar in partial.glob("*.jar"):  # the folder existed before, or another run has created it meanwhile
                 jar.replace(target / jar.name)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
 def main() -> None:
-    """Fetches what is missing; `--with ivy` does so without Maven."""
+    """Fetch missing jars; `--with ivy` does not use Maven."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
     parser.add_argument("--with", dest="resolver", choices=("auto", "maven", "ivy"), default="auto")
     chosen = parser.parse_args().resolver

@@ -12,7 +12,7 @@ import pytest
 from kgtui.pipeline.session import start
 from kgtui.pipeline.spark_lake import SparkLake
 from tests import jars
-from tests.brokers.fixtures import ONE_OF_EACH, asked_by
+from tests.brokers.fixtures import ONE_OF_EACH, requested_by
 from tests.spark import sample_data
 from tests.spark.background_runs import BackgroundRuns
 from tests.spark.spark_settings import CONNECT_SERVER, LONG_LIVED, connect_url, new_lake
@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all Spark tests in the worker that has the brokers, so that they share one JVM, and slow ones at the end."""
     for item in items:
         if HERE in item.path.parents:
-            if not asked_by(item):
+            if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group("broker"))
             if not item.get_closest_marker("timeout"):
                 item.add_marker(pytest.mark.timeout(900))  # Spark is slow when other tests use the CPU
@@ -97,7 +97,7 @@ def background_runs(
 @pytest.fixture(scope="session", autouse=True)
 def start_brokers_early(spark: SparkSession, request: pytest.FixtureRequest) -> None:
     """Start the brokers, and the groups that take minutes to prepare on them, while the first tests run."""
-    needed = set().union(*(asked_by(item) for item in request.session.items if HERE in item.path.parents))
+    needed = set().union(*(requested_by(item) for item in request.session.items if HERE in item.path.parents))
     if needed:
         brokers: Brokers = request.getfixturevalue("brokers")
         for name in sorted(needed.intersection(ONE_OF_EACH["live"])):

@@ -21,9 +21,9 @@ from kgtui.pipeline.jobs.run import Sources, run_continuously, run_once
 from kgtui.pipeline.jobs.streaming import await_end
 from kgtui.pipeline.sources import COLUMNS, TOPIC, kafka_options, stream_topic
 from kgtui.protocol.records import CoordinatorRecord, decode
-from tests.brokers import past
+from tests.brokers import coordinator_records
+from tests.brokers.coordinator_records import TYPES
 from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
-from tests.brokers.past import TYPES
 from tests.brokers.secure import PASSWORDS
 from tests.spark.record_samples import check_decoded, ignore
 from tests.spark.spark_settings import new_lake
@@ -101,7 +101,7 @@ def test_spark_reads_the_same_records_from_an_older_broker(live_392: Live, lake:
 def compare_with_consumer(live: Live, lake: SparkLake) -> None:
     """Assert that batch and stream read all records that a consumer reads, and that Spark joins no group."""
     cluster = live.cluster
-    past.leave(live)
+    coordinator_records.write_records(live)
     groups_before = group_ids(cluster)
     topic = describe_topic(lake.folder.path, cluster.bootstrap)
     consumed = by_position(read_offsets_topic(cluster))

@@ -1,4 +1,4 @@
-"""Kafka's jars are found in the cache, and a missing one says how to get it."""
+"""Tests of finding and fetching Kafka's jars."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_missing_jars_name_the_command_that_fetches_them() -> None:
+def test_an_error_for_missing_jars_names_the_fetch_command() -> None:
     with pytest.raises(jars.JarsMissingError, match="run tests/run"):
         jars.classpath("4.3.1")
     with pytest.raises(jars.JarsMissingError, match=r"known versions are 2\.4\.1"):
         jars.clients_jar("1.0.0")
 
 
-def test_class_path_covers_every_jar_of_the_version(cache: Path) -> None:
+def test_the_class_path_has_every_jar_of_the_version(cache: Path) -> None:
     (cache / "kafka-4.3.1").mkdir()
     assert jars.classpath("4.3.1") == f"{cache}/kafka-4.3.1/*"
 
 
-def test_folder_appears_complete_or_not_at_all(cache: Path) -> None:
-    """An interrupted download leaves nothing that a later run would take for the whole."""
+def test_a_folder_appears_only_when_it_is_complete(cache: Path) -> None:
+    """An interrupted download leaves no folder that a later run would take for complete."""
 
     def stops_halfway(coordinates: object, into: Path, transitive: bool) -> None:
         (into / "half.jar").write_bytes(b"")
@@ -50,7 +50,7 @@ def test_folder_appears_complete_or_not_at_all(cache: Path) -> None:
     assert [path.name for path in cache.rglob("*.jar")] == ["all.jar"]
 
 
-def test_both_resolvers_are_asked_for_the_same() -> None:
+def test_both_resolvers_get_the_same_coordinates() -> None:
     coordinates = fetch.broker_coordinates("3.9.2")
     project, module = fetch.pom(coordinates, transitive=True), fetch.ivy_module(coordinates, transitive=True)
     for group, artifact, version in coordinates:
@@ -58,14 +58,14 @@ def test_both_resolvers_are_asked_for_the_same() -> None:
         assert f'org="{group}" name="{artifact}" rev="{version}"' in module
 
 
-def test_what_a_jar_depends_on_is_not_looked_up_unasked() -> None:
-    """A repository may have the jar alone."""
+def test_dependencies_are_not_resolved_by_default() -> None:
+    """A repository may have the jar without its dependencies."""
     coordinates = fetch.spark_coordinates()
     assert fetch.pom(coordinates, transitive=False).count("<exclusion><groupId>*</groupId>") == len(coordinates)
     assert "<exclusion>" not in fetch.pom(coordinates, transitive=True)
 
 
-def test_a_version_added_later_is_fetched_into_the_folder_that_is_there(cache: Path) -> None:
+def test_a_new_version_is_fetched_into_the_existing_folder(cache: Path) -> None:
     wanted = fetch.client_coordinates()
     target = cache / "kafka-clients"
     target.mkdir()

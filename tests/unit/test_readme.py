@@ -17,7 +17,7 @@ from kgtui.commands.parser import parse_args
 from kgtui.config import load
 from kgtui.errors import UsageError
 from kgtui.model.query import HELP, NOTES, parse
-from tests.contract import mirror
+from tests.contract import simulated_live_groups
 from tests.readme import PRINTED_BY, README, ROOT, between, fenced, table, with_tables
 
 TEXT = README.read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ async def test_the_python_example_runs_as_it_stands() -> None:
     """In a process of its own, on a simulated cluster; only the address is another."""
     (code,) = fenced(TEXT, "python")
     assert code.count('"localhost:9092"') == 1
-    async with mirror.simulator("4.4") as cluster:
+    async with simulated_live_groups.simulator("4.4") as cluster:
         program = code.replace('"localhost:9092"', ", ".join(map(repr, cluster.bootstrap.split(","))))
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-W", "error", "-c", program,
@@ -48,7 +48,9 @@ async def test_the_python_example_runs_as_it_stands() -> None:
         )  # fmt: skip
         out, errors = await asyncio.wait_for(process.communicate(), 60)
     assert (errors.decode(), process.returncode) == ("", 0)
-    wanted = [g for g in mirror.groups_of("4.4").values() if g.type == "consumer" and g.state == "Stable"]
+    wanted = [
+        g for g in simulated_live_groups.groups_of("4.4").values() if g.type == "consumer" and g.state == "Stable"
+    ]
     told = {name: rest for name, *rest in map(str.split, out.decode().splitlines())}
     assert {name: (state, members) for name, (state, _, members) in told.items()} == {
         group.id: ("Stable", str(group.members)) for group in wanted

@@ -1,4 +1,4 @@
-"""What groups leave in `__consumer_offsets` besides their being there; made once a run on each broker."""
+"""Create records of every type in `__consumer_offsets`, once per test run on each broker."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from kgtui.protocol.records import RecordType
-from tests.brokers import happenings, wire
+from tests.brokers import group_actions, kio_client
 from tests.brokers.process import Java
 
 if TYPE_CHECKING:
     from tests.brokers.live import Live
 
 COMMITTED, ABORTED = 61, 62
-"""Offsets that transactions of `transactional` committed and aborted."""
+"""Offsets that committed and aborted transactions of the group `transactional` wrote."""
 
 EXPRESSION = "^o[rR]ders$"
-"""What the member of `by-expression` subscribed to."""
+"""The regular expression that the member of the group `by-expression` subscribes to."""
 
 DELETED = {"classic": "deleted-classic", "consumer": "deleted-consumer", "share": "deleted-share"}
 DELETED |= {"streams": "deleted-streams", "simple": "deleted-simple"}
-"""Groups that were made to be deleted, by their type."""
+"""Ids of groups that were created and then deleted, by type."""
 
 _TIMEOUT = 90.0
 
@@ -41,36 +41,36 @@ TYPES = {
     "4.3.1": CLASSIC_TYPES | CONSUMER_TYPES | SHARE_AND_STREAMS_TYPES | {RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION},
     "3.9.2": CLASSIC_TYPES | CONSUMER_TYPES | {RecordType.CONSUMER_GROUP_PARTITION_METADATA},
 }
-"""What a broker of each version writes for the live groups and for what `leave` does."""
+"""Record types that brokers of each version write for the live groups and for the actions of `write_records`."""
 
-_left: set[str] = set()
-_leaving: defaultdict[str, Lock] = defaultdict(Lock)
+_written: set[str] = set()
+_locks: defaultdict[str, Lock] = defaultdict(Lock)
 
 
-def leave(live: Live) -> None:
-    """Transactions, a commit that says when it expires, an expression, and groups of every type: all deleted again.
+def write_records(live: Live) -> None:
+    """Run transactions, a commit with an expiration time, and groups of every type, and delete those groups.
 
-    It may be called again, from other threads too: all return when it is done.
+    It can be called several times, also from several threads; each call returns when the records exist.
     """
-    with _leaving[live.bootstrap]:
-        if live.bootstrap not in _left:
-            _leave(live)
-            _left.add(live.bootstrap)
+    with _locks[live.bootstrap]:
+        if live.bootstrap not in _written:
+            _write_records(live)
+            _written.add(live.bootstrap)
 
 
-def _leave(live: Live) -> None:
+def _write_records(live: Live) -> None:
     cluster = live.cluster
-    happenings.commit_in_transactions(cluster, "transactional", "orders", COMMITTED, ABORTED)
-    happenings.commit_until(cluster, "expires-itself", "orders", 5, timedelta(days=30))
+    group_actions.commit_in_transactions(cluster, "transactional", "orders", COMMITTED, ABORTED)
+    group_actions.commit_until(cluster, "expires-itself", "orders", 5, timedelta(days=30))
     cluster.commit(DELETED["simple"], {("orders", 0): 1, ("orders", 1): 2}, metadata="é漢字 [/red]")
-    happenings.delete_offset(cluster, DELETED["simple"], "orders", 1)
+    group_actions.delete_offset(cluster, DELETED["simple"], "orders", 1)
     gone = _make_groups_to_delete(live)
     if live.newest:
-        with happenings.subscribed_by_expression(cluster, "by-expression", EXPRESSION):
+        with group_actions.subscribed_by_expression(cluster, "by-expression", EXPRESSION):
             pass
-        wire.wait_for_states(live.bootstrap, {"by-expression": "Empty"}, _TIMEOUT)
+        kio_client.wait_for_states(live.bootstrap, {"by-expression": "Empty"}, _TIMEOUT)
         gone.append("by-expression")
-    happenings.delete_groups(cluster, *gone, "transactional", "expires-itself")
+    group_actions.delete_groups(cluster, *gone, "transactional", "expires-itself")
 
 
 def _make_groups_to_delete(live: Live) -> list[str]:
@@ -80,7 +80,7 @@ def _make_groups_to_delete(live: Live) -> list[str]:
     if live.newest:
         _run(live, "EmptyNewerGroups.java", DELETED["share"], DELETED["streams"], "orders")
         groups += [DELETED["share"], DELETED["streams"]]
-    wire.wait_for_states(live.bootstrap, dict.fromkeys(groups, "Empty"), _TIMEOUT)
+    kio_client.wait_for_states(live.bootstrap, dict.fromkeys(groups, "Empty"), _TIMEOUT)
     return groups
 
 

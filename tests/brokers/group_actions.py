@@ -1,4 +1,4 @@
-"""What can happen to groups besides their being there: transactions, expressions, deletion, expiry."""
+"""Change groups in special ways: transactions, subscriptions by regular expression, deletion and expiration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kio.schema.offset_delete.v0.response import OffsetDeleteResponse
 from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i32, i64, i64Timedelta
 
-from tests.brokers import wire
+from tests.brokers import kio_client
 from tests.brokers.members import IDLE, KIP_848
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ TIMEOUT = 60.0
 
 
 def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: int, aborted: int) -> None:
-    """Commits offsets of partition 0 in two transactions, of which the second is aborted."""
+    """Commit offsets of partition 0 in two transactions, and abort the second one."""
     consumer = Consumer(cluster.client_config(**{"group.id": group}))
     producer = Producer(cluster.client_config(**{"transactional.id": f"{group}-producer"}))
     metadata = consumer.consumer_group_metadata()
@@ -52,7 +52,7 @@ def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: 
 
 @contextmanager
 def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> Iterator[None]:
-    """While it is entered, a member is in a consumer group (KIP-848) by a regular expression that begins with `^`."""
+    """Keep a member in a consumer group (KIP-848) that subscribes to a regular expression beginning with `^`."""
     consumer = Consumer(cluster.client_config(**{"group.id": group, **IDLE, **KIP_848}))
     try:
         consumer.subscribe([expression])
@@ -67,7 +67,7 @@ def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> I
 
 
 def commit_until(cluster: Cluster, group: str, topic: str, offset: int, retention: timedelta) -> None:
-    """Commits an offset of partition 0 that says itself when it expires, as clients before Kafka 2.1 did."""
+    """Commit an offset of partition 0 with an expiration time, as clients before Kafka 2.1 did."""
     partition = OffsetCommitRequestPartition(
         partition_index=i32(0), committed_offset=i64(offset), committed_metadata="expires"
     )
@@ -77,15 +77,15 @@ def commit_until(cluster: Cluster, group: str, topic: str, offset: int, retentio
         retention_time=i64Timedelta.parse(retention),
         topics=(OffsetCommitRequestTopic(name=TopicName(topic), partitions=(partition,)),),
     )
-    connection = wire.Connection(wire.find_coordinator(cluster.bootstrap, group, TIMEOUT))
+    connection = kio_client.Connection(kio_client.find_coordinator(cluster.bootstrap, group, TIMEOUT))
     deadline = time.monotonic() + TIMEOUT
     try:
         while True:
             answer = connection.call(request, OffsetCommitResponse)
             code = int(answer.topics[0].partitions[0].error_code)
-            if code == wire.NONE:
+            if code == kio_client.NONE:
                 return
-            if code not in wire.NOT_READY or time.monotonic() > deadline:
+            if code not in kio_client.NOT_READY or time.monotonic() > deadline:
                 raise ConnectionError(f"OffsetCommit for {group}: {answer}")
             time.sleep(0.1)
     finally:
@@ -93,7 +93,7 @@ def commit_until(cluster: Cluster, group: str, topic: str, offset: int, retentio
 
 
 def delete_offset(cluster: Cluster, group: str, topic: str, partition: int) -> None:
-    """Deletes one committed offset of a group without members."""
+    """Delete one committed offset of a group without members."""
     request = OffsetDeleteRequest(
         group_id=GroupId(group),
         topics=(
@@ -102,7 +102,7 @@ def delete_offset(cluster: Cluster, group: str, topic: str, partition: int) -> N
             ),
         ),
     )
-    connection = wire.Connection(wire.find_coordinator(cluster.bootstrap, group, TIMEOUT))
+    connection = kio_client.Connection(kio_client.find_coordinator(cluster.bootstrap, group, TIMEOUT))
     try:
         answer = connection.call(request, OffsetDeleteResponse)
     finally:
@@ -112,6 +112,6 @@ def delete_offset(cluster: Cluster, group: str, topic: str, partition: int) -> N
 
 
 def delete_groups(cluster: Cluster, *groups: str) -> None:
-    """Deletes groups of any type; they must be empty."""
+    """Delete groups of any type, which must be empty."""
     for deleted in cluster.admin.delete_consumer_groups([*groups]).values():
         deleted.result(TIMEOUT)

@@ -1,4 +1,4 @@
-"""DescribeGroups before v6 answers `Dead` for all that it does not know: nothing alive may be read as gone by that."""
+"""DescribeGroups before version 6 reports every unknown group as Dead, which must not be taken as proof of absence."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ ABSENT = {
     "case": "BILLING",
     "prefix": "billin",
 }
-"""Ids that no group has, by what is hostile about them; some differ in one letter from one that exists."""
+"""Ids of groups that do not exist, by their hostile property; some differ in one letter from an existing id."""
 
 
-async def test_the_trap_is_there(live_392: Live) -> None:
-    """On 3.9 a live KIP-848 group, a group that does not exist and a dead one look the same to DescribeGroups."""
+async def test_describe_groups_v5_cannot_tell_absent_groups_apart(live_392: Live) -> None:
+    """In 3.9, DescribeGroups reports a live KIP-848 group, an absent group and a dead group in the same way."""
     names = [live_392["consumer"].id, "no-such-group"]
     request = {"Groups": names, "IncludeAuthorizedOperations": False}
     async with connect([live_392.bootstrap]) as admin:
@@ -41,26 +41,26 @@ async def test_the_trap_is_there(live_392: Live) -> None:
 
 
 @pytest.mark.parametrize("listed", [False, True], ids=["never listed", "listed before"])
-async def test_no_group_that_lives_is_dead_or_gone(live: Live, listed: bool) -> None:
-    """Every live group, hostile ids too, in one call with ids that do not exist."""
-    wanted = {group.id: group for group in live.groups.values()}
+async def test_no_live_group_is_reported_as_dead_or_absent(live: Live, listed: bool) -> None:
+    """Describe every live group, also those with hostile ids, in one call with absent ids."""
+    live_groups = {group.id: group for group in live.groups.values()}
     async with connect([live.bootstrap]) as admin:
         if listed:
             await admin.list_groups()
-        answer = await admin.describe_groups([*ABSENT.values(), *wanted])
+        answer = await admin.describe_groups([*ABSENT.values(), *live_groups])
     assert {group: (row.type, row.state) for group, row in answer.rows.items()} == {
-        name: (group.type, group.state) for name, group in wanted.items()
+        name: (group.type, group.state) for name, group in live_groups.items()
     }
     assert all(row.authoritative for row in answer.rows.values())
     assert [(fault.group, fault.name, fault.code) for fault in answer.faults] == [
         (group, "GROUP_ID_NOT_FOUND", 69) for group in ABSENT.values()
     ]
-    assert answer.coverage.groups == (len(wanted), len(wanted) + len(ABSENT))
+    assert answer.coverage.groups == (len(live_groups), len(live_groups) + len(ABSENT))
 
 
 @pytest.mark.parametrize("role", ["consumer", "mixed", "consumer-empty"])
-async def test_a_newer_group_asked_for_alone_and_first(live: Live, role: str) -> None:
-    """Nothing is known but the id: no list, no other group in the request."""
+async def test_a_newer_group_is_described_without_a_list(live: Live, role: str) -> None:
+    """Only the id is known, because no list was read and no other group is in the request."""
     group = live[role]
     async with connect([live.bootstrap]) as admin:
         answer = await admin.describe_groups([group.id])
@@ -71,15 +71,15 @@ async def test_a_newer_group_asked_for_alone_and_first(live: Live, role: str) ->
 
 
 @pytest.mark.parametrize("group", ABSENT.values(), ids=ABSENT)
-async def test_an_absent_group_asked_for_alone(live_392: Live, group: str) -> None:
+async def test_a_single_absent_group_is_not_found(live_392: Live, group: str) -> None:
     async with connect([live_392.bootstrap]) as admin:
         answer = await admin.describe_groups([group])
     assert answer.rows == {}
     assert [(fault.group, fault.name) for fault in answer.faults] == [(group, "GROUP_ID_NOT_FOUND")]
 
 
-async def test_the_empty_id(live: Live) -> None:
-    """Some old clients commit without an id; when there is no such group, the others are described all the same."""
+async def test_the_empty_group_id_can_exist(live: Live) -> None:
+    """Some old clients commit with an empty id; if that group does not exist, the other groups are still described."""
     other = live["classic"].id
     async with connect([live.bootstrap]) as admin:
         answer = await admin.describe_groups(["", other])
@@ -95,8 +95,8 @@ async def test_the_empty_id(live: Live) -> None:
         assert outcome.ok
 
 
-async def test_a_group_that_was_deleted_after_it_was_listed(live: Live) -> None:
-    """Its type is remembered, and proves nothing."""
+async def test_a_group_deleted_after_listing_is_not_found(live: Live) -> None:
+    """The remembered type of the group does not prove that it exists."""
     live.cluster.commit("soon-deleted", {("orders", 0): 1})
     async with connect([live.bootstrap]) as admin:
         await admin.list_groups()

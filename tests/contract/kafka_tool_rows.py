@@ -1,6 +1,6 @@
-"""Groups as Kafka's tools would print them, made of what our Python API tells, and of the JSON of `kgtui show`.
+"""Format groups from our Python API, or from the JSON of `kgtui show`, as Kafka's tools would print them.
 
-A row has every column that some tool prints of such a thing; what a tool would print `-` for is `-`.
+A row has the columns of all tools; a value that a tool prints as `-` is `-`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Roles = dict[str, dict[str, list[int]]]
 
 
 @dataclass(slots=True)
-class Prints:
-    """Rows by what they are about.
+class ToolRows:
+    """The rows of states, members and offsets.
 
     Attributes:
-        states: by group.
-        members: by group and member id.
-        offsets: by group, topic and partition.
+        states: one row per group.
+        members: one row per group and member id.
+        offsets: one row per group, topic and partition.
     """
 
     states: dict[str, Row] = field(default_factory=dict)
@@ -38,51 +38,51 @@ class Prints:
     offsets: dict[tuple[str, str, str], Row] = field(default_factory=dict)
 
 
-def from_python(read: GroupsRead, cluster: ClusterInfo) -> Prints:
-    """Format what `read_in_full` returns as Kafka's tools print it."""
-    prints = Prints()
+def from_python(read: GroupsRead, cluster: ClusterInfo) -> ToolRows:
+    """Return the rows for the result of `read_in_full`."""
+    tool_rows = ToolRows()
     for group, found in read.descriptions.items():
         address = cluster.brokers[found.coordinator].address
         coordinator = f"{address} ({found.coordinator})"
         epochs = (found.group_epoch, found.assignment_epoch)
-        prints.states[group] = _state(group, coordinator, found.assignor, found.state, epochs, found.member_count)
+        tool_rows.states[group] = _state(group, coordinator, found.assignor, found.state, epochs, found.member_count)
         for member in found.members or ():
-            prints.members[group, member.member_id] = _member_of_python(found, member)
+            tool_rows.members[group, member.member_id] = _member_of_python(found, member)
         owners = owners_of(found.members)
         offsets = read.offsets_of(group)
         for row in lags(offsets) if offsets is not None else ():
             owner = owners.get((row.topic, row.partition))
-            prints.offsets[group, row.topic, str(row.partition)] = _offset(
+            tool_rows.offsets[group, row.topic, str(row.partition)] = _offset(
                 group,
                 {"topic": row.topic, "partition": row.partition, "leader_epoch": row.leader_epoch, "lag": row.lag},
                 position=row.position,
                 log=(row.log_start, row.log_end),
                 owner=(owner.member_id, owner.host, owner.client_id) if owner else None,
             )
-    return prints
+    return tool_rows
 
 
-def from_json(groups: Iterable[Mapping[str, Any]], cluster: Mapping[str, Any]) -> Prints:
-    """What `kgtui show --format json` tells."""
-    prints = Prints()
+def from_json(groups: Iterable[Mapping[str, Any]], cluster: Mapping[str, Any]) -> ToolRows:
+    """Return the rows for the output of `kgtui show --format json`."""
+    tool_rows = ToolRows()
     addresses = {broker["id"]: f"{broker['host']}:{broker['port']}" for broker in cluster["brokers"]}
     for found in groups:
         group, members = found["group"], {member["member_id"]: member for member in found["members"]}
         coordinator = f"{addresses[found['coordinator']]} ({found['coordinator']})"
         epochs = (found["group_epoch"], found["assignment_epoch"])
-        prints.states[group] = _state(group, coordinator, found["assignor"], found["state"], epochs, len(members))
+        tool_rows.states[group] = _state(group, coordinator, found["assignor"], found["state"], epochs, len(members))
         for name, member in members.items():
-            prints.members[group, name] = _member_of_json(found, member)
+            tool_rows.members[group, name] = _member_of_json(found, member)
         for row in found["partitions"] or ():
             owner = members.get(row["member_id"])
-            prints.offsets[group, row["topic"], str(row["partition"])] = _offset(
+            tool_rows.offsets[group, row["topic"], str(row["partition"])] = _offset(
                 group,
                 row,
                 position=row["start_offset"] if found["type"] == "share" else row["committed"],
                 log=(row["log_start"], row["log_end"]),
                 owner=(owner["member_id"], owner["host"], owner["client_id"]) if owner else None,
             )
-    return prints
+    return tool_rows
 
 
 def _state(
@@ -154,8 +154,8 @@ def _partitions(assigned: Mapping[str, list[int]]) -> str:
 
 def _roles_of_python(member: StreamsMember) -> tuple[Roles, Roles]:
     current, goal = (
-        {role: {name: list(tasks) for name, tasks in getattr(held, role)} for role in ("active", "standby", "warmup")}
-        for held in (member.assignment, member.target)
+        {role: {name: list(parts) for name, parts in getattr(tasks, role)} for role in ("active", "standby", "warmup")}
+        for tasks in (member.assignment, member.target)
     )
     return current, goal
 
@@ -164,9 +164,9 @@ def _streams(process: str, topology_epoch: int, current: Roles, goal: Roles) -> 
     def text(prefix: str, roles: Roles) -> str:
         return " ".join(
             f"{prefix}{role.upper()}: "
-            + " ".join(f"{name}:[{','.join(map(str, parts))}];" for name, parts in held.items())
-            for role, held in roles.items()
-            if held
+            + " ".join(f"{name}:[{','.join(map(str, parts))}];" for name, parts in tasks.items())
+            for role, tasks in roles.items()
+            if tasks
         )
 
     return {
@@ -188,11 +188,11 @@ def _offset(
     lag = row["lag"]
     if position is not None and end is not None and position > end:
         assert lag == 0
-        lag = end - position  # a commit beyond the log's end: Kafka's tools tell a negative lag, we none
+        lag = end - position  # a commit beyond the log end: Kafka's tools print a negative lag, and we print 0
     streams_lag = lag
     if position is None and start is not None and end is not None:
         assert lag is None
-        streams_lag = end - start  # no commit: Kafka's streams tool takes it for one at the log's start
+        streams_lag = end - start  # without a commit, Kafka's streams tool calculates the lag from the log start
     member, host, client = owner or ("-", "-", "-")
     return {
         "GROUP": group,

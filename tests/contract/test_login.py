@@ -1,4 +1,4 @@
-"""Logging in to a real 4.3.1 broker from the same properties files that Kafka's own tools read."""
+"""Log in to a real 4.3.1 broker with the properties files that Kafka's own tools read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPTIONS = PoolOptions(connect_timeout=10.0)
 
 
 async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
-    """Log in on both lanes; return what this principal sees of the groups."""
+    """Log in on both connections of a broker; return the groups that this principal can see."""
     properties = config if isinstance(config, dict) else read_properties(config)
     async with Pool([address], from_properties(properties), options=OPTIONS) as pool:
         node = min((await pool.metadata(timeout=20)).brokers)
@@ -34,7 +34,7 @@ async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
 
 
 async def refusal(address: str, config: Path | dict[str, str]) -> str:
-    """Why the login did not succeed; no password is in the message or the traceback."""
+    """Return why the login failed; assert that neither message nor traceback has a password."""
     with pytest.raises(UnreachableError) as caught:
         await log_in(address, config)
     text = "".join(traceback.format_exception(caught.value))
@@ -59,8 +59,8 @@ async def test_a_client_certificate_logs_in(secure_broker: Secure) -> None:
 
 
 @pytest.mark.broker
-async def test_a_certificate_can_stand_in_the_properties_themselves(secure_broker: Secure) -> None:
-    """KIP-651: PEM as the value of a property."""
+async def test_a_certificate_can_be_part_of_the_properties(secure_broker: Secure) -> None:
+    """A property can contain a certificate in PEM format (KIP-651)."""
     pem = secure_broker.certificates.client.read_text()
     key_end = pem.index("-----END PRIVATE KEY-----") + len("-----END PRIVATE KEY-----")
     key_start = pem.index("-----BEGIN PRIVATE KEY-----")
@@ -77,7 +77,7 @@ async def test_a_certificate_can_stand_in_the_properties_themselves(secure_broke
 
 @pytest.mark.broker
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_a_wrong_password_is_told_and_not_shown(
+async def test_a_wrong_password_is_reported_but_not_shown(
     secure_broker: Secure, mechanism: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -89,7 +89,7 @@ async def test_a_wrong_password_is_told_and_not_shown(
 
 
 @pytest.mark.broker
-async def test_nothing_secret_is_logged_even_when_everything_is(
+async def test_no_secret_is_in_the_debug_log(
     secure_broker: Secure, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -102,21 +102,21 @@ async def test_nothing_secret_is_logged_even_when_everything_is(
 
 
 @pytest.mark.broker
-async def test_a_mechanism_that_the_broker_does_not_have(secure_broker: Secure) -> None:
-    """The plain text listener inside the cluster has no SASL at all; the others have what `MECHANISMS` says."""
+async def test_an_unsupported_mechanism_is_reported(secure_broker: Secure) -> None:
+    """The plaintext listener has no SASL; the other listeners have the mechanisms of `MECHANISMS`."""
     config = secure_broker.command_config("team", mechanism="PLAIN")
     reason = await refusal(secure_broker.cluster.bootstrap, config)
     assert "does not ask for a login there" in reason
 
 
 @pytest.mark.broker
-async def test_a_listener_with_login_asked_without_one(secure_broker: Secure) -> None:
+async def test_a_sasl_listener_without_login_is_reported(secure_broker: Secure) -> None:
     reason = await refusal(secure_broker.sasl, {})
     assert "it probably wants a login; give --command-config with security.protocol=SASL_PLAINTEXT" in reason
 
 
 @pytest.mark.broker
-async def test_a_tls_port_asked_in_plain_text(secure_broker: Secure) -> None:
+async def test_plaintext_on_a_tls_port_is_reported(secure_broker: Secure) -> None:
     for address in (secure_broker.tls, secure_broker.sasl_tls):
         assert "uses TLS, but kgtui is set to plain text; set security.protocol=SSL (or SASL_SSL)" in await refusal(
             address, {}
@@ -124,20 +124,20 @@ async def test_a_tls_port_asked_in_plain_text(secure_broker: Secure) -> None:
 
 
 @pytest.mark.broker
-async def test_a_plain_text_port_asked_in_tls(secure_broker: Secure) -> None:
+async def test_tls_on_a_plaintext_port_is_reported(secure_broker: Secure) -> None:
     for address in (secure_broker.sasl, secure_broker.cluster.bootstrap):
         reason = await refusal(address, secure_broker.tls_config())
         assert "uses plain text, not TLS; set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)" in reason
 
 
 @pytest.mark.broker
-async def test_a_missing_client_certificate(secure_broker: Secure) -> None:
+async def test_a_missing_client_certificate_is_reported(secure_broker: Secure) -> None:
     reason = await refusal(secure_broker.tls, secure_broker.tls_config(with_certificate=False))
     assert "it may want a client certificate; set ssl.keystore.type=PEM and ssl.keystore.location" in reason
 
 
 @pytest.mark.broker
-async def test_a_certificate_that_nobody_here_trusts(secure_broker: Secure) -> None:
+async def test_an_untrusted_certificate_is_reported(secure_broker: Secure) -> None:
     properties = read_properties(secure_broker.tls_config())
     del properties["ssl.truststore.location"]
     reason = await refusal(secure_broker.tls, properties)
@@ -146,7 +146,7 @@ async def test_a_certificate_that_nobody_here_trusts(secure_broker: Secure) -> N
 
 
 @pytest.mark.broker
-async def test_a_file_that_is_not_there_is_named_before_anything_is_sent(secure_broker: Secure) -> None:
+async def test_a_missing_properties_file_is_reported_first(secure_broker: Secure) -> None:
     properties = {**read_properties(secure_broker.tls_config()), "ssl.keystore.location": "/no/such.pem"}
     with pytest.raises(KgtuiError, match=r"ssl\.keystore\.location=/no/such\.pem: No such file"):
         await log_in(secure_broker.tls, properties)

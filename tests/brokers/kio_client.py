@@ -1,4 +1,4 @@
-"""Bare requests to a broker, coded by kio: what no client library sends for us."""
+"""Send single requests, encoded with kio, for operations that no client library supports."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 NONE = 0
 NOT_READY = {14, 15, 16, 27}
-"""The coordinator loads, is elsewhere or rebalances: ask again."""
+"""Error codes after which a request is repeated: the coordinator is loading, has moved, or the group rebalances."""
 
 LONG = i32Timedelta.parse(timedelta(minutes=30))
-"""A broker's longest session timeout: such a member needs no heartbeat within a test run."""
+"""The longest session timeout that brokers allow, so that a member needs no heartbeat during a test run."""
 
 
 class Listed(NamedTuple):
-    """What ListGroups says of one group."""
+    """One group in a ListGroups response."""
 
     type: str
     protocol: str
@@ -43,7 +43,7 @@ class Listed(NamedTuple):
 
 
 class Connection:
-    """One connection to one broker, one request at a time."""
+    """One connection to a broker, for one request at a time."""
 
     def __init__(self, address: str, client_id: str = "kgtui-tests") -> None:
         host, port = address.rsplit(":", 1)
@@ -51,7 +51,7 @@ class Connection:
         self._client_id = client_id
 
     def send(self, request: Any) -> None:
-        """Sends a request of kio."""
+        """Send a request of kio."""
         buffer = BytesIO()
         header = request.__header_schema__(
             request_api_key=request.__api_key__,
@@ -65,23 +65,23 @@ class Connection:
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
 
     def receive(self, response: type[Any]) -> Any:
-        """The answer to the request sent before."""
+        """Return the response to the previous request."""
         (size,) = struct.unpack(">i", self._read(4))
         frame = self._read(size)
         _, read = entity_reader(response.__header_schema__)(frame, 0)
         return entity_reader(response)(frame, read)[0]
 
     def call(self, request: Any, response: type[Any]) -> Any:
-        """Sends, and waits for the answer."""
+        """Send a request and return its response."""
         self.send(request)
         return self.receive(response)
 
     def fileno(self) -> int:
-        """The socket, for `select`."""
+        """Return the file descriptor of the socket, for `select`."""
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Closes the connection; members on it stay in their groups until their session ends."""
+        """Close the connection; its members stay in their groups until their session times out."""
         self._socket.close()
 
     def _read(self, size: int) -> bytes:
@@ -95,7 +95,7 @@ class Connection:
 
 
 def list_groups(address: str) -> dict[str, Listed]:
-    """Every group that the brokers at `address` (`host:port,…`) coordinate."""
+    """Return all groups that the brokers at `address` (`host:port,…`) coordinate."""
     groups: dict[str, Listed] = {}
     for broker in address.split(","):
         connection = Connection(broker)
@@ -107,28 +107,28 @@ def list_groups(address: str) -> dict[str, Listed]:
     return groups
 
 
-def wait_for_states(address: str, wanted: dict[str, str], timeout: float) -> dict[str, Listed]:
-    """Lists again and again until every group has the state wanted of it.
+def wait_for_states(address: str, expected: dict[str, str], timeout: float) -> dict[str, Listed]:
+    """List the groups repeatedly until every group has its expected state.
 
     Raises:
-        TimeoutError: names the groups that have not, and what they are instead.
+        TimeoutError: the message names the groups with another state.
     """
     deadline = time.monotonic() + timeout
     while True:
         listed = list_groups(address)
-        missing = {g: listed.get(g) for g, state in wanted.items() if g not in listed or listed[g].state != state}
+        missing = {g: listed.get(g) for g, state in expected.items() if g not in listed or listed[g].state != state}
         if not missing:
             return listed
         if time.monotonic() > deadline:
-            raise TimeoutError(f"not in the wanted state after {timeout:.0f} s: {missing}")
+            raise TimeoutError(f"not in the expected state after {timeout:.0f} s: {missing}")
         time.sleep(0.1)
 
 
 def wait_until_gone(address: str, group: str, timeout: float) -> None:
-    """Lists again and again until a group is there no more.
+    """List the groups repeatedly until a group no longer exists.
 
     Raises:
-        TimeoutError: it is still there.
+        TimeoutError: the group still exists.
     """
     deadline = time.monotonic() + timeout
     while group in list_groups(address):
@@ -138,10 +138,10 @@ def wait_until_gone(address: str, group: str, timeout: float) -> None:
 
 
 def find_coordinator(address: str, group: str, timeout: float) -> str:
-    """`host:port` of the broker that coordinates a group; the first call of all has the offsets topic made.
+    """Return the coordinator of a group as `host:port`; the first call in a cluster creates the offsets topic.
 
     Raises:
-        TimeoutError: there is no coordinator yet.
+        TimeoutError: there is still no coordinator.
     """
     connection = Connection(address.split(",", 1)[0])
     deadline = time.monotonic() + timeout
@@ -159,10 +159,10 @@ def find_coordinator(address: str, group: str, timeout: float) -> str:
 
 
 def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int], metadata: str, timeout: float) -> None:
-    """Commits offsets by (topic, partition) as no member of the group, which takes any group id that fits.
+    """Commit offsets by (topic, partition) without being a member, for any valid group id.
 
     Raises:
-        ConnectionError: the broker refuses one of them.
+        ConnectionError: the broker rejects an offset.
     """
     topics = tuple(
         OffsetCommitRequestTopic(

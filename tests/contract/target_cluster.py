@@ -1,4 +1,4 @@
-"""What the contract suite runs on: a simulated or a real cluster with the same groups on it."""
+"""The simulated and real clusters on which the contract tests run, with the same groups on each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.client.pool import Pool
 from tests.brokers.fixtures import checked
-from tests.contract import mirror
+from tests.contract import simulated_live_groups
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -22,18 +22,18 @@ REAL = {"real 4.3.1": "live_431", "real 3.9.2": "live_392"}
 ON_BROKERS = tuple(pytest.param(name, marks=pytest.mark.broker(fixture)) for name, fixture in REAL.items())
 PARAMS = (*(f"simulated {version}" for version in SIMULATED), *ON_BROKERS)
 NEWEST = ("simulated 4.4", ON_BROKERS[0])
-"""The newest of each kind of cluster."""
+"""The newest simulated cluster and the newest real one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class TargetCluster:
     """A cluster under test.
 
     Attributes:
         version: lowest Kafka version of its brokers, as numbers.
         newest: highest Kafka version of its brokers.
-        groups: what is to be seen, by role; nothing else is on a simulated cluster.
-        make_empty: adds an Empty simple group of the name given.
+        groups: the expected groups by role; a simulated cluster has no others.
+        make_empty: adds an Empty simple group with the given id.
     """
 
     bootstrap: tuple[str, ...]
@@ -46,21 +46,21 @@ class Subject:
 
     @property
     def ids(self) -> list[str]:
-        """Every group id."""
+        """The ids of all groups."""
         return [group.id for group in self.groups.values()]
 
     def of(self, *types: Literal["classic", "consumer", "share", "streams"]) -> list[LiveGroup]:
-        """Groups of some types."""
+        """Return the groups of the given types."""
         return [group for group in self.groups.values() if group.type in types]
 
 
-async def subjects(param: str, request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
-    """The subject of a fixture's parameter, with an admin that is closed afterwards."""
+async def targets(param: str, request: pytest.FixtureRequest) -> AsyncIterator[TargetCluster]:
+    """Yield the cluster for a fixture parameter; its admin is closed afterwards."""
     if param in REAL:
         live: Live = checked(request, REAL[param])
         number = _numbers(live.version)
         async with KafkaGroupAdmin(Pool([live.bootstrap])) as admin:
-            yield Subject(
+            yield TargetCluster(
                 (live.bootstrap,),
                 number,
                 number,
@@ -72,15 +72,15 @@ async def subjects(param: str, request: pytest.FixtureRequest) -> AsyncIterator[
         return
     version = param.removeprefix("simulated ")
     numbers = [_numbers(one) for one in version.split(",")]
-    async with mirror.simulator(version) as cluster:
+    async with simulated_live_groups.simulator(version) as cluster:
         seeds = tuple(cluster.bootstrap.split(","))
         async with KafkaGroupAdmin(Pool(seeds)) as admin:
-            yield Subject(
+            yield TargetCluster(
                 seeds,
                 min(numbers),
                 max(numbers),
-                mirror.groups_of(version),
-                lambda group: mirror.empty_group(cluster, group),
+                simulated_live_groups.groups_of(version),
+                lambda group: simulated_live_groups.add_empty_group(cluster, group),
                 admin,
                 simulated=True,
             )

@@ -1,4 +1,4 @@
-"""The groups of `tests.brokers.live` on the simulator: what a test expects of a real broker it expects here."""
+"""The groups of `tests.brokers.live` on the simulator, so that one test can run on both."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from kgtui.simulator.groups.base import Group
 
 TopicPartition = tuple[str, int]
-TRIMMED = {("trimmed", 0): 50}  # log starts that are not 0
+TRIMMED = {("trimmed", 0): 50}  # partitions whose log start is not 0
 DELETED = Topic("retired", partitions=1)
 DELETED_COMMIT = {0: 5}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StillTopic(Topic):
-    """A topic to which nobody writes."""
+class ConstantTopic(Topic):
+    """A topic whose log does not grow."""
 
     ends: Mapping[int, int] = field(default_factory=dict)
     starts: Mapping[int, int] = field(default_factory=dict)
@@ -41,8 +41,8 @@ class StillTopic(Topic):
 
 
 @dataclass(frozen=True, slots=True)
-class Still:
-    """The habit of a group that commits nothing new."""
+class ConstantOffsets:
+    """A commit pattern whose offsets never change."""
 
     offsets: Mapping[int, int]
 
@@ -51,10 +51,10 @@ class Still:
 
 
 def groups_of(version: str) -> dict[str, LiveGroup]:
-    """The roles that a cluster of this version can play, with what is to be seen of them.
+    """Return the groups of a cluster of this version by role, with their expected properties.
 
     Args:
-        version: `2.4` to `4.4`, a comma list for a mixed cluster (which can play what its newest broker can).
+        version: `2.4` to `4.4`, or a comma-separated list for a mixed cluster, which has the newest version's groups.
     """
     newest = max(tuple(map(int, one.split("."))) for one in version.split(","))
     roles = expected("4.3.1" if newest >= (4, 1) else "3.9.2")
@@ -62,9 +62,9 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
         roles = {role: group for role, group in roles.items() if group.type == "classic"}
     if newest < (4, 2):
         roles = {role: group for role, group in roles.items() if group.type != "streams"}
-        # DescribeShareGroupOffsets v0 tells no lag.
+        # DescribeShareGroupOffsets version 0 has no lag.
         roles |= {
-            role: replace(group, told_lag=dict.fromkeys(group.told_lag))  # type: ignore[arg-type]
+            role: replace(group, reported_lag=dict.fromkeys(group.reported_lag))  # type: ignore[arg-type]
             for role, group in roles.items()
             if group.type == "share"
         }
@@ -72,7 +72,7 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
 
 
 def simulator(version: str) -> Simulator:
-    """A cluster of three brokers on which nothing moves, with the groups of `groups_of`."""
+    """Return a cluster of three brokers with the groups of `groups_of`; nothing in it changes."""
     features = {"share.version": 1} if version == "4.1" else None
     cluster = Simulator(kafka_version=version, scenario="empty", clock=ManualClock(), features=features)
     roles = groups_of(version)
@@ -82,11 +82,11 @@ def simulator(version: str) -> Simulator:
     return cluster
 
 
-def empty_group(cluster: Simulator, group: str) -> None:
-    """Add an Empty simple group with a commit."""
+def add_empty_group(cluster: Simulator, group: str) -> None:
+    """Add an Empty simple group with one commit."""
     topic = cluster.state.topics["orders"]
     cluster.state.add_groups(
-        [ClassicGroup(group, ConstantMembership(0), [ConsumedTopic(topic, Still({0: 1}))], protocol="")]
+        [ClassicGroup(group, ConstantMembership(0), [ConsumedTopic(topic, ConstantOffsets({0: 1}))], protocol="")]
     )
 
 
@@ -97,7 +97,7 @@ def _topics(roles: Mapping[str, LiveGroup]) -> dict[str, Topic]:
             ends.setdefault(topic, {})[partition] = end
     starts = {topic: {partition: start} for (topic, partition), start in TRIMMED.items()}
     return {
-        name: StillTopic(name, partitions=len(parts), ends=parts, starts=starts.get(name, {}))
+        name: ConstantTopic(name, partitions=len(parts), ends=parts, starts=starts.get(name, {}))
         for name, parts in ends.items()
     }
 
@@ -106,22 +106,24 @@ def _group(role: str, group: LiveGroup, topics: Mapping[str, Topic]) -> Group:
     offsets: dict[str, dict[int, int]] = {topic: {} for topic in group.topics}
     for (topic, partition), offset in group.committed.items():
         offsets.setdefault(topic, {})[partition] = offset
-    reads = [ConsumedTopic(topics[topic], Still(parts)) for topic, parts in offsets.items()]
-    life = ConstantMembership(group.members)
+    reads = [ConsumedTopic(topics[topic], ConstantOffsets(parts)) for topic, parts in offsets.items()]
+    schedule = ConstantMembership(group.members)
     client = Client(group.id, static=bool(group.instance_ids))
     if group.type == "consumer":
         classic = frozenset({1}) if role == "mixed" else frozenset[int]()
-        return ConsumerGroup(group.id, life, reads, client=client, classic=classic)
+        return ConsumerGroup(group.id, schedule, reads, client=client, classic=classic)
     if group.type == "share":
-        return ShareGroup(group.id, life, reads, client=client, in_flight=4)
+        return ShareGroup(group.id, schedule, reads, client=client, in_flight=4)
     if group.type == "streams":
         parts = [Subtopology(group.topics, 2)]
-        return StreamsGroup(group.id, life, reads, client=client, topology=parts, phases=())
+        return StreamsGroup(group.id, schedule, reads, client=client, topology=parts, phases=())
     if group.protocol == "connect":
-        payload = ConnectMemberData("sessioned", (("lines", 1),))
-        return ClassicGroup(group.id, life, reads, protocol="connect", member_data=payload, client=client)
+        member_data = ConnectMemberData("sessioned", (("lines", 1),))
+        return ClassicGroup(group.id, schedule, reads, protocol="connect", member_data=member_data, client=client)
     if group.protocol == "sr":
-        return ClassicGroup(group.id, life, reads, protocol="sr", member_data=SchemaRegistryMemberData(), client=client)
+        return ClassicGroup(
+            group.id, schedule, reads, protocol="sr", member_data=SchemaRegistryMemberData(), client=client
+        )
     if role == "deleted-topic":
-        reads = [*reads, ConsumedTopic(DELETED, Still(DELETED_COMMIT))]
-    return ClassicGroup(group.id, life, reads, protocol=group.protocol, client=client)
+        reads = [*reads, ConsumedTopic(DELETED, ConstantOffsets(DELETED_COMMIT))]
+    return ClassicGroup(group.id, schedule, reads, protocol=group.protocol, client=client)

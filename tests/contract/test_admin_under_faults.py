@@ -1,4 +1,4 @@
-"""What the admin makes of bad days: dead, silent, loading and moving brokers, missing rights, damaged answers."""
+"""The admin API under faults: dead, silent, loading and moving brokers, missing permissions, damaged responses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAdmin]]:
-    """The company's cluster, with time standing still."""
+    """Run a cluster with the `company` scenario whose clock stands still; yield it with an admin."""
     async with (
         Simulator(clock=ManualClock(), **options) as simulator,
         KafkaGroupAdmin(Pool(simulator.bootstrap.split(","))) as admin,
@@ -30,14 +30,16 @@ async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAd
 
 
 def coordinated_by(simulator: Simulator, node: int, state: str = "Stable") -> list[str]:
-    """Groups of one coordinator in one state."""
-    world = simulator.state
+    """Return the groups of one coordinator that are in one state."""
+    cluster_state = simulator.state
     return sorted(
-        name for name, group in world.groups.items() if world.coordinator(name) == node and group.state(0.0) == state
+        name
+        for name, group in cluster_state.groups.items()
+        if cluster_state.coordinator(name) == node and group.state(0.0) == state
     )
 
 
-async def test_one_of_five_brokers_is_dead_and_the_others_take_over() -> None:
+async def test_other_brokers_take_over_from_a_dead_one() -> None:
     async with cluster(brokers=5) as (simulator, admin):
         before = await admin.list_groups()
         await simulator.faults.kill(3)
@@ -48,7 +50,7 @@ async def test_one_of_five_brokers_is_dead_and_the_others_take_over() -> None:
         assert described.faults == ()
 
 
-async def test_a_silent_broker_costs_its_own_groups_and_no_other() -> None:
+async def test_a_silent_broker_affects_only_its_own_groups() -> None:
     async with cluster() as (simulator, admin):
         everything = {group: row.coordinator for group, row in (await admin.list_groups()).rows.items()}
         simulator.faults.black_hole(2)
@@ -62,7 +64,7 @@ async def test_a_silent_broker_costs_its_own_groups_and_no_other() -> None:
         assert {fault.name for fault in described.faults} == {"NO_ANSWER"}
 
 
-async def test_nothing_learned_at_all_is_an_error_that_says_what_was_tried() -> None:
+async def test_an_unreachable_cluster_error_names_all_attempts() -> None:
     async with cluster(brokers=2) as (simulator, admin):
         await admin.cluster()
         simulator.faults.black_hole(1)
@@ -72,7 +74,7 @@ async def test_nothing_learned_at_all_is_an_error_that_says_what_was_tried() -> 
         assert len(caught.value.attempts) == 2
 
 
-async def test_a_group_that_moved_is_found_at_its_new_coordinator() -> None:
+async def test_a_moved_group_is_found_at_its_new_coordinator() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1)[0]
@@ -83,21 +85,21 @@ async def test_a_group_that_moved_is_found_at_its_new_coordinator() -> None:
         assert (await admin.committed_offsets([group])).faults == ()
 
 
-async def test_a_loading_coordinator_is_asked_again_until_it_answers() -> None:
+async def test_a_loading_coordinator_is_retried() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1)[0]
         simulator.faults.load(1, 60.0)
-        asking = asyncio.create_task(admin.describe_groups([group]))
+        describing = asyncio.create_task(admin.describe_groups([group]))
         listing = asyncio.create_task(admin.list_groups())
-        await asyncio.wait({asking}, timeout=0.3)
-        assert not asking.done()
+        await asyncio.wait({describing}, timeout=0.3)
+        assert not describing.done()
         simulator.faults.load(1, None)
-        assert (await asking).faults == ()
+        assert (await describing).faults == ()
         assert (await listing).faults == ()
 
 
-async def test_a_coordinator_that_never_finishes_loading_is_said() -> None:
+async def test_a_coordinator_that_keeps_loading_is_a_fault() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1)[0]
@@ -109,7 +111,7 @@ async def test_a_coordinator_that_never_finishes_loading_is_said() -> None:
         assert listed.coverage.brokers == (2, 3)
 
 
-async def test_a_cut_connection_is_made_again() -> None:
+async def test_a_cut_connection_is_reopened() -> None:
     async with cluster() as (simulator, admin):
         ids = list((await admin.list_groups()).rows)
         for node in (1, 2, 3):
@@ -117,7 +119,7 @@ async def test_a_cut_connection_is_made_again() -> None:
         assert (await admin.describe_groups(ids)).faults == ()
 
 
-async def test_a_forbidden_group_is_a_fault_of_its_own() -> None:
+async def test_a_forbidden_group_has_its_own_fault() -> None:
     async with cluster() as (simulator, admin):
         simulator.faults.forbid_groups(["payments.*"])
         ids = ["orders.invoice", "payments.ledger"]
@@ -133,7 +135,7 @@ async def test_a_forbidden_group_is_a_fault_of_its_own() -> None:
         assert outcome.fault.code == 30
 
 
-async def test_a_forbidden_topic_makes_the_whole_description_forbidden() -> None:
+async def test_a_forbidden_topic_hides_the_whole_description() -> None:
     async with cluster() as (simulator, admin):
         simulator.faults.forbid_topics(["payments.settled"])
         answer = await admin.describe_groups(["payments.ledger"])
@@ -141,8 +143,8 @@ async def test_a_forbidden_topic_makes_the_whole_description_forbidden() -> None
         assert [fault.code for fault in answer.faults] == [29]
 
 
-async def test_a_type_switched_off_is_not_supported_and_not_an_error() -> None:
-    """4.1 advertises ShareGroupDescribe and answers 35 inside while share.version is 0."""
+async def test_a_disabled_group_type_is_not_supported() -> None:
+    """Kafka 4.1 supports ShareGroupDescribe, but returns error 35 for each group while share.version is 0."""
     async with cluster(kafka_version="4.1") as (_, admin):
         shared = list((await admin.list_groups(types=["share"])).rows)
         assert shared
@@ -153,12 +155,12 @@ async def test_a_type_switched_off_is_not_supported_and_not_an_error() -> None:
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-async def test_a_damaged_answer_is_an_error_and_the_next_one_is_read(kind: str) -> None:
+async def test_a_damaged_response_is_an_error_once(kind: str) -> None:
     async with cluster(brokers=1) as (simulator, admin):
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # A read whose connection breaks is sent once more, so it takes two.
+        # A read is sent again when its connection breaks, so that two damaged responses are needed.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
             await feed.poll(timeout=2.0)
@@ -167,7 +169,7 @@ async def test_a_damaged_answer_is_an_error_and_the_next_one_is_read(kind: str) 
         assert (delta.total, dict(delta.updated), list(delta.removed)) == (len(groups), {}, [])
 
 
-async def test_a_list_that_fails_leaves_what_the_feed_knew() -> None:
+async def test_a_failed_list_keeps_the_state_of_the_feed() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         feed = admin.listing_feed(1)
         await feed.poll()
@@ -177,7 +179,7 @@ async def test_a_list_that_fails_leaves_what_the_feed_knew() -> None:
         assert not (await feed.poll()).updated
 
 
-async def test_a_delete_whose_answer_is_lost_is_uncertain_and_never_sent_again() -> None:
+async def test_a_delete_without_a_response_is_not_repeated() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         empty = coordinated_by(simulator, 2, "Empty")[:2]
@@ -188,7 +190,7 @@ async def test_a_delete_whose_answer_is_lost_is_uncertain_and_never_sent_again()
         assert {outcome.fault.name for outcome in outcomes if outcome.fault} == {"NO_ANSWER"}
 
 
-async def test_a_delete_refused_by_a_former_coordinator_goes_to_the_new_one() -> None:
+async def test_a_delete_is_sent_to_the_new_coordinator() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1, "Empty")[0]
@@ -198,7 +200,7 @@ async def test_a_delete_refused_by_a_former_coordinator_goes_to_the_new_one() ->
         assert simulator.state.find(group) is None
 
 
-async def test_an_error_in_a_delete_is_final() -> None:
+async def test_a_delete_error_is_final() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         group = coordinated_by(simulator, 1, "Empty")[0]
         simulator.faults.fail(DELETE_GROUPS.key, 87)
@@ -208,7 +210,7 @@ async def test_an_error_in_a_delete_is_final() -> None:
         assert simulator.state.find(group) is not None
 
 
-async def test_a_throttled_client_waits_and_gets_its_answer() -> None:
+async def test_a_throttled_client_waits_for_its_response() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         await admin.list_groups()
         simulator.faults.throttle(1, 50)

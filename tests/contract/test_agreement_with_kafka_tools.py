@@ -1,4 +1,4 @@
-"""What we tell of live groups equals what Kafka's own tools print of them on the same broker."""
+"""Our output about live groups equals that of Kafka's own tools on the same broker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgtui.cli import main
 from kgtui.model.group import Listing
 from kgtui.model.offsets import lags
 from tests.brokers.process import Java
-from tests.contract import as_kafka_prints
+from tests.contract import kafka_tool_rows
 from tests.contract.kafka_tools import rows, run_tools
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgtui.model.cluster import ClusterInfo
     from tests.brokers.cluster import Cluster
     from tests.brokers.live import Live
-    from tests.contract.as_kafka_prints import Prints
+    from tests.contract.kafka_tool_rows import ToolRows
     from tests.contract.kafka_tools import Row
 
 ALL = ("--describe", "--all-groups")
@@ -41,23 +41,23 @@ AHEAD = "ahead-of-the-log"
 
 
 @dataclass(slots=True)
-class Told:
-    """The same broker, told of by Kafka's tools and by us.
+class Reports:
+    """The groups of one broker, as reported by Kafka's tools and by us.
 
     Attributes:
-        tables: what Kafka's tools printed, by command line without the broker.
-        listed: our list, by group.
-        ours: our rows, as the tools would print them.
+        tables: the rows that Kafka's tools printed, by command line without the broker address.
+        listed: our listing of each group.
+        ours: our groups, formatted as Kafka's tools would print them.
     """
 
     live: Live
     listed: dict[str, Listing]
     read: GroupsRead
-    ours: Prints
+    ours: ToolRows
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
 
-    def theirs(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
-        """Command line → its rows, of each that this broker's version has."""
+    def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
+        """Return each command line that the broker's version supports, with its rows."""
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
     def _with_newer(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, ...]]:
@@ -87,38 +87,38 @@ async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo
 @pytest.fixture(
     scope="module", params=[pytest.param(name, marks=pytest.mark.broker(name)) for name in ("live_431", "live_392")]
 )
-def told(request: pytest.FixtureRequest) -> Iterator[Told]:
-    """Each broker with live groups in turn, and with one group whose commit lies beyond its log's end."""
+def reports(request: pytest.FixtureRequest) -> Iterator[Reports]:
+    """Each broker in turn, with live groups and with one group whose commit is beyond the log end."""
     live: Live = request.getfixturevalue(request.param)
     live.cluster.commit(AHEAD, {("orders", 2): 150})
     listed, read, cluster = asyncio.run(_read(live))
-    told = Told(live, listed, read, as_kafka_prints.from_python(read, cluster))
-    told.run()
-    yield told
+    reports = Reports(live, listed, read, kafka_tool_rows.from_python(read, cluster))
+    reports.run()
+    yield reports
     live.cluster.admin.delete_consumer_groups([AHEAD])[AHEAD].result(30)
 
 
-def kafkas(told: Told, tool: str) -> set[str]:
-    """The groups that one of Kafka's tools is for."""
+def groups_of_tool(reports: Reports, tool: str) -> set[str]:
+    """Return the groups that one of Kafka's tools handles."""
     if tool == "ConsumerGroupCommand":
         return {
             g
-            for g, row in told.listed.items()
+            for g, row in reports.listed.items()
             if row.type in {"classic", "consumer"} and row.protocol in {"consumer", ""}
         }
-    return {g for g, row in told.listed.items() if row.type == tool.removesuffix("GroupCommand").lower()}
+    return {g for g, row in reports.listed.items() if row.type == tool.removesuffix("GroupCommand").lower()}
 
 
-def test_lists_name_the_same_groups_with_type_protocol_and_state(told: Told) -> None:
-    live = {group.id for group in told.live.groups.values()}
-    assert live < told.listed.keys()
-    for words, table in told.tables.items():
+def test_lists_have_the_same_groups(reports: Reports) -> None:
+    live = {group.id for group in reports.live.groups.values()}
+    assert live < reports.listed.keys()
+    for words, table in reports.tables.items():
         if "--list" not in words:
             continue
-        wanted = set(told.listed) if words[0] == "GroupsCommand" else kafkas(told, words[0])
-        assert sorted(row["GROUP"] for row in table) == sorted(wanted), words
+        expected = set(reports.listed) if words[0] == "GroupsCommand" else groups_of_tool(reports, words[0])
+        assert sorted(row["GROUP"] for row in table) == sorted(expected), words
         for row in table:
-            ours = told.listed[row["GROUP"]]
+            ours = reports.listed[row["GROUP"]]
             cells = {
                 "GROUP": row["GROUP"],
                 "TYPE": str(ours.type).capitalize(),
@@ -128,77 +128,77 @@ def test_lists_name_the_same_groups_with_type_protocol_and_state(told: Told) -> 
             assert row == {title: cells[title] for title in row}, words
 
 
-def test_states_are_the_same(told: Told) -> None:
-    """Coordinator, assignor, state, epochs and number of members of every group."""
-    for words, table in told.theirs(STATES):
-        assert {row["GROUP"] for row in table} == kafkas(told, words.split()[0]), words
+def test_states_equal_those_of_kafkas_tools(reports: Reports) -> None:
+    """Compare the coordinator, assignor, state, epochs and number of members of every group."""
+    for words, table in reports.rows_of_kafka(STATES):
+        assert {row["GROUP"] for row in table} == groups_of_tool(reports, words.split()[0]), words
         for row in table:
-            ours = told.ours.states[row["GROUP"]]
+            ours = reports.ours.states[row["GROUP"]]
             row["COORDINATOR (ID)"] = " ".join(row["COORDINATOR (ID)"].split())
-            # 3.9 leaves the cell of a group without an assignor empty.
+            # In 3.9, the cell of a group without an assignor is empty.
             assert {title: cell or "-" for title, cell in row.items()} == {title: ours[title] for title in row}, words
 
 
-def test_members_are_the_same(told: Told) -> None:
-    """Ids, instance ids, client ids, hosts, epochs, and what each has and shall have."""
-    for words, table in told.theirs(MEMBERS):
+def test_members_equal_those_of_kafkas_tools(reports: Reports) -> None:
+    """Compare ids, instance ids, client ids, hosts, epochs, assignments and target assignments."""
+    for words, table in reports.rows_of_kafka(MEMBERS):
         found = {(row["GROUP"], row.get("CONSUMER-ID") or row["MEMBER"]): row for row in table}
-        ids = kafkas(told, words.split()[0])
-        assert sorted(found) == sorted(key for key in told.ours.members if key[0] in ids), words
+        ids = groups_of_tool(reports, words.split()[0])
+        assert sorted(found) == sorted(key for key in reports.ours.members if key[0] in ids), words
         for key, row in found.items():
-            ours = dict(told.ours.members[key])
+            ours = dict(reports.ours.members[key])
             if "TARGET-ACTIVE" not in row.get("ASSIGNMENTS", "TARGET-ACTIVE"):
                 ours["ASSIGNMENTS"], _, _ = ours["ASSIGNMENTS"].partition(" TARGET-")
-            if not told.live.newest and "ASSIGNMENT" in row:
-                # 3.9 forgets the topic's name.
+            if not reports.live.newest and "ASSIGNMENT" in row:
+                # 3.9 does not print the topic name.
                 ours["ASSIGNMENT"] = f"({ours['ASSIGNMENT'].removeprefix('orders:')})"
             assert row == {title: ours[title] for title in row}, words
 
 
-def test_offsets_are_the_same(told: Told) -> None:
-    """Committed offset or share-partition start offset, leader epoch, log end, lag and owner of every partition."""
-    for words, table in told.theirs(OFFSETS):
+def test_offsets_equal_those_of_kafkas_tools(reports: Reports) -> None:
+    """Compare committed or start offset, leader epoch, log end, lag and owner of every partition."""
+    for words, table in reports.rows_of_kafka(OFFSETS):
         found = {(row["GROUP"], row["TOPIC"], row["PARTITION"]): row for row in table}
         assert len(found) == len(table), words
-        ids = kafkas(told, words.split()[0])
+        ids = groups_of_tool(reports, words.split()[0])
         if words.startswith("Streams"):
-            # Kafka's tool prints no offsets of a streams group without members.
-            ids = {group for group in ids if told.listed[group].state != "Empty"}
-        assert sorted(found) == sorted(key for key in told.ours.offsets if key[0] in ids), words
+            # Kafka's tool prints no offsets for a streams group without members.
+            ids = {group for group in ids if reports.listed[group].state != "Empty"}
+        assert sorted(found) == sorted(key for key in reports.ours.offsets if key[0] in ids), words
         for key, row in found.items():
-            ours = told.ours.offsets[key]
+            ours = reports.ours.offsets[key]
             assert row == {title: ours[title] for title in row}, words
 
 
-def test_show_tells_the_same_as_the_api(told: Told, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    shown = run_json(["show", "--format", "json", *told.listed], told, capfdbinary)
-    ours = as_kafka_prints.from_json(shown["groups"], shown["cluster"])
-    assert ours.states == told.ours.states
-    assert ours.members == told.ours.members
-    assert ours.offsets == told.ours.offsets
+def test_show_agrees_with_the_python_api(reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    shown = run_json(["show", "--format", "json", *reports.listed], reports, capfdbinary)
+    ours = kafka_tool_rows.from_json(shown["groups"], shown["cluster"])
+    assert ours.states == reports.ours.states
+    assert ours.members == reports.ours.members
+    assert ours.offsets == reports.ours.offsets
     kinds = {row["group"]: (row["type"], row["protocol"]) for row in shown["groups"]}
-    assert kinds == {group: (row.type, row.protocol) for group, row in told.listed.items()}
+    assert kinds == {group: (row.type, row.protocol) for group, row in reports.listed.items()}
 
 
-def test_ls_sums_what_kafkas_tools_print(told: Told, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_ls_sums_the_lag_of_kafkas_tools(reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     listed = {
         row["group"]: row
-        for row in run_json(["ls", "--format", "json", "--lag", "--members"], told, capfdbinary)["groups"]
+        for row in run_json(["ls", "--format", "json", "--lag", "--members"], reports, capfdbinary)["groups"]
     }
-    assert listed.keys() == told.listed.keys()
-    for words, table in told.theirs(STATES):
+    assert listed.keys() == reports.listed.keys()
+    for words, table in reports.rows_of_kafka(STATES):
         for row in table:
             ours = listed[row["GROUP"]]
             assert (ours["state"], str(ours["members"])) == (row["STATE"], row["#MEMBERS"]), words
-    for words, table in told.theirs(OFFSETS):
+    for words, table in reports.rows_of_kafka(OFFSETS):
         for group in {row["GROUP"] for row in table}:
             cells = [row.get("LAG") or row["OFFSET-LAG"] for row in table if row["GROUP"] == group]
             known = [max(int(cell), 0) for cell in cells if cell != "-"]
             assert (listed[group]["lag"], listed[group]["lag_unknown"]) == (sum(known), 0), (words, group)
 
 
-async def test_partitions_that_a_streams_group_never_committed(broker_431: Cluster, tmp_path: Path) -> None:
-    """Kafka's streams tool counts from the log's start; we say that there is no commit, and have no lag."""
+async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Cluster, tmp_path: Path) -> None:
+    """Kafka's streams tool calculates such lag from the log start; we report that there is no commit."""
     group = topic = "streams-that-never-read"
     broker_431.create_topic(topic, 2)
     broker_431.produce(topic, 10, 0)
@@ -213,7 +213,7 @@ async def test_partitions_that_a_streams_group_never_committed(broker_431: Clust
         )
         async with connect([broker_431.bootstrap]) as admin:
             read = await read_in_full(admin, Deadline(30), {group: Listing("streams", "streams", "Stable", 1)})
-            ours = as_kafka_prints.from_python(read, await admin.cluster()).offsets
+            ours = kafka_tool_rows.from_python(read, await admin.cluster()).offsets
             member.end(60)
             (outcome,) = await admin.delete_groups([group])
     finally:
@@ -224,13 +224,13 @@ async def test_partitions_that_a_streams_group_never_committed(broker_431: Clust
     assert found.keys() == ours.keys()
     for key, row in found.items():
         assert row == {title: ours[key][title] for title in row}
-    told = {row.partition: (row.lag, row.reason) for row in lags(read.offsets_by_group()[group])}
-    assert told == {0: (None, "no commit"), 1: (None, "no commit")}
+    lag_reasons = {row.partition: (row.lag, row.reason) for row in lags(read.offsets_by_group()[group])}
+    assert lag_reasons == {0: (None, "no commit"), 1: (None, "no commit")}
 
 
-def test_connect_workers_run_what_their_rest_interface_says(told: Told) -> None:
-    """Kafka's tools refuse groups of Connect: the REST interface, at the address we tell, says what the worker runs."""
-    (member,) = told.read.descriptions["connect-cluster"].members or ()
+def test_connect_workers_agree_with_their_rest_interface(reports: Reports) -> None:
+    """Kafka's tools reject Connect groups, so that the worker's REST interface is compared instead."""
+    (member,) = reports.read.descriptions["connect-cluster"].members or ()
     worker = member.connect
     assert worker is not None
     assert worker.url.startswith("http://127.0.0.1:")
@@ -242,9 +242,9 @@ def test_connect_workers_run_what_their_rest_interface_says(told: Told) -> None:
     assert {f"http://{place}/" for place in places} == {worker.url}
 
 
-def run_json(words: list[str], told: Told, capfdbinary: pytest.CaptureFixture[bytes]) -> dict[str, Any]:
-    """What a command of ours prints as JSON."""
+def run_json(words: list[str], reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]) -> dict[str, Any]:
+    """Run a kgtui command and return the JSON that it prints."""
     capfdbinary.readouterr()
-    assert main(["--bootstrap-server", told.live.bootstrap, *words]) == 0
+    assert main(["--bootstrap-server", reports.live.bootstrap, *words]) == 0
     printed: dict[str, Any] = json.loads(capfdbinary.readouterr().out)
     return printed

@@ -1,0 +1,175 @@
+"""Clusters with live groups and with Empty groups of every type, which tests can delete."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kio.schema.join_group.v9.request import JoinGroupRequest, JoinGroupRequestProtocol
+from kio.schema.join_group.v9.response import JoinGroupResponse
+from kio.schema.leave_group.v5.request import LeaveGroupRequest, MemberIdentity
+from kio.schema.leave_group.v5.response import LeaveGroupResponse
+from kio.schema.types import GroupId
+
+from kgtui.admin.kafka import KafkaGroupAdmin
+from kgtui.client.pool import Pool
+from kgtui.simulator.groups.base import ConsumedTopic
+from kgtui.simulator.groups.classic import ClassicGroup
+from kgtui.simulator.groups.consumer import ConsumerGroup
+from kgtui.simulator.groups.share import ShareGroup
+from kgtui.simulator.groups.streams import StreamsGroup, Subtopology
+from kgtui.simulator.membership import ConstantMembership
+from tests.brokers import kio_client
+from tests.brokers.fixtures import checked
+from tests.brokers.members import CLASSIC, Members
+from tests.brokers.process import Java
+from tests.contract import simulated_live_groups
+from tests.contract.target_cluster import REAL
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    import pytest
+
+    from kgtui.simulator import Simulator
+    from tests.brokers.live import Live, LiveGroup
+
+TIMEOUT = 90.0
+COMMITTED = 7
+"""The offset that a deletable group has committed in every partition of its topic, if it commits."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionCluster:
+    """A cluster with live groups, and with groups that the test may delete.
+
+    Attributes:
+        live: groups with members.
+        deletable: the types of Empty groups that belong to this test, by id.
+        make_simple: adds a simple group with the given id and one commit.
+        joined: a context manager during which the group with the given id has a member.
+    """
+
+    bootstrap: str
+    admin: KafkaGroupAdmin
+    live: list[LiveGroup]
+    deletable: dict[str, str]
+    make_simple: Callable[[str], None]
+    joined: Callable[[str], AbstractContextManager[None]]
+
+
+async def deletion_clusters(
+    param: str, request: pytest.FixtureRequest, *, with_deletable: bool
+) -> AsyncIterator[DeletionCluster]:
+    """Yield the cluster for a fixture parameter; `with_deletable` adds Empty groups of all its types."""
+    if param in REAL:
+        live: Live = checked(request, REAL[param])
+        deletable = _real_deletable(live) if with_deletable else {}
+        async with KafkaGroupAdmin(Pool([live.bootstrap])) as admin:
+            groups = [group for group in live.groups.values() if group.members]
+            yield DeletionCluster(
+                live.bootstrap,
+                admin,
+                groups,
+                deletable,
+                lambda group: live.cluster.commit(group, {("orders", 0): COMMITTED}),
+                lambda group: _real_member(live, group),
+            )
+        return
+    version = param.removeprefix("simulated ")
+    async with simulated_live_groups.simulator(version) as cluster:
+        deletable = _simulated_deletable(cluster) if with_deletable else {}
+        async with KafkaGroupAdmin(Pool(cluster.bootstrap.split(","))) as admin:
+            yield DeletionCluster(
+                cluster.bootstrap,
+                admin,
+                [group for group in simulated_live_groups.groups_of(version).values() if group.members],
+                deletable,
+                lambda group: simulated_live_groups.add_empty_group(cluster, group),
+                lambda group: _simulated_member(cluster, group),
+            )
+
+
+def _simulated_deletable(cluster: Simulator) -> dict[str, str]:
+    orders = cluster.state.topics["orders"]
+    reads = [ConsumedTopic(orders, simulated_live_groups.ConstantOffsets(dict.fromkeys(range(3), COMMITTED)))]
+    no_members = ConstantMembership(0)
+    made = [
+        ClassicGroup("deletable-classic", no_members, reads),
+        ClassicGroup("deletable-simple", no_members, reads, protocol=""),
+        ClassicGroup("deletable-connect", no_members, protocol="connect"),
+        ConsumerGroup("deletable-consumer", no_members, reads),
+        ShareGroup("deletable-share", no_members, reads),
+        StreamsGroup("deletable-streams", no_members, reads, topology=[Subtopology(("orders",), 3)]),
+    ]
+    cluster.state.add_groups(made)
+    return {group.name: group.type for group in made if cluster.state.find(group.name) is not None}
+
+
+@contextmanager
+def _simulated_member(cluster: Simulator, group: str) -> Iterator[None]:
+    before = cluster.state.groups[group]
+    cluster.state.groups[group] = ClassicGroup(
+        group,
+        ConstantMembership(1),
+        [ConsumedTopic(cluster.state.topics["orders"], simulated_live_groups.ConstantOffsets({}))],
+    )
+    yield
+    cluster.state.groups[group] = before
+
+
+def _real_deletable(live: Live) -> dict[str, str]:
+    deletable = {"deletable-classic": "classic", "deletable-consumer": "consumer"}
+    groups = ["deletable-classic=classic", "deletable-consumer=consumer"]
+    _run(live, "EmptyConsumerGroups.java", "orders", str(COMMITTED), *groups)
+    live.cluster.commit("deletable-simple", {("orders", p): COMMITTED for p in range(3)})
+    _create_empty_connect_group(live, "deletable-connect")
+    deletable |= {"deletable-simple": "classic", "deletable-connect": "classic"}
+    if live.newest:
+        _run(live, "EmptyNewerGroups.java", "deletable-share", "deletable-streams", "orders")
+        deletable |= {"deletable-share": "share", "deletable-streams": "streams"}
+    kio_client.wait_for_states(live.bootstrap, dict.fromkeys(deletable, "Empty"), TIMEOUT)
+    return deletable
+
+
+def _run(live: Live, program: str, *arguments: str) -> None:
+    log = live.cluster.folder / f"{program}.log"
+    java = Java(live.version, program, [live.bootstrap, *arguments], log)
+    try:
+        java.wait_for("READY", TIMEOUT)
+    finally:
+        java.stop()
+
+
+def _create_empty_connect_group(live: Live, group: str) -> None:
+    """Create a Connect group without members by sending requests, because a real worker starts and stops slowly."""
+    connection = kio_client.Connection(kio_client.find_coordinator(live.bootstrap, group, TIMEOUT))
+    member = ""
+    for _ in range(2):  # the first response only assigns the member id (KIP-394)
+        request = JoinGroupRequest(
+            group_id=GroupId(group),
+            session_timeout=kio_client.LONG,
+            rebalance_timeout=kio_client.LONG,
+            member_id=member,
+            protocol_type="connect",
+            protocols=(JoinGroupRequestProtocol(name="sessioned", metadata=b""),),
+        )
+        member = connection.call(request, JoinGroupResponse).member_id
+    leave = LeaveGroupRequest(
+        group_id=GroupId(group), members=(MemberIdentity(member_id=member, group_instance_id=None),)
+    )
+    answer = connection.call(leave, LeaveGroupResponse)
+    connection.close()
+    assert int(answer.error_code) == 0
+
+
+@contextmanager
+def _real_member(live: Live, group: str) -> Iterator[None]:
+    members = Members(live.cluster, group, "orders", CLASSIC)
+    try:
+        members.wait_until_assigned()
+        yield
+    finally:
+        members.leave()
