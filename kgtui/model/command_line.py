@@ -1,4 +1,4 @@
-"""The command line of Kafka's own tools that does what a screen shows, quoted for a POSIX shell."""
+"""Builds command lines of Kafka's own tools that show or delete a group, quoted for a POSIX shell."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class CommandLine:
     """A command to run in a shell.
 
     Attributes:
-        text: one line, quoted; control and bidi characters are written as escapes of `$'…'` (bash, zsh, ksh).
-        note: what the tool does differently from what is on the screen; `` when nothing.
+        text: one quoted line. Control and bidi characters are escaped in the form `$'…'` (bash, zsh, ksh).
+        note: how the result of the tool differs from the screen; `` if it does not.
     """
 
     text: str
@@ -32,9 +32,15 @@ class CommandLine:
 def describe(
     group: str, kind: str, seeds: Sequence[str], *, view: View = "offsets", command_config: str | None = None
 ) -> CommandLine:
-    """What shows this group with Kafka's scripts. `kind` is one of `kgtui.model.group_types.KINDS`.
+    """Return the command line that shows a group with Kafka's scripts.
 
-    Kafka's scripts have nothing that describes a Connect or registry group: the nearest is the list of its protocol.
+    None of the scripts describes a Connect or a schema registry group. For these the command lists all groups with
+    their protocol.
+
+    Args:
+        kind: one of `kgtui.model.group_types.KINDS`.
+        seeds: bootstrap addresses, `host:port`.
+        command_config: path of the properties file for the connection; None if there is none.
     """
     where = _where(seeds, command_config)
     if view == "configs":
@@ -48,16 +54,21 @@ def describe(
 
 
 def delete(groups: Sequence[str], kind: str, seeds: Sequence[str], *, command_config: str | None = None) -> CommandLine:
-    """What deletes these groups, all of one kind, with Kafka's scripts (Connect, registries: the consumer one)."""
+    """Return the command line that deletes groups of one kind with Kafka's scripts.
+
+    The consumer script also deletes Connect and schema registry groups.
+    """
     script = _tool(kind) or CONSUMER_TOOL
     named = [word for group in groups for word in ("--group", group)]
     note = _UNCHECKED if script == CONSUMER_TOOL else ""
     return CommandLine(join((script, *_where(seeds, command_config), "--delete", *named)), note)
 
 
-_FOREIGN_CONFIGS = "the same names are shown for groups of every type"
-_NOT_DESCRIBED = "Kafka's tools list groups of this kind and refuse to describe them"
-_UNCHECKED = "this script does not check the group's type: it deletes an empty share or streams group of that name too"
+_FOREIGN_CONFIGS = "the tool shows the configs of all group types"
+_NOT_DESCRIBED = "Kafka's tools list groups of this kind but cannot describe them"
+_UNCHECKED = (
+    "this script does not check the group's type, so it also deletes an Empty share or streams group of this name"
+)
 
 
 def _tool(kind: str) -> str | None:
@@ -71,26 +82,26 @@ def _where(seeds: Sequence[str], command_config: str | None) -> tuple[str, ...]:
 
 
 def join(words: Iterable[str]) -> str:
-    """Words as one line of shell."""
+    """Quote words and join them to one line for a shell."""
     return " ".join(quote(word) for word in words)
 
 
 def quote(word: str) -> str:
-    """One word of a shell. What would act on a terminal, or be invisible in it, is escaped."""
-    if not any(_acts(char) for char in word):
+    """Quote one word for a shell. Characters that control a terminal or are invisible are escaped."""
+    if not any(_is_unsafe(char) for char in word):
         return shlex.quote(word)
     return "$'" + "".join(_escape(char) for char in word) + "'"
 
 
-def _acts(char: str) -> bool:
-    """Whether a character is a control, format, surrogate or separator character, or a space of an unusual kind."""
+def _is_unsafe(char: str) -> bool:
+    """Return whether a character is a control, format, surrogate or separator character, or an unusual space."""
     return not char.isprintable()
 
 
 def _escape(char: str) -> str:
     if char in "\\'":
         return "\\" + char
-    if not _acts(char):
+    if not _is_unsafe(char):
         return char
     point = ord(char)
     if 0xDC80 <= point <= 0xDCFF:

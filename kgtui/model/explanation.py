@@ -1,4 +1,4 @@
-"""What a fault, a state or a missing number means, what is behind it, and what to do next: in plain words."""
+"""Explains faults, group states and missing numbers to the user: the meaning, the cause, and what to do next."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One thing explained.
+    """The explanation of one fault, state or missing number.
 
     Attributes:
-        title: what it is: an error's name with its code, a state, a mark.
-        said: the message, as the broker or the network gave it; `` when there is none.
+        title: name of the error with its code, or of the state.
+        said: message from the broker or the network; `` if there is none.
         meaning: what it means.
-        behind: the permission or setting behind it; `` when there is none.
-        step: what to do next; `` when nothing needs doing.
-        wrong: whether something is wrong, not just the way it is.
+        behind: the permission or setting that decides it; `` if there is none.
+        step: what the user can do next; `` if nothing needs to be done.
+        wrong: False if this is normal, and only explained.
     """
 
     title: str
@@ -37,185 +37,190 @@ class Explanation:
     wrong: bool = True
 
 
-class _Words(NamedTuple):
+class _Text(NamedTuple):
     meaning: str
     behind: str = ""
     step: str = ""
 
 
-_OTHERS = "Kafka has more error codes than are explained here; the name is the broker's own."
+_OTHERS = "kgtui has no explanation for this error code of Kafka; search for the name in Kafka's documentation."
 
-_FAULTS: dict[str, _Words] = {
-    # Ours: nothing came back that could carry a code.
-    "NOT_CONNECTED": _Words(
-        "No connection to the broker could be made.",
+_FAULTS: dict[str, _Text] = {
+    # Names of kgtui, for requests without a valid response.
+    "NOT_CONNECTED": _Text(
+        "kgtui could not connect to the broker.",
         "bootstrap servers, the brokers' advertised.listeners, security.protocol, firewalls",
-        "Try the address from this machine, then compare security.protocol with the listener's.",
+        "Check that this machine reaches the address, then compare security.protocol with that of the listener.",
     ),
-    "NO_ANSWER": _Words(
-        "The broker accepted the request and did not answer in time. What is shown of its groups is old.",
-        "the broker's load and the network; polls wait longer for it by themselves",
-        "Look at the broker's request queue and garbage collection, and at the link to it.",
+    "NO_ANSWER": _Text(
+        "The broker accepted the request but did not answer in time. The data of its groups is old.",
+        "the broker's load and the network; kgtui polls a slow broker less often",
+        "Check the broker's request queue and garbage collection, and the network.",
     ),
-    "DISCONNECTED": _Words(
-        "The connection broke while an answer was awaited.",
-        "a broker restart, an idle limit (connections.max.idle.ms), a firewall, or a refused login",
-        "Nothing, if it comes back: it is dialled again by itself. Otherwise read the broker's log at this time.",
+    "DISCONNECTED": _Text(
+        "The connection was lost while kgtui waited for an answer.",
+        "a broker restart, the idle limit (connections.max.idle.ms), a firewall, or a refused login",
+        "kgtui reconnects by itself. If that does not help, read the broker's log.",
     ),
-    "NOT_SUPPORTED": _Words(
-        "This broker is too old for the question, or has the feature switched off.",
+    "NOT_SUPPORTED": _Text(
+        "The broker is too old for this request, or the feature is switched off.",
         "the broker's version, and the features group.version, share.version and streams.version",
         "Upgrade the broker, or switch the feature on with kafka-features.sh.",
     ),
-    "DAMAGED_ANSWER": _Words(
-        "The bytes that came back do not follow Kafka's protocol.",
-        "something other than Kafka on that port, a proxy between, or TLS spoken to a plain listener or the reverse",
-        "Check the port and security.protocol; if both are right, please report it with a debug log.",
+    "DAMAGED_ANSWER": _Text(
+        "The answer does not follow the Kafka protocol.",
+        "another program on this port, a proxy, or TLS on only one side of the connection",
+        "Check the port and security.protocol. If both are right, report the problem with a debug log (--debug).",
     ),
     # Permissions
-    "GROUP_AUTHORIZATION_FAILED": _Words(
-        "The user that this program logged in as may not do this with the group.",
-        "ACL on the group: DESCRIBE to see it, READ to read its offsets, DELETE to delete it",
+    "GROUP_AUTHORIZATION_FAILED": _Text(
+        "Your user does not have permission for this operation on the group.",
+        "ACL on the group: DESCRIBE to see it and its offsets, DELETE to delete it",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --group …",
     ),
-    "TOPIC_AUTHORIZATION_FAILED": _Words(
-        "The user may not see a topic that the group reads. Of groups of the newer protocols the broker then withholds "
-        "all members.",
-        "ACL on the topic: DESCRIBE; consumer and share groups need it on every subscribed topic",
+    "TOPIC_AUTHORIZATION_FAILED": _Text(
+        "Your user does not have permission to see a topic of the group. If the group is not classic, the broker then "
+        "withholds all members.",
+        "ACL on the topic: DESCRIBE, for consumer and share groups on every subscribed topic",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),
-    "CLUSTER_AUTHORIZATION_FAILED": _Words(
-        "The user may not ask this of the cluster.",
-        "ACL on the cluster: DESCRIBE; without it only groups with a DESCRIBE of their own are listed, silently",
+    "CLUSTER_AUTHORIZATION_FAILED": _Text(
+        "Your user does not have permission for this operation on the cluster.",
+        "ACL on the cluster: DESCRIBE; without it, brokers silently list only groups on which you have DESCRIBE",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --cluster",
     ),
-    "SASL_AUTHENTICATION_FAILED": _Words(
+    "SASL_AUTHENTICATION_FAILED": _Text(
         "The broker refused the login.",
         "sasl.mechanism and sasl.jaas.config of the client properties",
-        "Check user, password and mechanism; the broker's log names the reason.",
+        "Check the user, the password and the mechanism. The broker's log has the reason.",
     ),
     # Groups
-    "GROUP_ID_NOT_FOUND": _Words(
-        "There is no group of this name, or it is of another type than was asked for.",
-        "offsets.retention.minutes: an empty group is forgotten after it",
-        "Nothing, if it was deleted on purpose; it comes back when a member joins.",
+    "GROUP_ID_NOT_FOUND": _Text(
+        "No group has this id, or the group has another type than the request was for.",
+        "offsets.retention.minutes, after which the broker deletes an Empty group",
+        "Nothing, if it was deleted on purpose. The group is created again when a member joins.",
     ),
-    "NON_EMPTY_GROUP": _Words(
+    "NON_EMPTY_GROUP": _Text(
         "The group has members, so the broker refuses to delete it or to change its offsets.",
-        "session.timeout.ms: members that were killed, and static members that stopped, count until it has passed",
+        "session.timeout.ms; members that were killed and static members that stopped count until it has passed",
         "Stop its members, wait until the group is Empty, and try again.",
     ),
-    "GROUP_SUBSCRIBED_TO_TOPIC": _Words(
-        "A member subscribes to the topic, so its offsets cannot be deleted.",
+    "GROUP_SUBSCRIBED_TO_TOPIC": _Text(
+        "A member subscribes to the topic, so the offsets of the topic cannot be deleted.",
         "",
         "Stop the members that subscribe to the topic first.",
     ),
-    "INVALID_GROUP_ID": _Words("The broker does not accept this group id.", "", "An empty id cannot be used here."),
-    "COORDINATOR_LOAD_IN_PROGRESS": _Words(
-        "The coordinator is still reading the group from __consumer_offsets, after a restart or a move.",
-        "the size of that partition; offsets.load.buffer.size",
-        "Wait. If it takes many minutes, see whether compaction of __consumer_offsets has stopped.",
+    "INVALID_GROUP_ID": _Text("The broker does not accept this group id.", "", "Use a group id that is not empty."),
+    "COORDINATOR_LOAD_IN_PROGRESS": _Text(
+        "The coordinator is still loading the group from __consumer_offsets, after a restart or after the group moved.",
+        "the size of that partition, and offsets.load.buffer.size",
+        "Wait. If it takes many minutes, check whether the compaction of __consumer_offsets has stopped.",
     ),
-    "COORDINATOR_NOT_AVAILABLE": _Words(
-        "No broker coordinates the group now: its partition of __consumer_offsets has no leader.",
-        "offsets.topic.replication.factor and the replicas of that partition",
+    "COORDINATOR_NOT_AVAILABLE": _Text(
+        "The group has no coordinator now, because its partition of __consumer_offsets has no leader.",
+        "offsets.topic.replication.factor, and the replicas of that partition",
         "kafka-topics.sh --describe --topic __consumer_offsets --unavailable-partitions",
     ),
-    "NOT_COORDINATOR": _Words(
-        "The group has moved to another broker since it was last listed.", "", "Nothing: it is looked up again.",
+    "NOT_COORDINATOR": _Text(
+        "The group has moved to another broker since it was last listed.",
+        "",
+        "Nothing. kgtui looks up the new coordinator.",
     ),
-    "UNSTABLE_OFFSET_COMMIT": _Words(
-        "Offsets of a transaction that is still open are pending.",
+    "UNSTABLE_OFFSET_COMMIT": _Text(
+        "A transaction that is still open has uncommitted offsets for the group.",
         "transaction.timeout.ms of the producer",
-        "Wait; if it stays, look for hanging transactions with kafka-transactions.sh find-hanging.",
+        "Wait. If it does not end, look for hanging transactions with kafka-transactions.sh find-hanging.",
     ),
     # Topics
-    "UNKNOWN_TOPIC_OR_PARTITION": _Words(
-        "The topic or partition does not exist any more, but the group's offset is still there; or it may not be seen.",
-        "offsets.retention.minutes; a coordinator that learns of the deletion drops them at once",
-        "Nothing; or delete the offsets of that topic.",
+    "UNKNOWN_TOPIC_OR_PARTITION": _Text(
+        "The topic or partition no longer exists although the group has an offset in it, or you may not see it.",
+        "offsets.retention.minutes; a coordinator that is informed of the deletion drops the offsets at once",
+        "Nothing, or delete the offsets of this topic.",
     ),
-    "LEADER_NOT_AVAILABLE": _Words(
-        "The partition has no leader, so its end is not known.",
-        "unclean.leader.election.enable and the partition's replicas",
+    "LEADER_NOT_AVAILABLE": _Text(
+        "The partition has no leader, so its log end offset is not known.",
+        "unclean.leader.election.enable, and the replicas of the partition",
         "kafka-topics.sh --describe --unavailable-partitions",
     ),
-    "NOT_LEADER_OR_FOLLOWER": _Words(
-        "The partition's leader has just changed.", "", "Nothing: the new leader is asked next.",
+    "NOT_LEADER_OR_FOLLOWER": _Text(
+        "The leader of the partition has just changed.", "", "Nothing. kgtui asks the new leader next.",
     ),
     # The rest
-    "UNSUPPORTED_VERSION": _Words(
-        "The broker advertises the request but has what it is about switched off.",
+    "UNSUPPORTED_VERSION": _Text(
+        "The broker supports the request, but the feature for it is switched off.",
         "the features group.version, share.version and streams.version",
-        "kafka-features.sh describe shows what is finalized.",
+        "Show the finalized features with kafka-features.sh describe.",
     ),
-    "REQUEST_TIMED_OUT": _Words(
-        "The broker gave up waiting for others, often for its controller.",
+    "REQUEST_TIMED_OUT": _Text(
+        "The broker waited too long for another broker, often for the controller.",
         "request.timeout.ms",
-        "Try again; look at the controller's log if it stays.",
+        "Try again. If it fails again, read the controller's log.",
     ),
-    "THROTTLING_QUOTA_EXCEEDED": _Words(
-        "The broker slows this user down.", "quotas of the user and client id", "Poll less often, or raise the quota.",
+    "THROTTLING_QUOTA_EXCEEDED": _Text(
+        "The broker throttles your user.",
+        "quotas of the user and the client id",
+        "Poll less often, or raise the quota.",
     ),
-    "UNKNOWN_SERVER_ERROR": _Words(
-        "The broker failed in a way it has no code for.", "", "The broker's log has a stack trace at this time.",
+    "UNKNOWN_SERVER_ERROR": _Text(
+        "The broker failed with an error that has no code.", "", "Read the stack trace in the broker's log.",
     ),
 }  # fmt: skip
 
-_STATES: dict[str, _Words] = {
-    states.STABLE: _Words("All members have their assigned partitions."),
-    states.EMPTY: _Words(
-        "The group has no members; its offsets are kept.",
-        "offsets.retention.minutes counts from the moment it became empty",
+_STATES: dict[str, _Text] = {
+    states.STABLE: _Text("All members have their assigned partitions."),
+    states.EMPTY: _Text(
+        "The group has no members. Its offsets are kept.",
+        "offsets.retention.minutes, counted from the time at which it became Empty",
         "It can be deleted now.",
     ),
-    states.DEAD: _Words(
-        "The group is being removed; older brokers also say this of groups that do not exist or are of a newer type.",
+    states.DEAD: _Text(
+        "The group is being removed. Older brokers also report groups as Dead that do not exist or have a newer type.",
         "",
-        "Never read Dead as gone: list the group again.",
+        "Dead does not prove that the group is gone. List the groups again.",
     ),
-    states.PREPARING_REBALANCE: _Words(
-        "The coordinator waits for every member to join again; nobody reads meanwhile.",
-        "max.poll.interval.ms: a member that is busy is waited for this long",
-        "See which member is slow; many of these in a row mean that members time out.",
+    states.PREPARING_REBALANCE: _Text(
+        "The coordinator waits until every member has joined again. The members do not read meanwhile.",
+        "max.poll.interval.ms, the longest time that the coordinator waits for a busy member",
+        "Find the slow member. Many rebalances in a row mean that members time out.",
     ),
-    states.COMPLETING_REBALANCE: _Words(
-        "The members have joined and the leader computes the assignment.", "", "It passes in seconds."
+    states.COMPLETING_REBALANCE: _Text(
+        "The members have joined, and the leader computes the assignment.", "", "Wait a few seconds."
     ),
-    states.ASSIGNING: _Words("The coordinator computes a new target assignment.", "", "It passes in seconds."),
-    states.RECONCILING: _Words(
-        "Members move towards the target assignment, each giving up before another takes.",
-        "consumer.session.timeout.ms and the clients' max.poll.interval.ms: who does not poll holds up the rest",
-        "The Assignments pane names what must still move and who is waited for.",
+    states.ASSIGNING: _Text("The coordinator computes a new target assignment.", "", "Wait a few seconds."),
+    states.RECONCILING: _Text(
+        "The members change to the target assignment. A partition is given up by one member before another takes it.",
+        "consumer.session.timeout.ms and max.poll.interval.ms; a member that does not poll delays the others",
+        "The Assignments pane shows the pending moves and the members that delay them.",
     ),
-    states.NOT_READY: _Words(
-        "The streams group cannot start: a source topic is missing, or internal topics are not made yet.",
-        "the topics of the topology, and ACL CREATE for internal topics",
-        "Create the source topics, or see the members' logs for what is missing.",
+    states.NOT_READY: _Text(
+        "The streams group cannot start, because a source topic or an internal topic does not exist.",
+        "the topics of the topology, and the ACL operation CREATE for internal topics",
+        "Create the source topics, or read the members' logs to find out what is missing.",
     ),
 }
 
-_REASONS: dict[str, _Words] = {
-    "no commit": _Words(
-        "Nothing is committed for the partition, so there is no lag: auto.offset.reset decides where reading starts.",
-        "enable.auto.commit, or the application's own commits",
-        "Nothing, if the group has not read it yet.",
+_REASONS: dict[str, _Text] = {
+    "no commit": _Text(
+        "The group has no committed offset in the partition and therefore no lag. auto.offset.reset decides where it "
+        "starts to read.",
+        "enable.auto.commit, or the commits of the application",
+        "Nothing, if the group has not read the partition yet.",
     ),
     "forbidden": _FAULTS["TOPIC_AUTHORIZATION_FAILED"],
     "topic deleted": _FAULTS["UNKNOWN_TOPIC_OR_PARTITION"],
     "no leader": _FAULTS["LEADER_NOT_AVAILABLE"],
-    "not told": _Words(
+    "not told": _Text(
         "The broker did not report it. Brokers report the lag of share groups since Kafka 4.2, once it has been read.",
         "",
         "Wait for a later poll, or upgrade the broker.",
     ),
-    "pending": _Words("The end of the log has not been read yet.", "", "It comes with the next poll."),
+    "pending": _Text("The log end offset has not been read yet.", "", "Wait for the next poll."),
 }
 
-_LOST = _Words(
-    "The committed offset lies before the first record that is still there: records expired before they were read.",
+_LOST = _Text(
+    "The committed offset is before the log start offset, so records expired before the group read them.",
     "retention.ms and retention.bytes of the topic",
-    "They cannot be brought back. Raise the retention or the speed before it happens again.",
+    "The records are lost. Raise the retention or make the consumers faster, so that it does not happen again.",
 )
 
 
@@ -225,27 +230,27 @@ def reason_text(reason: str) -> str:
 
 
 def of_fault(fault: Fault) -> Explanation:
-    """A fault in words; its own advice goes before ours."""
-    words = _FAULTS.get(fault.name, _Words(_OTHERS))
+    """Explain a fault. The advice of the fault comes before that of its error name."""
+    text = _FAULTS.get(fault.name, _Text(_OTHERS))
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
     step = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""
-    both = " ".join(part if part.endswith((".", "…")) else f"{part}." for part in (step, words.step) if part)
-    return Explanation(title, fault.message, words.meaning, words.behind, both)
+    both = " ".join(part if part.endswith((".", "…")) else f"{part}." for part in (step, text.step) if part)
+    return Explanation(title, fault.message, text.meaning, text.behind, both)
 
 
 def of_state(state: str) -> Explanation:
-    """A group state in words; one that was never heard of is the broker's own word."""
-    words = _STATES.get(state, _Words("A state that this version has never heard of; the word is the broker's."))
-    return Explanation(state, "", *words, wrong=False)
+    """Explain a group state, also one that this version does not know."""
+    text = _STATES.get(state, _Text("This version of kgtui does not know the state; the name is from the broker."))
+    return Explanation(state, "", *text, wrong=False)
 
 
 def of_refusal(action: str, reason: str) -> Explanation:
-    """Why an action is not available."""
+    """Explain why an action is not available."""
     return Explanation(f"{action} is not available", "", f"{reason[:1].upper()}{reason[1:]}.", wrong=False)
 
 
 def of_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
-    """Every reason for which a partition has no lag, and lost data, each once with how many partitions it concerns."""
+    """Explain lost records and each reason for an unknown lag, once with the number of partitions that it concerns."""
     counted: dict[str, int] = {}
     rows = lags(offsets)
     for row in rows:
@@ -255,14 +260,14 @@ def of_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
     if lost:
         yield Explanation(f"records lost, {_partitions(lost)}", "", *_LOST)
     for reason, count in counted.items():
-        words = _REASONS.get(reason, _Words(_OTHERS))
+        text = _REASONS.get(reason, _Text(_OTHERS))
         yield Explanation(
-            f"{reason_text(reason)}, {_partitions(count)}", "", *words, wrong=reason not in ("no commit", "pending")
+            f"{reason_text(reason)}, {_partitions(count)}", "", *text, wrong=reason not in ("no commit", "pending")
         )
 
 
 def of_group(snapshot: Snapshot, group: str) -> list[Explanation]:
-    """Everything about a group that may need words: its faults first, then its offsets, then its state."""
+    """Explain everything unusual about a group: first its faults, then its offsets, then its state."""
     found = [of_fault(fault) for fault in faults_of(snapshot, group)]
     offsets = snapshot.offsets.get(group)
     if offsets is not None:
@@ -272,7 +277,7 @@ def of_group(snapshot: Snapshot, group: str) -> list[Explanation]:
 
 
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
-    """Every fault that concerns the group: its own, those of its readings, its coordinator's; each once."""
+    """Return every fault that concerns a group, each once: of its reads, its summary and its coordinator."""
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)
     broker = snapshot.brokers.get(listing.coordinator) if listing is not None else None

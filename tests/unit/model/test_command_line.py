@@ -43,7 +43,7 @@ def test_describe_uses_the_script_of_the_kind(kind: str, view: command_line.View
 
 
 def test_what_kafkas_tools_cannot_describe_is_said() -> None:
-    assert "refuse" in command_line.describe("c", "connect", SEEDS).note
+    assert "cannot describe" in command_line.describe("c", "connect", SEEDS).note
     assert command_line.describe("c", "consumer", SEEDS).note == ""
 
 

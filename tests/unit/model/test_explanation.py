@@ -55,7 +55,7 @@ def test_every_state_is_explained(state: str) -> None:
 
 def test_a_new_state_is_the_brokers_word() -> None:
     assert explanation.of_state("Hovering").title == "Hovering"
-    assert "never heard of" in explanation.of_state("Hovering").meaning
+    assert "does not know" in explanation.of_state("Hovering").meaning
 
 
 def test_missing_numbers_are_explained_once_with_their_count() -> None:
