@@ -1,6 +1,7 @@
 """The gold job: recompute the gold tables for the days whose recorded or silver rows have changed.
 
-To add a gold table, define its columns in the schema module `gold`, write its transform, and register it in `BUILDERS`.
+To add a gold table, define it in `kgtui/lake/schemas/gold.py`, write its transform in `transforms`, and register it in
+`BUILDERS` before `BASELINE`.
 """
 
 from __future__ import annotations
@@ -188,7 +189,7 @@ BUILDERS: dict[Table, Callable[[GoldInputs], DataFrame]] = {
     CHURN: _churn,
     CLEANUP: _cleanup,
     FORECAST: _forecast,
-    BASELINE: _baseline,  # last, because its days mark what is up to date
+    BASELINE: _baseline,  # last, because a day with rows in it counts as up to date
 }
 """Function that computes the rows of each gold table, in the order in which the tables are written."""
 
