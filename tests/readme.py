@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PRINTED_BY = {"keys": "kgtui.tui.keys", "filter": "kgtui.model.query"}
+PRINTED_BY = {"keys": "kgtui.tui.screen_actions.table", "filter": "kgtui.model.query"}
 """Mark in the README → the module that prints, run as a program, what belongs there."""
 
 

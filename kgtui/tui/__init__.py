@@ -1,11 +1,11 @@
-"""The terminal UI: draws snapshots and hands what the user wants to `monitor` and `actions`.
+"""The terminal UI: shows snapshots of a monitor, and lets the user search, inspect and change groups.
 
-Imports `monitor`, `actions`, `history`, `output`, `admin`'s interface, `model`, `config` and `errors`; nobody but
-`commands` imports this room, and no other room imports Textual.
+Imports `monitor`, `actions`, `history`, `insights`, `lake`, `output`, `admin`'s interface, `model`, `config` and
+`errors`. Only `commands` imports this package, and no other package imports Textual.
 """
 
 import os
 
-# Frames a second at most, which Textual reads when it is imported. A key that comes right after a poll's frame waits
-# for nearly two of them before it is seen: 33 ms with its 60.
+# Textual reads its limit of frames per second when it is imported. A key that follows the frame of a poll waits for
+# nearly two frames, which is 33 ms with Textual's default of 60.
 os.environ.setdefault("TEXTUAL_FPS", "250")

@@ -1,4 +1,4 @@
-"""The app: owns the polling worker, the themes, the signals and the crash report, and shows one cluster."""
+"""The app: shows one session, and owns the polling worker, the themes, the signals and the dialogs."""
 
 from __future__ import annotations
 
@@ -8,30 +8,23 @@ import locale
 import select
 import signal
 import sys
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
-from textual.widgets import Input
 from textual.worker import WorkerError
 
-from kgtui.tui import keys, text, themes
-from kgtui.tui.messages import (
-    ClustersRequested,
-    DeleteRequested,
-    ExplainRequested,
-    LiveRequested,
-    RecordingOpened,
-)
+from kgtui.tui import text, themes
+from kgtui.tui.messages import ClustersRequested, DeleteRequested, LiveRequested, RecordingOpened
 from kgtui.tui.palette import ActionCommands, ChoiceCommands, GroupCommands
+from kgtui.tui.screen_actions import table
 from kgtui.tui.screens.main import MainScreen
+from kgtui.tui.screens.replay_overlay import ReplayOverlay, forward_snapshots
 from kgtui.tui.screens.start import StartScreen
-from kgtui.tui.settings import tell_mistaken_presets, tell_warnings
+from kgtui.tui.startup_notices import show_invalid_presets, show_unfinished_deletes, show_warnings
 from kgtui.tui.textual_compat.crash_message import CrashReportingApp
 from kgtui.tui.textual_compat.key_order import KeyOrder
 from kgtui.tui.textual_compat.rendering import prevent_strip_cycles
 from kgtui.tui.textual_compat.terminal_driver import with_workarounds
-from kgtui.tui.unfinished import look_into_unfinished
-from kgtui.tui.visit import Visit, subscribed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,23 +36,27 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from kgtui.actions.results import Results
+    from kgtui.tui.screens.cluster import ClusterScreen
     from kgtui.tui.session import GroupMonitor, Session
 
-ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Each ends the app as `q` does, so that the terminal is left clean; a dropped SSH line sends the last."""
+EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end the app as `q` does, so that the terminal is restored; a dropped SSH connection sends SIGHUP."""
 
-LINE_LOOKED_AT = 1.0
-"""Seconds between looks whether the terminal is there: who has no controlling terminal gets no signal."""
+TERMINAL_CHECK_INTERVAL = 1.0
+"""Time between two checks whether the terminal still exists, in seconds.
 
-LOOK_BACK_AFTER = 1.0
-"""Seconds from the opening of a cluster until it is asked what became of earlier deletes."""
+A process without a controlling terminal gets no signal when its terminal closes.
+"""
+
+UNFINISHED_DELETES_DELAY = 1.0
+"""Time from the opening of a cluster until unfinished deletes of earlier sessions are looked up, in seconds."""
 
 
 class KgtuiApp(CrashReportingApp):
-    """The terminal UI on one session."""
+    """The terminal UI for one session."""
 
     TITLE = "kgtui"
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(everywhere=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [*table.bindings(everywhere=True)]
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {
         ActionCommands, GroupCommands, ChoiceCommands,
     }  # fmt: skip
@@ -75,49 +72,50 @@ class KgtuiApp(CrashReportingApp):
         super().__init__()
         prevent_strip_cycles()
         self.session = session
-        self._line = select.poll()
-        self.look = session.display or text.DisplaySettings()
-        self.look.ascii = self.look.ascii or not _writes_unicode()
-        self._asked_to_leave = False
+        self.display_settings = session.display or text.DisplaySettings()
+        self.display_settings.ascii = self.display_settings.ascii or not _locale_writes_unicode()
+        self._terminal_poll = select.poll()
+        self._quit_requested = False
         self._unsubscribe: Callable[[], None] | None = None
-        self._visit: Visit | None = None
+        self._overlay: ReplayOverlay | None = None
         self._key_order = KeyOrder(self, super().on_event)
         self._load_themes()
-        self.set_keymap({action: ",".join(_keys(words)) for action, words in session.keymap.items()})
+        self.set_keymap({action: ",".join(_split_keys(value)) for action, value in session.keymap.items()})
 
     def get_driver_class(self) -> type[Driver]:
-        """The platform's driver, writing fewer bytes, and on after the terminal's end."""
+        """Return the platform's driver with our workarounds."""
         return with_workarounds(super().get_driver_class())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """The roles' colours for themes that do not name them."""
+        """Return the colors of roles for themes that do not define them."""
         return themes.variable_defaults(self.current_theme)
 
     def _load_themes(self) -> None:
         loaded, self._failed_themes = themes.load([themes.shipped_folder(), self.session.themes_folder])
         for theme in loaded:
             self.register_theme(theme)
-        wanted = self.session.theme or themes.DEFAULT
-        self.theme = wanted if wanted in self.available_themes else themes.DEFAULT
+        configured = self.session.theme or themes.DEFAULT
+        self.theme = configured if configured in self.available_themes else themes.DEFAULT
 
     # Start and end
 
     def on_load(self) -> None:
-        """Before anything is drawn: how this run writes."""
-        text.use_display_settings(self.look)
+        """Set how times and marks are written, before anything is drawn."""
+        text.use_display_settings(self.display_settings)
 
     def on_mount(self) -> None:
-        """Show the cluster, or how to find one."""
+        """Show the session's cluster or the start screen, and notices about the configuration."""
         self._catch_signals()
         self.enter(self.session)
-        self._tell_failed_themes()
-        tell_mistaken_presets(self, self.session.presets)
-        unknown = keys.unknown_ids(self.session.keymap)
+        self._show_failed_themes()
+        show_invalid_presets(self, self.session.presets)
+        unknown = table.unknown_ids(self.session.keymap)
         if unknown:
-            self.notify(f"no action is called {', '.join(unknown)}", title="Keys", severity="warning", markup=False)
+            message = f"there is no action {', '.join(unknown)}; the README lists the ids of all actions"
+            self.notify(message, title="Keys in the configuration", severity="warning", markup=False)
 
     def enter(self, session: Session) -> None:
-        """Show a session's cluster and watch it; or, without a monitor, the start screen."""
+        """Show a session's cluster and poll it; without a monitor, show the start screen."""
         self.session = session
         if session.monitor is None:
             self.push_screen(StartScreen(session))
@@ -125,42 +123,43 @@ class KgtuiApp(CrashReportingApp):
         before = next((old for old in self.screen_stack if isinstance(old, MainScreen)), None)
         screen = MainScreen(session, session.monitor, like=before)
         self.switch_screen(screen) if len(self.screen_stack) > 1 else self.push_screen(screen)
-        self._watch(session.monitor, screen)
-        self.run_worker(self._look_back(session), name="unfinished", group="unfinished", exclusive=True)
-        tell_warnings(self, session)
+        self._run_monitor(session.monitor, screen)
+        self.run_worker(self._show_unfinished_deletes(session), name="unfinished", group="unfinished", exclusive=True)
+        show_warnings(self, session)
 
-    def _watch(self, monitor: GroupMonitor, screen: MainScreen) -> None:
+    def _run_monitor(self, monitor: GroupMonitor, screen: MainScreen) -> None:
         if self._unsubscribe is not None:
             self._unsubscribe()
 
-        self._unsubscribe = subscribed(monitor, screen)
-        # The worker is the app's: one of a screen would die with it.
+        self._unsubscribe = forward_snapshots(monitor, screen)
+        # A worker of the app, because a worker of the screen would end with the screen.
         self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
-    async def _look_back(self, session: Session) -> None:
-        """What became of earlier deletes; the first frame does not wait for it."""
-        await asyncio.sleep(LOOK_BACK_AFTER)
-        await look_into_unfinished(self, session)
+    async def _show_unfinished_deletes(self, session: Session) -> None:
+        await asyncio.sleep(UNFINISHED_DELETES_DELAY)
+        await show_unfinished_deletes(self, session)
 
-    def _tell_failed_themes(self) -> None:
+    def _show_failed_themes(self) -> None:
         if self._failed_themes:
-            words = "\n".join(f"{failed.path}: {failed.reason}" for failed in self._failed_themes)
-            self.notify(text.plain(words.replace("\n", "; "), 600), title="A theme could not be read",
-                        severity="warning", timeout=15, markup=False)  # fmt: skip
+            message = "; ".join(f"{failed.path}: {failed.reason}".replace("\n", "; ") for failed in self._failed_themes)
+            self.notify(text.plain(message, 600), title="Invalid theme", severity="warning", timeout=15, markup=False)
 
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in ENDING_SIGNALS:
-            # Outside of the main thread, as in some tests, there are no signal handlers.
+        for number in EXIT_SIGNALS:
+            # Signal handlers exist only in the main thread, and some tests run the app in another.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(number, self._ended_by, number)
+                loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
-            self._line.register(sys.stdin.fileno(), 0)  # asks for nothing, and so is told only of its end
-            self.set_interval(LINE_LOOKED_AT, self._look_at_line)
+            self._terminal_poll.register(sys.stdin.fileno(), 0)  # no events, so that only its end is reported
+            self.set_interval(TERMINAL_CHECK_INTERVAL, self._check_terminal)
 
-    def _look_at_line(self) -> None:
-        if self._line.poll(0):
-            self._ended_by(signal.SIGHUP)
+    def _check_terminal(self) -> None:
+        if self._terminal_poll.poll(0):
+            self._exit_for_signal(signal.SIGHUP)
+
+    def _exit_for_signal(self, number: int) -> None:
+        self.exit(return_code=128 + number)
 
     def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         """End the app."""
@@ -168,13 +167,10 @@ class KgtuiApp(CrashReportingApp):
         super().exit(result, return_code, message)
 
     async def on_unmount(self) -> None:
-        """Write what a recording has seen: the connections that it uses are closed next."""
+        """Finish an ongoing recording, because the connections that it uses are closed next."""
         recording = (self.session.live_session or self.session).recording
         if recording is not None:
             await recording.end()
-
-    def _ended_by(self, number: int) -> None:
-        self.exit(return_code=128 + number)
 
     @property
     def crash_folder(self) -> Path:
@@ -184,43 +180,28 @@ class KgtuiApp(CrashReportingApp):
     # Keys that work everywhere
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys go to what has the focus one after the other; see `key_order`."""
+        """Handle keys one after the other; see `KeyOrder`."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self._key_order.send(event)
         else:
             await super().on_event(event)
 
-    def action_do(self, action: str) -> None:
-        """Do what a key of every screen stands for."""
-        if action == "suspend":
-            self.action_suspend_process()
-        elif action == "quit-or-copy":
-            self._quit_or_copy()
-        elif action == "quit":
-            self.leave()
-
-    def _quit_or_copy(self) -> None:
-        selected = self.screen.get_selected_text()
-        focused = self.focused
-        if not selected and isinstance(focused, Input):
-            selected = focused.selected_text
-        if selected:
-            self.copy_to_clipboard(selected)
-            self.notify("copied", timeout=3)
-        else:
-            self.leave()
+    def action_run_action(self, action_id: str) -> None:
+        """Run an action that works on every screen."""
+        # The functions of these actions use nothing that only a cluster's screen has.
+        table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:
-        """End the app; while a write is under way, only when asked twice."""
-        writing = any(getattr(screen, "writing", False) for screen in self.screen_stack)
-        if writing and not self._asked_to_leave:
-            self._asked_to_leave = True
-            self.notify("a delete is under way: once more to leave anyway", severity="warning", markup=False)
+        """End the app; while a delete is running, only when asked twice."""
+        deleting = any(getattr(screen, "deleting", False) for screen in self.screen_stack)
+        if deleting and not self._quit_requested:
+            self._quit_requested = True
+            self.notify("a delete is still running; press again to quit anyway", severity="warning", markup=False)
         else:
             self.exit()
 
     async def action_quit(self) -> None:
-        """Leave, as `q` does."""
+        """End the app, as `q` does."""
         self.leave()
 
     # Dialogs
@@ -234,14 +215,14 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """Ask the cluster at once what is left, and let go of marks on what is gone."""
+        """Poll the cluster at once after a delete, and clear the marks."""
         if results is None or self.session.monitor is None:
             return
         self.session.monitor.forget(result.group for result in results.by_group.values() if result.verified)
         self.session.monitor.refresh()
         for screen in self.screen_stack:
             if isinstance(screen, MainScreen):
-                screen.groups.unmark()
+                screen.group_tree.unmark()
 
     @on(StartScreen.Opened)
     def _opened(self, message: StartScreen.Opened) -> None:
@@ -255,11 +236,11 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # A worker: the dialog still stands on the stack of screens, and closing may take a moment.
-            self.run_worker(self._change_to(session), name="switch", group="switch")
+            # In a worker, because the dialog is still on the screen stack, and closing the old cluster may take long.
+            self.run_worker(self._switch_to(session), name="switch", group="switch")
 
-    async def _change_to(self, session: Session) -> None:
-        """Put another cluster in the place of the one on the screen, which is let go of."""
+    async def _switch_to(self, session: Session) -> None:
+        """Replace the cluster on the screen by another one, and close its connections."""
         old = self.session
         for group in ("monitor", "unfinished"):
             for worker in self.workers.cancel_group(self, group):
@@ -277,40 +258,32 @@ class KgtuiApp(CrashReportingApp):
     def _recording_opened(self, message: RecordingOpened) -> None:
         if isinstance(self.screen, MainScreen) and self.screen.session is message.session.live_session:
             self.session = message.session
-            self._visit = Visit(self, message.session, self.screen)
-            self._visit.begin()
+            self._overlay = ReplayOverlay(self, message.session, self.screen)
+            self._overlay.open()
 
     @on(LiveRequested)
     def _live_requested(self) -> None:
-        visit, self._visit = self._visit, None
-        if visit is not None and visit.session.live_session is not None:
-            self.session = visit.session.live_session
-            visit.end()
-
-    @on(ExplainRequested)
-    def _explain_requested(self, message: ExplainRequested) -> None:
-        from kgtui.tui.dialogs.explain import ExplainDialog
-
-        if message.group is not None and self.session.monitor is not None:
-            self.push_screen(ExplainDialog.about_group(self.session.monitor.snapshot, message.group))
+        overlay, self._overlay = self._overlay, None
+        if overlay is not None and overlay.session.live_session is not None:
+            self.session = overlay.session.live_session
+            overlay.close()
 
 
-def _writes_unicode() -> bool:
-    """Whether the locale can write more than ASCII."""
+def _locale_writes_unicode() -> bool:
     return "utf" in locale.getpreferredencoding(False).lower()
 
 
-def _keys(words: str) -> list[str]:
-    return [word.strip() for word in words.split(",") if word.strip()]
+def _split_keys(keys: str) -> list[str]:
+    return [key.strip() for key in keys.split(",") if key.strip()]
 
 
 async def run_async(session: Session) -> int:
-    """Run the UI until it ends. Returns the exit code."""
+    """Run the UI until it ends; return the exit code."""
     app = KgtuiApp(session)
     result = await app.run_async(mouse=session.mouse)
     return result if result is not None else (app.return_code or 0)
 
 
 def run(session: Session) -> int:
-    """Run the UI until it ends, in an event loop of its own. Returns the exit code."""
+    """Run the UI in an event loop of its own until it ends; return the exit code."""
     return asyncio.run(run_async(session))

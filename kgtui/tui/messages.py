@@ -1,4 +1,4 @@
-"""What parts of the screen tell each other. Attributes go down by calls, these go up; groups are named by their id."""
+"""Messages from widgets and dialogs to the screens and the app that contain them. Groups are named by their id."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SnapshotArrived(Message):
-    """The monitor published a snapshot."""
+    """The monitor published a new snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__()
@@ -20,7 +20,7 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The cursor of the tree came to a group, or left all groups (None)."""
+    """The cursor of the tree moved to a group, or to a row that is no group (None)."""
 
     def __init__(self, group: str | None) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class GroupSelected(Message):
 
 
 class GroupOpened(Message):
-    """A group was opened with enter or a double click: its panes want the focus."""
+    """A group was opened with enter or a double click, so that its panes should get the focus."""
 
     def __init__(self, group: str) -> None:
         super().__init__()
@@ -36,7 +36,11 @@ class GroupOpened(Message):
 
 
 class ActionRequested(Message):
-    """A key of the footer was clicked or a command chosen; `action` is an id of `keys.ACTIONS`."""
+    """A key in the footer was clicked.
+
+    Attributes:
+        action: id of the action in `kgtui.tui.screen_actions.table`.
+    """
 
     def __init__(self, action: str) -> None:
         super().__init__()
@@ -44,27 +48,23 @@ class ActionRequested(Message):
 
 
 class ClustersRequested(Message):
-    """A person wants to see the clusters that can be opened."""
+    """The user wants to choose another cluster."""
+
+
+class HelpRequested(Message):
+    """The user wants to see the help."""
 
 
 class DeleteRequested(Message):
-    """The groups named are to be deleted; they are the ones that the dialog is opened for."""
+    """The user wants to delete the groups with these ids."""
 
     def __init__(self, groups: tuple[str, ...]) -> None:
         super().__init__()
         self.groups = groups
 
 
-class ExplainRequested(Message):
-    """A person wants to know what a fault, or the state of a group, means."""
-
-    def __init__(self, group: str | None) -> None:
-        super().__init__()
-        self.group = group
-
-
 class RecordingOpened(Message):
-    """A recording was opened from a live screen, which it is to be shown over."""
+    """A recording was opened from a live screen and should be shown over it."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -72,11 +72,15 @@ class RecordingOpened(Message):
 
 
 class LiveRequested(Message):
-    """A person wants to go back from a recording to the live screen below it."""
+    """The user wants to return from a recording to the live screen below it."""
 
 
-class MomentRequested(Message):
-    """A person wants to see another moment of the recording; `at` is in seconds since the epoch."""
+class TimeRequested(Message):
+    """The user chose another time of the recording.
+
+    Attributes:
+        at: seconds since the epoch.
+    """
 
     def __init__(self, at: float) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The command palette: every action by name, and every group by its id."""
+"""The command palette: all actions, groups, themes, groupings and saved filters by name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from textual.command import DiscoveryHit, Hit, Provider
 
-from kgtui.tui import keys, text
-from kgtui.tui.settings import good_presets
+from kgtui.tui import text
+from kgtui.tui.screen_actions import table
+from kgtui.tui.screens.main import MainScreen
+from kgtui.tui.startup_notices import valid_presets
 from kgtui.tui.tree.grouping import GROUPING_TITLES
 
 if TYPE_CHECKING:
@@ -16,61 +18,58 @@ if TYPE_CHECKING:
 
     from textual.command import Hits
 
-    from kgtui.tui.screens.main import MainScreen
+    from kgtui.tui.screen_actions.action import Action
 
-MOST_GROUPS = 50
+MAX_GROUPS = 50
+"""Largest number of groups that the palette lists."""
 
 
-class ActionCommands(Provider):
-    """The actions of the table of keys, those that read-only leaves."""
+class MainScreenProvider(Provider):
+    """Base class of the palette's commands, which exist only on the main screen."""
 
     @property
-    def _main(self) -> MainScreen | None:
-        from kgtui.tui.screens.main import MainScreen
-
+    def main(self) -> MainScreen | None:
+        """The main screen; None while another screen is shown."""
         return self.screen if isinstance(self.screen, MainScreen) else None
 
+
+class ActionCommands(MainScreenProvider):
+    """Commands that run the actions of the main screen."""
+
     async def discover(self) -> Hits:
-        """All of them, in the order of the table."""
-        main = self._main
-        for action in self._actions():
-            if main is not None:
-                yield DiscoveryHit(_title(main, action), partial(main.action_do, action.id), help=_help(main, action))
+        """Yield all actions in the order of the table."""
+        main = self.main
+        if main is not None:
+            for action in table.in_palette(main.session):
+                title = f"{action.name}  ({action.keys_in(main.session.keymap)})"
+                yield DiscoveryHit(title, partial(main.run_action_by_id, action.id), help=_help(main, action))
 
     async def search(self, query: str) -> Hits:
-        """Those whose name or meaning matches."""
-        main = self._main
+        """Yield the actions whose name or help text matches."""
+        main = self.main
         if main is None:
             return
         matcher = self.matcher(query)
-        for action in self._actions():
-            score = max(matcher.match(action.name), 0.4 if query.lower() in action.does.lower() else 0.0)
+        for action in table.in_palette(main.session):
+            score = max(matcher.match(action.name), 0.4 if query.lower() in action.help.lower() else 0.0)
             if score > 0:
                 title = matcher.highlight(action.name)
-                yield Hit(score, title, partial(main.action_do, action.id), text=action.name, help=_help(main, action))
-
-    def _actions(self) -> list[keys.Action]:
-        main = self._main
-        read_only = main.session.read_only if main is not None else True
-        gone = {"cluster"} if main is None or main.session.open_cluster is None else set()
-        gone |= {"live"} if main is None or main.session.live_session is None else set()
-        return [action for action in keys.offered(read_only) if action.palette and action.id not in gone]
+                run = partial(main.run_action_by_id, action.id)
+                yield Hit(score, title, run, text=action.name, help=_help(main, action))
 
 
-class GroupCommands(Provider):
-    """The groups listed, by substring of the id: a fuzzy search of 100,000 would keep keys waiting."""
+class GroupCommands(MainScreenProvider):
+    """Commands that go to a group, found by a part of its id; a fuzzy search of 100,000 groups would block keys."""
 
     async def search(self, query: str) -> Hits:
-        """Up to fifty groups whose id contains the words, the shortest first."""
-        from kgtui.tui.screens.main import MainScreen
-
-        main = self.screen
-        if not isinstance(main, MainScreen) or len(query) < 2:
+        """Yield up to `MAX_GROUPS` groups whose id contains the query, the shortest id first."""
+        main = self.main
+        if main is None or len(query) < 2:
             return
-        wanted = query.lower()
-        found = [group for group in main.snapshot.groups if wanted in group.lower()]
-        found.sort(key=lambda group: (len(group), group))
-        for rank, group in enumerate(found[:MOST_GROUPS]):
+        part = query.lower()
+        groups = [group for group in main.snapshot.groups if part in group.lower()]
+        groups.sort(key=lambda group: (len(group), group))
+        for rank, group in enumerate(groups[:MAX_GROUPS]):
             state = text.plain(main.snapshot.state_of(group) or "unknown state")
             yield Hit(
                 0.9 - rank / 1000, text.cell(group, 80, cut="middle"), partial(main.go_to, group),
@@ -78,16 +77,16 @@ class GroupCommands(Provider):
             )  # fmt: skip
 
 
-class ChoiceCommands(Provider):
-    """Themes, saved filters and ways to group, each by its name."""
+class ChoiceCommands(MainScreenProvider):
+    """Commands that choose a theme, a saved filter or a grouping of the tree."""
 
     async def discover(self) -> Hits:
-        """The saved filters: few, and known to nobody who does not see them."""
+        """Yield the saved filters, because they are few and cannot be found otherwise."""
         for name, choose, meaning in self._filters():
             yield DiscoveryHit(name, choose, help=meaning)
 
     async def search(self, query: str) -> Hits:
-        """Those whose name matches."""
+        """Yield the choices whose name matches."""
         matcher = self.matcher(query)
         for name, choose, meaning in self._choices():
             score = matcher.match(name)
@@ -95,31 +94,23 @@ class ChoiceCommands(Provider):
                 yield Hit(0.8 * score, matcher.highlight(name), choose, text=name, help=meaning)
 
     def _choices(self) -> Iterator[tuple[str, Callable[[], None], str]]:
-        from kgtui.tui.screens.main import MainScreen
-
-        app, main = self.app, self.screen
+        app, main = self.app, self.main
         for theme in sorted(app.available_themes):
             yield f"Theme {theme}", partial(setattr, app, "theme", theme), "colors of the whole screen"
-        if not isinstance(main, MainScreen):
+        if main is None:
             return
         for grouping, name in GROUPING_TITLES.items():
-            yield f"Group tree: {name}", partial(main.groups.group_by, grouping), "the tree"
+            yield f"Group tree: {name}", partial(main.group_tree.group_by, grouping), "grouping of the tree"
         yield from self._filters()
 
     def _filters(self) -> Iterator[tuple[str, Callable[[], None], str]]:
-        from kgtui.tui.screens.main import MainScreen
-
-        main = self.screen
-        if not isinstance(main, MainScreen):
+        main = self.main
+        if main is None:
             return
-        for name, expression in good_presets(main.session.presets).items():
+        for name, expression in valid_presets(main.session.presets).items():
             yield f"Filter: {text.plain(name)}", partial(main.set_filter, expression), text.plain(expression, 80)
 
 
-def _title(main: MainScreen, action: keys.Action) -> str:
-    return f"{action.name}  ({keys.shown_keys(action, main.session.keymap)})"
-
-
-def _help(main: MainScreen, action: keys.Action) -> str:
-    why = main.reason(action.id)
-    return f"not now: {why}" if why else action.does
+def _help(main: MainScreen, action: Action) -> str:
+    why = main.why_unavailable(action.id)
+    return f"not now: {why}" if why else action.help

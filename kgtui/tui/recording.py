@@ -1,132 +1,139 @@
-"""Recording while the screen is open: the recorder in this process, over the screen's monitor and connections."""
+"""Record the cluster on the screen, and find the recording (the lake) that belongs to it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.errors import KgtuiError
+from kgtui.errors import KgtuiError, LakeError
 from kgtui.tui import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from kgtui.history.options import RecorderStatus
     from kgtui.history.recorder import Recorder
+    from kgtui.insights.finding import Insights
+    from kgtui.lake.gold import Gold
     from kgtui.tui.session import Session
 
 _log = logging.getLogger(__name__)
 
-AT_ONCE = 0.7
-"""Seconds in which most of what stands against a recording is found: a lake of another recorder, a folder of others."""
+FIRST_ERRORS_WAIT = 0.7
+"""Time in which a recorder finds most reasons why it cannot start, in seconds, such as a folder in use by another."""
 
-MOST_PATIENCE = 10.0
-"""Seconds that the last write may take when the screen ends."""
+LAST_WRITE_TIMEOUT = 10.0
+"""Longest time that the last write of a recording may take when the screen is closed, in seconds."""
 
-_UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
+_NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @cache
-def missing() -> str:
-    """The library that recording needs and that is not installed, or ``""``; nothing is loaded to find out."""
+def missing_library() -> str:
+    """Return the name of a library that recordings need and that is not installed, or ``""``; loads nothing."""
     return next((name for name in ("deltalake", "pyarrow") if find_spec(name) is None), "")
 
 
-def cannot_record(session: Session) -> str | None:
-    """Why this cluster cannot be recorded; None when it can."""
+def why_not_recordable(session: Session) -> str | None:
+    """Return why the cluster of a session cannot be recorded; None when it can."""
     if session.replay_position is not None:
         return "this is a recording already"
     if session.admin is None or session.monitor is None:
-        return "no cluster is being watched"
-    return f"recording needs {missing()}: pip install 'kgtui[history]'" if missing() else None
+        return "no cluster is open; c opens one"
+    library = missing_library()
+    return f"recording needs {library}; install it with: pip install 'kgtui[history]'" if library else None
 
 
-def cannot_look_back(session: Session) -> str | None:
-    """Why no recording can be opened from here; None when one can."""
+def why_no_recording_can_be_opened(session: Session) -> str | None:
+    """Return why no recording can be opened from this screen; None when one can."""
     if session.open_recording is None:
-        return "there is nothing to open a recording with; kgtui replay LAKE does"
-    return f"recordings are read with {missing()}: pip install 'kgtui[history]'" if missing() else None
+        return "Recordings cannot be opened from here. Run kgtui replay LAKE"
+    library = missing_library()
+    return f"recordings need {library}; install it with: pip install 'kgtui[history]'" if library else None
 
 
 def default_folder(session: Session) -> Path:
-    """Where a cluster is recorded to, unless somebody says otherwise."""
-    name = _UNUSUAL.sub("-", session.target.name).strip("-.")[:60]
+    """Return the folder in which the cluster of a session is recorded by default."""
+    name = _NOT_IN_FILE_NAMES.sub("-", session.target.name).strip("-.")[:60]
     return session.state_folder / "lakes" / (name or "cluster")
 
 
 class Recording:
-    """One recording under way.
+    """A recording of the cluster on the screen, by a recorder in this process that uses the screen's connections.
 
     Args:
-        session: whose cluster is recorded; it has the recording as long as that goes on.
-        say: told what a person should know; the second argument is whether it is bad news.
-        changed: called when the recording has begun or ended.
+        session: session whose cluster is recorded; its `recording` is this object while the recorder runs.
+        path: folder of the recording.
+        notify: shows a message to the user; the second argument is whether it is a warning.
+        on_change: called when the recording has begun or ended.
     """
 
     def __init__(
-        self, session: Session, path: Path, say: Callable[[str, bool], None], changed: Callable[[], None]
+        self, session: Session, path: Path, notify: Callable[[str, bool], None], on_change: Callable[[], None]
     ) -> None:
         self.path = path
         self._session = session
-        self._say = say
-        self._changed = changed
+        self._notify = notify
+        self._on_change = on_change
         self._recorder: Recorder | None = None
         self._task: asyncio.Task[None] | None = None
-        self._told = False
+        self._error_raised = False
 
     @property
     def status(self) -> RecorderStatus | None:
-        """How it goes; None before it has begun."""
+        """Progress of the recorder; None before it started."""
         return self._recorder.status if self._recorder is not None else None
 
     async def begin(self) -> None:
-        """Begin. Raises `KgtuiError` when that fails at once; what fails later is said."""
+        """Start recording. Raises `KgtuiError` if that fails at once; a later error is shown by `notify`."""
         from kgtui.history.recorder import Recorder
 
         session = self._session
         if session.monitor is None or session.admin is None:
             return
         self._recorder = Recorder(
-            session.monitor, session.admin, self.path, say=lambda words: self._say(words, True), alone=False
+            session.monitor, session.admin, self.path, say=lambda message: self._notify(message, True), alone=False
         )
         self._task = asyncio.create_task(self._recorder.run(), name="record")
         session.recording = self
         self._task.add_done_callback(self._ended)
-        await asyncio.wait({self._task}, timeout=AT_ONCE)
+        await asyncio.wait({self._task}, timeout=FIRST_ERRORS_WAIT)
         if self._task.done():
-            self._told = True
+            self._error_raised = True
             self._task.result()
 
     async def end(self) -> None:
-        """Write what waits, and end."""
+        """Write what is not written yet, and stop."""
         if self._recorder is None or self._task is None:
             return
         self._recorder.stop()
-        await asyncio.wait({self._task}, timeout=MOST_PATIENCE)
+        await asyncio.wait({self._task}, timeout=LAST_WRITE_TIMEOUT)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._session.recording = None
-        self._changed()
+        self._on_change()
         error = None if task.cancelled() else task.exception()
         if error is not None:
             if not isinstance(error, KgtuiError):
                 _log.error("the recording failed", exc_info=error)
-            if not self._told:
-                self._say(f"the recording ended: {error}", True)
+            if not self._error_raised:
+                self._notify(f"the recording stopped: {error}", True)
         elif self._recorder is not None:
             status = self._recorder.status
             lost = f"; {status.waiting:,} rows could not be written" if status.waiting else ""
             polls = f"{status.polls:,} poll{'' if status.polls == 1 else 's'}"
-            self._say(f"recorded {polls} into {self.path}{lost}; kgtui replay opens it", bool(lost))
+            self._notify(f"recorded {polls} in {self.path}{lost}; open it with t, or with kgtui replay", bool(lost))
 
 
-def mark(session: Session) -> tuple[str, str] | None:
-    """What the header says of a recording under way, and its class; None when there is none."""
+def recording_mark(session: Session) -> tuple[str, str] | None:
+    """Return the header's text about an ongoing recording and its component class; None without a recording."""
     recording = (session.live_session or session).recording
     if recording is None:
         return None
@@ -134,3 +141,88 @@ def mark(session: Session) -> tuple[str, str] | None:
     if recording.status is not None and recording.status.error:
         return f"{dot} REC: cannot write", "header--warn"
     return f"{dot} REC", "header--error"
+
+
+class LakeChoice(NamedTuple):
+    """The lake that belongs to a screen.
+
+    Attributes:
+        path: its folder, whether it exists or not.
+        reason: why it is this one, in a few words.
+        chosen: False if it is only the folder in which `R` would record.
+    """
+
+    path: Path
+    reason: str
+    chosen: bool = True
+
+
+def lake_of(session: Session) -> LakeChoice:
+    """Return the lake of a session: the one replayed, recorded, or named in the environment, else `R`'s default."""
+    if session.lake is not None:
+        return LakeChoice(session.lake, "the recording on the screen")
+    if session.recording is not None:
+        return LakeChoice(session.recording.path, "being recorded now")
+    # Imported here because the first frame does not need it.
+    from kgtui.lake.folder import LAKE_VARIABLE
+
+    named = os.environ.get(LAKE_VARIABLE, "").strip()
+    if named:
+        return LakeChoice(Path(named).expanduser(), f"from {LAKE_VARIABLE}")
+    return LakeChoice(default_folder(session), "the folder in which R records", chosen=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FindingsRead:
+    """The result of reading a lake's gold tables.
+
+    Attributes:
+        gold: the tables, to read more from them; None if the folder is no lake.
+        insights: the findings; None if they could not be read.
+        cluster: id of the recorded cluster; None if it is unknown.
+        error: why there are no findings.
+        recorded: whether the folder is a lake, even without gold tables.
+    """
+
+    gold: Gold | None = None
+    insights: Insights | None = None
+    cluster: str | None = None
+    error: str = ""
+    recorded: bool = False
+
+
+def read_findings(path: Path) -> FindingsRead:
+    """Read a lake's findings from disk, which may take seconds; an error is returned, not raised."""
+    from kgtui.insights.reader import find_insights
+    from kgtui.lake.gold import Gold
+    from kgtui.lake.tables import recorded_cluster_id
+
+    gold = None
+    try:
+        gold = Gold(path)
+        insights = find_insights(gold)
+    except (KgtuiError, OSError) as error:
+        return FindingsRead(gold, error=str(error), recorded=gold is not None)
+    return FindingsRead(gold, insights, recorded_cluster_id(path), recorded=True)
+
+
+def recorded_span(path: str) -> tuple[float, float]:
+    """Read from disk the times of a recording's first and last poll, in seconds since the epoch. Raises `LakeError`."""
+    from kgtui.history.recording_reader import RecordingReader
+
+    try:
+        lake = RecordingReader(path)
+    except OSError as error:
+        raise LakeError(f"{path} cannot be read: {error.strerror or error}") from error
+    return lake.first.at, lake.last.at
+
+
+def is_lake(path: Path) -> bool:
+    """Return whether a folder on disk is a lake that can be read."""
+    from kgtui.lake.folder import LakeFolder
+
+    try:
+        LakeFolder.of(path).check()
+    except (LakeError, OSError):
+        return False
+    return True

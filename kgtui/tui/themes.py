@@ -1,4 +1,4 @@
-"""Themes: files with colours by role, read one by one so that a bad one never stops the others."""
+"""Read theme files, which define colors by role; an invalid file does not prevent the others from loading."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 DEFAULT = "kgtui-dark"
 
 ROLES = ("kg-ok", "kg-warn", "kg-error", "kg-muted", "kg-accent", "kg-stale")
-"""What our own widgets colour by; each is a theme variable, `$kg-ok` in CSS."""
+"""Color roles of kgtui's own widgets; each is a theme variable, such as `$kg-ok` in CSS."""
 
-_COLOURS = (
+_COLOR_KEYS = (
     "primary", "secondary", "warning", "error", "success", "accent", "foreground", "background", "surface", "panel",
     "boost",
 )  # fmt: skip
@@ -30,21 +30,21 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 @dataclass(frozen=True, slots=True)
 class FailedTheme:
-    """A theme file that cannot be used, and why."""
+    """A theme file that is invalid, with the reason."""
 
     path: Path
     reason: str
 
 
 def shipped_folder() -> Path:
-    """Where our own themes lie: in the installed package, or at the top of a checkout."""
+    """Return the folder of the themes shipped with kgtui, in the installed package or at the top of a checkout."""
     here = Path(__file__).resolve().parents[1]
     installed = here / "themes"
     return installed if installed.is_dir() else here.parent / "themes"
 
 
 def load(folders: Iterable[Path | None]) -> tuple[list[Theme], list[FailedTheme]]:
-    """Every theme in these folders, and every file that could not be read; a later one of a name wins."""
+    """Return the themes in these folders and the invalid files; of two themes with the same name, the later is used."""
     loaded: dict[str, Theme] = {}
     failed: list[FailedTheme] = []
     for path in _files(folders):
@@ -64,7 +64,7 @@ def _files(folders: Iterable[Path | None]) -> Iterator[Path]:
 
 
 def read(path: Path) -> Theme:
-    """One theme file. Raises `ConfigError` that says what is wrong with it."""
+    """Read one theme file. Raises `ConfigError` with what is wrong in it."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -73,40 +73,40 @@ def read(path: Path) -> Theme:
 
 
 def theme_of(table: dict[str, Any], stem: str) -> Theme:
-    """A theme from its table; the name may be left to the file's. Raises `ConfigError`."""
-    known = {"name", "dark", "ansi", "roles", "variables", *_COLOURS}
+    """Return the theme of a TOML table; without a `name` in it, `stem` is the name. Raises `ConfigError`."""
+    known = {"name", "dark", "ansi", "roles", "variables", *_COLOR_KEYS}
     unknown = sorted(set(table) - known)
     if unknown:
         raise ConfigError(f"unknown key {unknown[0]!r}: expected one of {', '.join(sorted(known))}")
     name = table.get("name", stem)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigError("name: expected lower-case letters, digits and hyphens")
-    colours = {key: _colour(key, table[key]) for key in _COLOURS if key in table}
-    if "primary" not in colours:
-        raise ConfigError("primary: expected a colour, such as '#5aa9e6'")
+    colors = {key: _color(key, table[key]) for key in _COLOR_KEYS if key in table}
+    if "primary" not in colors:
+        raise ConfigError("primary: expected a color, such as '#5aa9e6'")
     roles = _section(table, "roles")
     missing = [role for role in ROLES if role not in roles]
     if missing:
-        raise ConfigError(f"roles.{missing[0]}: expected a colour")
-    strange = sorted(set(roles) - set(ROLES))
-    if strange:
-        raise ConfigError(f"unknown role {strange[0]!r}: expected one of {', '.join(ROLES)}")
-    variables = {key: _colour(f"roles.{key}", value) for key, value in roles.items()}
+        raise ConfigError(f"roles.{missing[0]}: expected a color")
+    unknown_roles = sorted(set(roles) - set(ROLES))
+    if unknown_roles:
+        raise ConfigError(f"unknown role {unknown_roles[0]!r}: expected one of {', '.join(ROLES)}")
+    variables = {key: _color(f"roles.{key}", value) for key, value in roles.items()}
     variables |= {key: _text(f"variables.{key}", value) for key, value in _section(table, "variables").items()}
-    _fill_in(variables, colours)
-    primary = colours.pop("primary")
+    _add_scrollbar_colors(variables, colors)
+    primary = colors.pop("primary")
     theme = Theme(name, primary, dark=_flag(table, "dark", True), ansi=_flag(table, "ansi", False), variables=variables)
-    return replace(theme, **colours)  # type: ignore[arg-type]
+    return replace(theme, **colors)  # type: ignore[arg-type]  # mypy expects the type of every field for each of them
 
 
-def _fill_in(variables: dict[str, str], colours: dict[str, str]) -> None:
-    """Scroll bars in the theme's own quiet colours, unless it names others."""
-    track = colours.get("background")
+def _add_scrollbar_colors(variables: dict[str, str], colors: dict[str, str]) -> None:
+    """Add colors of scroll bars that match the theme, where it does not define them."""
+    track = colors.get("background")
     if track is not None:
         for state in ("", "-hover", "-active"):
             variables.setdefault(f"scrollbar-background{state}", track)
         variables.setdefault("scrollbar-corner-color", track)
-    variables.setdefault("scrollbar", colours.get("panel", variables["kg-muted"]))
+    variables.setdefault("scrollbar", colors.get("panel", variables["kg-muted"]))
     variables.setdefault("scrollbar-hover", variables["kg-muted"])
     variables.setdefault("scrollbar-active", variables["kg-accent"])
 
@@ -131,13 +131,21 @@ def _text(key: str, value: object) -> str:
     return value
 
 
-def _colour(key: str, value: object) -> str:
+def _color(key: str, value: object) -> str:
     shown = _text(key, value)
     try:
         Color.parse(shown)
     except ColorParseError as error:
-        raise ConfigError(f"{key}: {shown!r} is not a colour, expected one such as '#5aa9e6' or 'ansi_red'") from error
+        raise ConfigError(f"{key}: {shown!r} is not a color, expected one such as '#5aa9e6' or 'ansi_red'") from error
     return shown
+
+
+def parse_color(name: str | None) -> Color | None:
+    """Return a color from the configuration; None if there is none, or if Textual does not know it."""
+    try:
+        return Color.parse(name) if name else None
+    except ColorParseError:
+        return None
 
 
 _DARK = ("#7cc77f", "#e8b04a", "#f2727f", "#98a2b0", "#7fd1c7", "#b59ad9")
@@ -145,7 +153,7 @@ _LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """The roles' colours where a theme does not name them, such as one of Textual's own."""
+    """Return the colors of roles for themes that do not define them, such as Textual's own themes."""
     defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
     defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
     return defaults

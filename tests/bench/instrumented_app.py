@@ -140,7 +140,7 @@ class Instruments:
         assert self._app is not None
         screen = self._app.screen
         assert isinstance(screen, MainScreen)
-        tree = screen.groups
+        tree = screen.group_tree
         if question == "reset":
             self.callbacks.reset()
             self.snapshots = 0

@@ -78,7 +78,7 @@ async def settled(pilot: Pilot[Any]) -> None:
     assert isinstance(app, KgtuiApp)
     screen = next((screen for screen in app.screen_stack if isinstance(screen, MainScreen)), None)
     if screen is not None:
-        await screen.groups.wait_for_layout()
+        await screen.group_tree.wait_for_layout()
     await pilot.pause()
 
 
@@ -91,7 +91,7 @@ async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 60
 
 def rows(app: KgtuiApp) -> list[str]:
     """The lines of the tree's window as text."""
-    tree = main_screen(app).groups
+    tree = main_screen(app).group_tree
     return [tree.render_line(y).text.rstrip() for y in range(tree.size.height)]
 
 

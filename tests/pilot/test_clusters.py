@@ -249,10 +249,10 @@ async def test_groups_stay_arranged_as_they_were(tmp_path: Path) -> None:
         await settled(pilot)
         await pilot.press("b", "s")
         await settled(pilot)
-        before = main_screen(app).groups.model
+        before = main_screen(app).group_tree.model
         await choose(pilot, "down")
         await settled(pilot)
-        after = main_screen(app).groups.model
+        after = main_screen(app).group_tree.model
         assert main_screen(app).session.target.name == "payments"
         assert after is not before
         assert (after.grouping, after.sort) == (before.grouping, before.sort) == ("state", "lag")

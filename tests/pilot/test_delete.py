@@ -20,11 +20,10 @@ from kgtui.actions.state_folder import StateFolder
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import Fault, Outcome
 from kgtui.model.offsets import PartitionBounds
-from kgtui.tui.dialogs.delete import DeleteDialog
-from kgtui.tui.dialogs.delete_lines import DeleteTable
-from kgtui.tui.dialogs.delete_result import DeleteResult
+from kgtui.tui.dialogs.delete import DeleteDialog, DeleteResultDialog
+from kgtui.tui.dialogs.delete_table import DeleteTable
 from kgtui.tui.session import Session, Target
-from kgtui.tui.unfinished import look_into_unfinished
+from kgtui.tui.startup_notices import show_unfinished_deletes
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
 
 async def result_shown(app: App[None], pilot: Pilot[None]) -> None:
     """Wait until the result is on the screen."""
-    await until(pilot, lambda: isinstance(app.screen, DeleteResult) and app.screen.is_mounted)
+    await until(pilot, lambda: isinstance(app.screen, DeleteResultDialog) and app.screen.is_mounted)
     await pilot.pause()
 
 
@@ -171,7 +170,7 @@ async def test_anything_else_does_nothing(admin: ScriptedAdmin, folder: StateFol
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(app.screen, DeleteDialog)
-        assert not app.screen.writing
+        assert not app.screen.deleting
     assert "g" in admin.groups
 
 
@@ -217,7 +216,7 @@ async def test_many_groups_ask_for_their_number(admin: ScriptedAdmin, folder: St
     admin.add("live", members=(member(),))
     async with opened(admin, folder, "live", "a", "b", "c") as (app, pilot):
         rows = app.screen.query_one(DeleteTable).table.rows
-        assert [(row.group, row.verdict) for row in rows] == [
+        assert [(row.group, row.status) for row in rows] == [
             ("a", "delete"), ("b", "delete"), ("c", "delete"), ("live", "refused"),
         ]  # fmt: skip
         shown = screen_text(app)
@@ -242,7 +241,7 @@ async def test_irreversible_asks_twice(admin: ScriptedAdmin, folder: StateFolder
         await type_in(app, pilot, "g")
         assert app.screen.query_one("#delete", Button).disabled
         assert "and here the word irreversible" in screen_text(app)
-        app.screen.query_one("#sure", Input).value = "irreversible"
+        app.screen.query_one("#irreversible", Input).value = "irreversible"
         await pilot.pause()
         assert not app.screen.query_one("#delete", Button).disabled
 
@@ -283,7 +282,7 @@ async def test_it_fits(admin: ScriptedAdmin, folder: StateFolder, size: tuple[in
         admin.add(name, "streams", state="Empty", lag=3)
         admin.bounds[f"t-{name}", 0] = PartitionBounds(None, None, 3)
     async with opened(admin, folder, *names, size=size) as (app, _):
-        for control in ("#question", "#typed", "#sure", "#cancel", "#delete"):
+        for control in ("#question", "#typed", "#irreversible", "#cancel", "#delete"):
             placed = app.screen.find_widget(app.screen.query_one(control))
             assert placed.region.height >= 1, control
             assert placed.visible_region == placed.region, control
@@ -311,7 +310,7 @@ async def test_it_stays_open_while_it_writes(admin: ScriptedAdmin, folder: State
         await pilot.press("enter")
         dialog = app.screen
         assert isinstance(dialog, DeleteDialog)
-        await until(pilot, lambda: dialog.writing)
+        await until(pilot, lambda: dialog.deleting)
         await pilot.press("escape")
         assert app.screen is dialog
         admin.gate.set()
@@ -361,12 +360,12 @@ async def test_earlier_deletes_are_looked_into(admin: ScriptedAdmin, folder: Sta
     session = Session(Target("test"), admin=admin, state_folder=folder.path)
     app = App[None]()
     async with app.run_test(notifications=True) as pilot:
-        await look_into_unfinished(app, replace(session, read_only=True))
+        await show_unfinished_deletes(app, replace(session, read_only=True))
         assert read_entries(folder.audit)[0][0].outcome is None
-        await look_into_unfinished(app, session)
+        await show_unfinished_deletes(app, session)
         await until(pilot, lambda: "[/red]: found at a later start" in screen_text(app))
         asked = len(admin.calls)
-        await look_into_unfinished(app, session)
+        await show_unfinished_deletes(app, session)
         assert len(admin.calls) == asked
     outcome = read_entries(folder.audit)[0][0].outcome
     assert outcome is not None

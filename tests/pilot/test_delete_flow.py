@@ -13,8 +13,7 @@ from textual.widgets import Input
 from kgtui.actions.state_folder import StateFolder
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
-from kgtui.tui.dialogs.delete import DeleteDialog
-from kgtui.tui.dialogs.delete_result import DeleteResult
+from kgtui.tui.dialogs.delete import DeleteDialog, DeleteResultDialog
 from kgtui.tui.session import Session, Target
 from kgtui.tui.widgets.filter_bar import FilterBar
 from tests.pilot.shell import main_screen
@@ -60,7 +59,7 @@ async def running(
 async def select(app: KgtuiApp, pilot: Pilot[int], group: str) -> None:
     """Put the cursor on a group and wait until it has been described."""
     screen = main_screen(app)
-    screen.groups.reveal_later(group)
+    screen.group_tree.reveal_later(group)
     await until(pilot, lambda: screen.group == group and group in screen.snapshot.details)
 
 
@@ -73,7 +72,7 @@ async def test_from_the_key_to_the_gone_group(admin: ScriptedAdmin, tmp_path: Pa
         await pilot.pause()
         app.screen.query_one("#typed", Input).focus()
         await pilot.press(*"payment", "enter")
-        await until(pilot, lambda: isinstance(app.screen, DeleteResult))
+        await until(pilot, lambda: isinstance(app.screen, DeleteResultDialog))
         await pilot.pause()
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))
@@ -90,12 +89,12 @@ async def test_what_was_deleted_goes_at_once(
         await select(app, pilot, "p\u0430yment")
         monkeypatch.setattr(Monitor, "refresh", lambda _: None)
         await pilot.press("p")
-        screen.groups.set_marks(("payment", "third"), marked=True)
+        screen.group_tree.set_marks(("payment", "third"), marked=True)
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, DeleteDialog) and app.screen.plan is not None)
         await pilot.pause()
         await pilot.press("2", "enter")
-        await until(pilot, lambda: isinstance(app.screen, DeleteResult))
+        await until(pilot, lambda: isinstance(app.screen, DeleteResultDialog))
         await pilot.pause()
         await pilot.press("escape")
         await until(pilot, lambda: set(screen.snapshot.groups) == {"p\u0430yment"})
@@ -146,7 +145,7 @@ async def test_a_live_group_tells_why_and_opens_nothing(admin: ScriptedAdmin, tm
     """The greyed key answers when it is pressed."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "p\u0430yment")
-        assert main_screen(app).reason("delete") == "Stable with 2 members: stop them first"
+        assert main_screen(app).why_unavailable("delete") == "Stable with 2 members: stop them first"
         await pilot.press("d")
         await until(pilot, lambda: any("stop them first" in str(toast.render()) for toast in app.screen.query("Toast")))
         assert app.screen is main_screen(app)
@@ -167,7 +166,7 @@ async def test_what_is_selected_meanwhile_does_not_matter(admin: ScriptedAdmin, 
         dialog.query_one("#typed", Input).value = "payment"
         dialog.query_one("#typed").focus()
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, DeleteResult))
+        await until(pilot, lambda: isinstance(app.screen, DeleteResultDialog))
         await pilot.pause()
     assert set(admin.groups) == {"p\u0430yment", "third"}
 

@@ -56,7 +56,7 @@ async def test_a_verdict_from_some_time_ago_is_coloured_as_stale(tmp_path: Path)
     app, watch = app_on(hard_times(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        view = main_screen(app).groups.model
+        view = main_screen(app).group_tree.model
         assert not view.group_row("payments.settle").verdict_stale
         watch.publish(judged(hard_times(), "payments.settle", "stuck", ago=300.0))
         await settled(pilot)
@@ -79,7 +79,7 @@ async def test_the_filter_finds_groups_by_their_health(tmp_path: Path, typed: st
         await settled(pilot)
         await pilot.press("slash", *typed)
         await settled(pilot)
-        layout = main_screen(app).groups.model.layout
+        layout = main_screen(app).group_tree.model.layout
         assert set(layout.groups(0, layout.rows)) == found
         assert "3 of 10 watched" in note_of(app)
 

@@ -48,7 +48,7 @@ async def test_scrolling_by_a_row_draws_one_line(tmp_path: Path, monkeypatch: py
     app, _ = app_on(snapshot_of(many(200)), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
-        tree = main_screen(app).groups
+        tree = main_screen(app).group_tree
         await pilot.press("right", *["down"] * 40)
         await settled(pilot)
         asked: list[int] = []
@@ -76,7 +76,7 @@ async def test_the_scroll_bar_is_drawn_where_it_looks_different(tmp_path: Path) 
             await settled(pilot)
             await pilot.press("right")
             await settled(pilot)
-            tree = main_screen(app).groups
+            tree = main_screen(app).group_tree
             bar = tree.vertical_scrollbar
             for _ in range(12):
                 step = chance.choice([1, 27, rows // 3])

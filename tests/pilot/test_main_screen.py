@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model.answer import Fault
-from kgtui.tui import keys
+from kgtui.tui.dialogs.copied import CopiedDialog
 from kgtui.tui.dialogs.explain import ExplainDialog
-from kgtui.tui.screens.copied import CopiedDialog
+from kgtui.tui.screen_actions import table
 from kgtui.tui.screens.help import HelpScreen
 from kgtui.tui.widgets.footer import ActionFooter
-from kgtui.tui.widgets.header import Polled
+from kgtui.tui.widgets.header import PollStatus
 from tests.pilot.shell import app_on, company, main_screen, screen_text, settled
 from tests.pilot.watching import NOW, snapshot_of
 
@@ -63,7 +63,7 @@ async def test_a_longer_time_in_the_header_lays_nothing_out(tmp_path: Path) -> N
     app, watch = app_on(of_brokers(company(), answered_at=NOW, took_ms=7.0), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
-        polled = main_screen(app).query_one(Polled)
+        polled = main_screen(app).query_one(PollStatus)
         before = polled.outer_size
         assert "in 7 ms" in screen_text(app)
         watch.publish(of_brokers(company(), answered_at=NOW + 2, took_ms=987.0))
@@ -80,18 +80,18 @@ async def test_panes_by_number_enter_and_escape(tmp_path: Path) -> None:
         await pilot.press("n", "n", "4")
         await settled(pilot)
         assert screen.detail.active == "offsets"
-        assert screen.focused is screen.groups
+        assert screen.focused is screen.group_tree
         await pilot.press("enter")
         assert screen.in_panes
         await pilot.press("6")
         await settled(pilot)
         assert watch.configs_wanted[-1] == "payments.settle"
         await pilot.press("escape")
-        assert screen.focused is screen.groups
+        assert screen.focused is screen.group_tree
         await pilot.press("tab")
         assert screen.in_panes
         await pilot.press("tab")
-        assert screen.focused is screen.groups
+        assert screen.focused is screen.group_tree
         await pilot.press("f")
         assert screen.has_class("-full")
         assert not screen.query_one("#left").display
@@ -106,10 +106,10 @@ async def test_every_key_of_the_table_does_something(tmp_path: Path) -> None:
         await settled(pilot)
         await pilot.press("n", "n")
         main = main_screen(app)
-        for action in keys.ACTIONS:
+        for action in table.ACTIONS:
             if action.id in ("quit", "quit-or-copy", "suspend", "delete"):
                 continue
-            main.action_do(action.id)
+            main.run_action_by_id(action.id)
             await pilot.pause()
             while app.screen is not main:
                 app.pop_screen()
@@ -128,7 +128,7 @@ async def test_a_greyed_key_tells_its_reason(tmp_path: Path) -> None:
         assert "Stable with 3 members: stop them first" in screen_text(app)
         footer = main_screen(app).query_one(ActionFooter)
         await pilot.press("g")
-        x = next(x for x in range(footer.size.width) if footer.action_at(x) == "copy")
+        x = next(x for x in range(footer.size.width) if (item := footer.item_at(x)) and item.action == "copy")
         await pilot.click(footer, offset=(x, 0))
         await settled(pilot)
         assert "put the cursor on a group first" in screen_text(app)
@@ -210,7 +210,7 @@ async def test_palette_goes_to_a_group_that_the_filter_hides(tmp_path: Path) -> 
         await settled(pilot)
         main_screen(app).go_to("share-mailer")
         await settled(pilot)
-        assert main_screen(app).groups.group == "share-mailer"
+        assert main_screen(app).group_tree.group == "share-mailer"
         assert main_screen(app).filter_bar.in_force == ""
 
 

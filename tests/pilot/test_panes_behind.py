@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.tui.panes import PANES
 from kgtui.tui.panes.base import Pane
-from kgtui.tui.widgets.detail import PaneTabs
+from kgtui.tui.widgets.group_detail import PaneTabs
 from tests.pilot.shell import app_on, company, main_screen, settled, until
 from tests.pilot.watching import snapshot_of
 
@@ -35,7 +35,7 @@ async def test_a_pane_that_is_wanted_at_once_is_there_and_gets_the_focus(tmp_pat
     app, _ = app_on(company(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         screen = main_screen(app)
-        screen.groups.reveal("payments.settle")
+        screen.group_tree.reveal("payments.settle")
         await pilot.pause()
         screen.bring("members")
         screen.enter_panes()

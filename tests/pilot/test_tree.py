@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def tree_of(app: KgtuiApp) -> GroupTree:
-    return main_screen(app).groups
+    return main_screen(app).group_tree
 
 
 async def test_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ async def test_a_group_that_is_gone_stays_selected_until_the_cursor_moves(tmp_pa
         watch.publish(snapshot_of([row for row in ROWS if row[0] != "payments.settle"], lags=LAGS))
         await settled(pilot)
         assert main_screen(app).group == "payments.settle"
-        assert main_screen(app).reason("delete") == "it is no longer listed"
+        assert main_screen(app).why_unavailable("delete") == "it is no longer listed"
         await pilot.press("n")
         assert main_screen(app).group not in ("payments.settle", None)
 
@@ -209,12 +209,12 @@ async def test_filter_narrows_and_a_mistake_keeps_the_last_good_one(tmp_path: Pa
         await pilot.press("space", *"lag:x")
         await settled(pilot)
         screen = main_screen(app)
-        assert screen.filter_bar.has_class("-mistaken")
+        assert screen.filter_bar.has_class("-error")
         assert screen.filter_bar.in_force == "orders lag"
         await pilot.press("escape")
         await settled(pilot)
         assert screen.query_one(Input).value == ""
-        assert app.focused is screen.groups
+        assert app.focused is screen.group_tree
         assert len([row for row in rows(app) if row.startswith("     ")]) == len(ROWS)
 
 

@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 from kgtui.lake import gold
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP
 from kgtui.tui.app import KgtuiApp
-from kgtui.tui.dialogs.recording import RecordingDialog
+from kgtui.tui.dialogs.recordings import OpenRecordingDialog
 from kgtui.tui.insights.screen import InsightsScreen
 from kgtui.tui.text import DisplaySettings
 from tests.pilot.history import made
@@ -128,7 +128,7 @@ def test_asking_for_a_recording(snap_compare: Compare) -> None:
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
         await pilot.press("t")
-        await until(pilot, lambda: isinstance(pilot.app.screen, RecordingDialog), 60)
+        await until(pilot, lambda: isinstance(pilot.app.screen, OpenRecordingDialog), 60)
         dialog = pilot.app.screen
         for field in dialog.query(Input):
             field.cursor_blink = False

@@ -84,6 +84,7 @@ def test_the_first_frame_waits_for_no_pane_or_dialog_behind_it() -> None:
         | {
             "kgtui.tui.dialogs.delete",
             "kgtui.tui.dialogs.explain",
+            "kgtui.tui.dialogs.recordings",
             "kgtui.tui.plots",
             "kgtui.model.timeline",
             "kgtui.history",

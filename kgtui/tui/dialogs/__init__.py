@@ -1,4 +1,5 @@
-"""Modal screens: each asks or tells one thing about what it was opened for, and is dismissed with its answer.
+"""Modal dialogs. Each asks for one thing or shows one thing, and is dismissed with the answer.
 
-Imports the rest of the tui, actions and model.
+A dialog keeps the groups for which it was opened, whatever is selected later. Imports `actions`, `model` and the parts
+of the screen, but neither the main screen nor the app.
 """

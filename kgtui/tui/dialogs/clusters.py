@@ -1,4 +1,4 @@
-"""The cluster dialog: the clusters that can be opened; the one chosen takes the place of the one on the screen."""
+"""The cluster dialog: lists the configured clusters, and opens the chosen one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from textual.widgets.option_list import Option
 
 from kgtui.errors import KgtuiError
 from kgtui.tui import text
-from kgtui.tui.widgets.header import colour_of
+from kgtui.tui.dialogs.prompt import StatusLine
+from kgtui.tui.themes import parse_color
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,30 +25,27 @@ if TYPE_CHECKING:
 
     from kgtui.tui.session import ClusterChoice, Session
 
-Piece = tuple[str, str]
-"""Harmless words and the style they are in."""
-
-EXAMPLE = """\
+CONFIG_EXAMPLE = """\
   default = "staging"
   [clusters.staging]
   bootstrap = "broker-1.example:9092"
-  command_config = "/etc/kafka/client.properties"   # Java's keys
-  environment = "PROD"    # a label; also: color, read_only
+  command_config = "/etc/kafka/client.properties"   # Java client properties
+  environment = "PROD"    # a label; optional, as are color and read_only
 """
-"""What to write into `config.toml`."""
+"""Example of clusters in `config.toml`."""
 
-WIDEST = 100
-FRAME = 6  # border, padding and scrollbar
+MAX_WIDTH = 100
+FRAME_WIDTH = 6  # border, padding and scroll bar
 
 
 class ClusterDialog(ModalScreen["Session | None"]):
-    """Every cluster by name; dismissed with a session on the one chosen, or None to stay."""
+    """Lists the configured clusters; dismissed with a session on the chosen one, or None to stay."""
 
     DEFAULT_CSS = f"""
     ClusterDialog {{
         align: center middle;
         & #box {{
-            width: {WIDEST}; max-width: 98%; height: auto; max-height: 96%;
+            width: {MAX_WIDTH}; max-width: 98%; height: auto; max-height: 96%;
             background: $surface; border: round $kg-accent; border-title-color: $kg-accent; padding: 0 1;
         }}
         & OptionList {{
@@ -56,23 +54,22 @@ class ClusterDialog(ModalScreen["Session | None"]):
         }}
         & #columns {{ height: 1; color: $kg-muted; text-style: bold; }}
         & #none {{ height: auto; }}
-        & #status {{ display: none; height: auto; max-height: 6; color: $kg-error; margin-top: 1; }}
-        & #status.-said {{ display: block; }}
+        & StatusLine {{ margin-top: 1; }}
         & #hint {{ height: auto; color: $kg-muted; margin-top: 1; }}
     }}
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,c", "dismiss", "Stay", show=False),
+        Binding("escape,q,c", "dismiss", "Close", show=False),
         Binding("j", "move('down')", "Down", show=False),
         Binding("k", "move('up')", "Up", show=False),
     ]
     """
     | key | does |
     |---|---|
-    | up, k / down, j | one row |
+    | up, k / down, j | move one row |
     | enter | open the cluster |
-    | escape, q, c | stay |
+    | escape, q, c | close |
     """
 
     def __init__(self, session: Session) -> None:
@@ -81,55 +78,56 @@ class ClusterDialog(ModalScreen["Session | None"]):
 
     @property
     def choices(self) -> OptionList:
-        """The list."""
+        """The list of clusters."""
         return self.query_one(OptionList)
 
     def compose(self) -> ComposeResult:
-        """The clusters, or what to write where."""
+        """Create the list; without configured clusters, an example for the configuration file."""
         session = self._session
         with Vertical(id="box") as box:
             box.border_title = "Clusters"
             if session.clusters:
                 yield Static(id="columns", markup=False)
                 yield OptionList(markup=False)
-                yield Static(id="status", markup=False)
-                stays = f"esc stays on {text.plain(session.target.name, 32)}" if session.monitor else "esc closes"
-                yield Static(f"enter opens {text.marks().dot} {stays}", id="hint", markup=False)
+                yield StatusLine()
+                stay = f"esc stays on {text.plain(session.target.name, 32)}" if session.monitor else "esc closes"
+                yield Static(f"enter opens {text.marks().dot} {stay}", id="hint", markup=False)
             else:
-                where = text.plain(str(session.config_file)) if session.config_file else "config.toml"
-                yield Static(f"No cluster is configured. Name yours in {where}:\n\n{EXAMPLE}", id="none", markup=False)
-                yield Static("Start kgtui again after that. esc closes.", id="hint", markup=False)
+                file = text.plain(str(session.config_file)) if session.config_file else "config.toml"
+                message = f"No cluster is configured. Add yours to {file}, for example:\n\n{CONFIG_EXAMPLE}"
+                yield Static(message, id="none", markup=False)
+                yield Static("Then start kgtui again. esc closes.", id="hint", markup=False)
 
     def on_mount(self) -> None:
-        """The cursor stands on the cluster that is open."""
+        """Put the cursor on the open cluster."""
         if not self._session.clusters:
             return
-        self._write()
+        self._write_rows()
         names = [choice.name for choice in self._session.clusters]
-        open_one = self._session.target.name
-        self.choices.highlighted = names.index(open_one) if open_one in names else 0
+        open_name = self._session.target.name
+        self.choices.highlighted = names.index(open_name) if open_name in names else 0
         self.choices.focus()
 
     def on_resize(self) -> None:
-        """Columns for the new width."""
+        """Compute the columns for the new width."""
         if self._session.clusters:
-            # A layout asked for while this one is under way would be lost.
-            self.call_after_refresh(self._write)
+            # After this layout, because a layout that is requested during another one gets lost.
+            self.call_after_refresh(self._write_rows)
 
-    def _write(self) -> None:
+    def _write_rows(self) -> None:
         session, choices = self._session, self.choices
-        width = min(WIDEST, int(self.app.size.width * 0.98)) - FRAME
-        at = choices.highlighted
-        heading, *lines = cluster_lines(session.clusters, session.target.name, width)
+        width = min(MAX_WIDTH, int(self.app.size.width * 0.98)) - FRAME_WIDTH
+        highlighted = choices.highlighted
+        heading, *rows = cluster_rows(session.clusters, session.target.name, width)
         self.query_one("#columns", Static).update(heading)
         choices.clear_options()
-        choices.add_options([Option(line) for line in lines])
-        choices.highlighted = at
+        choices.add_options([Option(row) for row in rows])
+        choices.highlighted = highlighted
 
-    def action_move(self, where: str) -> None:
-        """One row up or down."""
+    def action_move(self, direction: str) -> None:
+        """Move one row up or down."""
         if self._session.clusters:
-            (self.choices.action_cursor_down if where == "down" else self.choices.action_cursor_up)()
+            (self.choices.action_cursor_down if direction == "down" else self.choices.action_cursor_up)()
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
@@ -142,45 +140,48 @@ class ClusterDialog(ModalScreen["Session | None"]):
 
     @work(exclusive=True, group="open", exit_on_error=False)
     async def _open(self, name: str) -> None:
-        opening = self._session.open_cluster
-        if opening is None:
+        open_cluster = self._session.open_cluster
+        if open_cluster is None:
             return
         try:
-            session = await opening(name)
+            session = await open_cluster(name)
         except KgtuiError as error:
-            status = self.query_one("#status", Static)
-            status.update(Content(text.plain(" ".join(str(error).split()), 500)))
-            status.add_class("-said")
+            self.query_one(StatusLine).show(" ".join(str(error).split()))
             return
         self.dismiss(session)
 
 
-def cluster_lines(clusters: Sequence[ClusterChoice], open_one: str, width: int) -> list[Content]:
-    """A heading and a line a cluster: a mark on the open one, name and label as the header wears them, the rest."""
+def cluster_rows(clusters: Sequence[ClusterChoice], open_name: str, width: int) -> list[Content]:
+    """Return a heading and a row per cluster; the open cluster is marked, and names look as in the header.
+
+    Args:
+        open_name: name of the open cluster.
+        width: cells per row.
+    """
     badges = [_badge(choice) for choice in clusters]
-    badge_width = min(max(7, *(cell_len(words) for words, _ in badges)), max(16, width // 2))
-    colour_width = max((min(cell_len(text.plain(choice.color or "", 12)), 12) for choice in clusters), default=0)
+    badge_width = min(max(7, *(cell_len(badge) for badge, _ in badges)), max(16, width // 2))
+    color_width = max((min(cell_len(text.plain(choice.color or "", 12)), 12) for choice in clusters), default=0)
     writes_width = 9 if any(choice.read_only for choice in clusters) else 0
-    room = width - badge_width - 3 - sum(one + 2 for one in (colour_width, writes_width) if one)
-    titles = [(colour_width, "COLOUR"), (writes_width, "WRITES"), (room, "ADDRESS")]
-    head = "   CLUSTER".ljust(badge_width + 3) + "".join(f"  {text.pad(word, size)}" for size, word in titles if size)
-    lines = [Content(head)]
-    for choice, (words, style) in zip(clusters, badges, strict=True):
-        mark = text.marks().marked if choice.name == open_one else " "
-        fitted = text.fit(words, badge_width)
-        pieces: list[Piece | str] = [(f" {mark} ", "$kg-accent"), (fitted, style)]
+    address_width = width - badge_width - 3 - sum(column + 2 for column in (color_width, writes_width) if column)
+    titles = [(color_width, "COLOR"), (writes_width, "WRITES"), (address_width, "ADDRESS")]
+    columns = "".join(f"  {text.pad(title, size)}" for size, title in titles if size)
+    rows = [Content("   CLUSTER".ljust(badge_width + 3) + columns)]
+    for choice, (badge, style) in zip(clusters, badges, strict=True):
+        mark = text.marks().marked if choice.name == open_name else " "
+        fitted = text.fit(badge, badge_width)
         rest = " " * (badge_width - cell_len(fitted))
-        if colour_width:
-            rest += f"  {text.pad(text.plain(choice.color or '', colour_width), colour_width)}"
+        if color_width:
+            rest += f"  {text.pad(text.plain(choice.color or '', color_width), color_width)}"
         if writes_width:
             rest += f"  {text.pad('read-only' if choice.read_only else '', writes_width)}"
-        pieces += [rest, f"  {text.plain(choice.bootstrap, max(room, 8), cut='middle')}"]
-        lines.append(Content.assemble(*pieces))
-    return lines
+        address = f"  {text.plain(choice.bootstrap, max(address_width, 8), cut='middle')}"
+        rows.append(Content.assemble((f" {mark} ", "$kg-accent"), (fitted, style), rest, address))
+    return rows
 
 
-def _badge(choice: ClusterChoice) -> Piece:
+def _badge(choice: ClusterChoice) -> tuple[str, str]:
+    """Return name and environment of a cluster with their style, as the header shows them."""
     label = f" {text.plain(choice.environment, 12)}" if choice.environment else ""
-    colour = colour_of(choice.color)
-    style = f"bold {colour.get_contrast_text(1.0).hex6} on {colour.hex6}" if colour is not None else "bold"
+    color = parse_color(choice.color)
+    style = f"bold {color.get_contrast_text(1.0).hex6} on {color.hex6}" if color is not None else "bold"
     return f" {text.plain(choice.name, 32, cut='middle')}{label} ", style

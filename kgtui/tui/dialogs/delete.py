@@ -1,7 +1,7 @@
-"""The delete dialog: what would be lost, where the backup goes, what to type; then what became of each group.
+"""The delete dialogs: what will be lost and what to type to confirm; then the result for each group.
 
-It is about the groups that it was opened for, whatever is selected meanwhile. It plans and acts through
-`kgtui.actions`, so each group is described once more right before anything is sent.
+A dialog is about the groups for which it was opened, whatever is selected later. `kgtui.actions` plans and executes the
+delete, and describes each group again immediately before the request is sent.
 """
 
 from __future__ import annotations
@@ -19,13 +19,20 @@ from textual.widgets import Button, Input, Static
 from kgtui.actions.confirm import challenge
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import plan
-from kgtui.actions.results import Results
+from kgtui.actions.results import DeletionStatus, Results
 from kgtui.actions.state_folder import StateFolder
 from kgtui.errors import KgtuiError
-from kgtui.tui.dialogs.delete_lines import DeleteTable, about, allowed_words, commands, lines_of
-from kgtui.tui.dialogs.delete_result import DeleteResult
+from kgtui.tui.dialogs.delete_table import (
+    DeleteTable,
+    group_details,
+    kafka_commands,
+    plan_rows,
+    plan_summary,
+    result_rows,
+)
+from kgtui.tui.dialogs.prompt import StatusLine
 from kgtui.tui.panes.base import to_content
-from kgtui.tui.panes.cells import ERROR, MUTED, Cell, fit_text
+from kgtui.tui.panes.cells import ERROR, MUTED, OK, Cell, fit_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,15 +45,21 @@ if TYPE_CHECKING:
     from kgtui.actions.results import GroupResult
     from kgtui.tui.session import Session
 
-_FRAME_LINES = 13
-"""Lines of the box that are not about the group: frame, title, question, field, box to tick, status, buttons."""
+_OTHER_LINES = 13
+"""Lines of the dialog that are not about the group: frame, title, question, fields, status, buttons."""
 
-_SURE = "irreversible"
-"""The second confirmation, where something is lost for good."""
+_SECOND_CONFIRMATION = "irreversible"
+"""The word to type in addition when a delete cannot be undone."""
 
 
 class DeleteDialog(ModalScreen[Results | None]):
-    """Asks before groups are deleted, and deletes them. Dismissed with the results, or None when nothing was done."""
+    """Asks for confirmation, and deletes groups. Dismissed with the results, or None if nothing was deleted.
+
+    Args:
+        session: its admin is used to delete, and its state folder for backups and the audit log.
+        groups: ids of the groups to delete.
+        last_commits: time of each group's last commit, where it is known, by group id in seconds since the epoch.
+    """
 
     DEFAULT_CSS = """
     DeleteDialog { align: center middle; }
@@ -62,13 +75,12 @@ class DeleteDialog(ModalScreen[Results | None]):
     DeleteDialog DetailedTable { display: none; }
     DeleteDialog.-many DetailedTable { display: block; }
     DeleteDialog.-many #about { max-height: 3; }
-    DeleteDialog #question, DeleteDialog #typed, DeleteDialog #sure { display: none; }
+    DeleteDialog #question, DeleteDialog #typed, DeleteDialog #irreversible { display: none; }
     DeleteDialog.-asking #question { display: block; height: auto; max-height: 3; margin-top: 1; }
     DeleteDialog.-asking #typed { display: block; }
-    DeleteDialog.-asking.-irreversible #sure { display: block; }
+    DeleteDialog.-asking.-irreversible #irreversible { display: block; }
     DeleteDialog Input { background: $panel; }
-    DeleteDialog #status { height: auto; max-height: 2; display: none; }
-    DeleteDialog #status.-said { display: block; }
+    DeleteDialog StatusLine { max-height: 2; }
     DeleteDialog #buttons { height: 1; align-horizontal: right; }
     DeleteDialog Button { margin-left: 2; }
     """
@@ -78,25 +90,25 @@ class DeleteDialog(ModalScreen[Results | None]):
     """
     | key | does |
     |---|---|
-    | escape | leaves everything as it is; while a delete is under way, nothing |
+    | escape | cancel; has no effect while the delete is running |
     """
 
     class Planned(Message):
-        """The plan is there."""
+        """The plan was made."""
 
         def __init__(self, plan: Plan) -> None:
             super().__init__()
             self.plan = plan
 
     class Finished(Message):
-        """Every group has its result."""
+        """The delete was executed, and each group has a result."""
 
         def __init__(self, results: Results) -> None:
             super().__init__()
             self.results = results
 
     class Failed(Message):
-        """The cluster could not be asked; nothing was sent."""
+        """The cluster did not answer, so that nothing was sent."""
 
         def __init__(self, reason: str) -> None:
             super().__init__()
@@ -105,51 +117,47 @@ class DeleteDialog(ModalScreen[Results | None]):
     def __init__(
         self, session: Session, groups: Sequence[str], *, last_commits: Mapping[str, float] | None = None
     ) -> None:
-        """Ask about these groups.
-
-        Args:
-            session: whose admin and state folder are used.
-            groups: the ids that the dialog is about, for good.
-            last_commits: group id → time of its last commit, in seconds since the epoch, where it was observed.
-        """
         super().__init__()
         self.groups = tuple(dict.fromkeys(groups))
         self.plan: Plan | None = None
-        self.writing = False
-        """Whether a delete is under way: the program should not end now without asking."""
+        self.deleting = False
+        """Whether the delete is running, so that the app asks before it quits."""
         self._session = session
         self._folder = StateFolder(session.state_folder)
         self._last_commits = last_commits
         self._challenge: Challenge | None = None
-        self._done = 0
+        self._finished_groups = 0
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
             yield Static(to_content([self._title()]), id="title")
             with VerticalScroll(id="about"):
-                yield Static(id="words")
+                yield Static(id="details")
             yield DeleteTable()
             yield Static(id="question")
             yield Input(id="typed", compact=True, select_on_focus=False)
-            yield Input(id="sure", compact=True, placeholder=f"and here the word {_SURE}")
-            yield Static(to_content([(Cell("Describing and reading offsets", MUTED),)]), id="status", classes="-said")
+            yield Input(id="irreversible", compact=True, placeholder=f"type {_SECOND_CONFIRMATION} here as well")
+            yield StatusLine()
             with Horizontal(id="buttons"):
                 yield Button("Cancel", id="cancel", compact=True)
                 yield Button("Delete", id="delete", variant="error", compact=True, disabled=True)
 
     def on_mount(self) -> None:
         self.set_class(len(self.groups) != 1, "-many")
+        self._show_status("Describing the groups and reading their offsets", MUTED)
         self._make_plan()
 
     def on_resize(self) -> None:
         if len(self.groups) == 1:
-            self.query_one("#about").styles.max_height = max(3, self.app.size.height - _FRAME_LINES)
-        self.call_after_refresh(self._write_words)
+            self.query_one("#about").styles.max_height = max(3, self.app.size.height - _OTHER_LINES)
+        self.call_after_refresh(self._show_details)
 
     def _title(self) -> tuple[Cell, ...]:
         if len(self.groups) != 1:
             return (Cell(f"Delete {len(self.groups):,} groups?", ERROR),)
         return Cell("Delete group ", ERROR), Cell(fit_text(self.groups[0], 90, cut="middle")), Cell(" ?", ERROR)
+
+    # The plan
 
     @work(exclusive=True, group="delete", exit_on_error=False)
     async def _make_plan(self) -> None:
@@ -168,44 +176,47 @@ class DeleteDialog(ModalScreen[Results | None]):
     def _show_plan(self, message: Planned) -> None:
         self.plan = message.plan
         allowed = message.plan.allowed
-        self._write_words()
+        self._show_details()
         if len(self.groups) != 1:
-            self.query_one(DeleteTable).table.set_rows(lines_of(message.plan), fresh=True)
+            self.query_one(DeleteTable).table.set_rows(plan_rows(message.plan), fresh=True)
         if not allowed:
-            self._say("Nothing can be deleted", ERROR)
+            self._show_status("Nothing can be deleted", ERROR)
             return
         self._challenge = challenge([line.group for line in allowed])
         question = f"Type {self._challenge.what} to delete {'it' if len(allowed) == 1 else 'them'}:\n"
-        # Printable ASCII: made visible already, and doubling its backslashes would ask for another text.
+        # Printable ASCII already; escaping its backslashes again would ask for another text.
         self.query_one("#question", Static).update(Content.assemble(question, (self._challenge.asked, "bold")))
         self.set_class(message.plan.irreversible, "-irreversible")
         self.add_class("-asking")
-        self._say("", MUTED)
+        self._show_status("", MUTED)
 
-    def _write_words(self) -> None:
+    def _show_details(self) -> None:
         if self.plan is None:
             return
+        details = self.query_one("#details", Static)
         if len(self.groups) == 1:
             target = self._session.target
-            quoted = commands(self.plan, target.bootstrap, target.command_config)
+            commands = kafka_commands(self.plan, target.bootstrap, target.command_config)
             width = self.query_one("#about").size.width - 1
-            self.query_one("#words", Static).update(about(self.plan.lines[0], self._folder, quoted, width))
+            details.update(group_details(self.plan.lines[0], self._folder, commands, width))
         else:
-            self.query_one("#words", Static).update(allowed_words(self.plan, self._folder))
+            details.update(plan_summary(self.plan, self._folder))
 
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
-        self.writing = False
-        self._say(f"Nothing was sent: {message.reason}", ERROR)
+        self.deleting = False
+        self._show_status(f"Nothing was sent: {message.reason}", ERROR)
+
+    # Confirmation
 
     def on_key(self, event: events.Key) -> None:
-        """Who begins to type means the field, although Cancel has the focus."""
+        """Put typed characters into the text field, although Cancel has the focus."""
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
             return
         event.stop()
         event.prevent_default()
-        if self.has_class("-asking") and not self.writing:
+        if self.has_class("-asking") and not self.deleting:
             field = self.query_one("#typed", Input)
             field.focus()
             field.insert_text_at_cursor(character)
@@ -216,21 +227,25 @@ class DeleteDialog(ModalScreen[Results | None]):
 
     @property
     def _confirmed(self) -> bool:
-        if self.plan is None or self._challenge is None or self.writing:
+        if self.plan is None or self._challenge is None or self.deleting:
             return False
-        sure = not self.plan.irreversible or self.query_one("#sure", Input).value == _SURE
-        return sure and self._challenge.met(self.query_one("#typed", Input).value)
+        confirmed_twice = self.query_one("#irreversible", Input).value == _SECOND_CONFIRMATION
+        return (confirmed_twice or not self.plan.irreversible) and self._challenge.met(
+            self.query_one("#typed", Input).value
+        )
 
     @on(Button.Pressed, "#delete")
     @on(Input.Submitted)
     def _confirm(self) -> None:
         if not self._confirmed or self.plan is None:
             return
-        self.writing = True
-        for control in self.query("#typed, #sure, Button"):
+        self.deleting = True
+        for control in self.query("#typed, #irreversible, Button"):
             control.disabled = True
-        self._say("Backing up and checking once more", MUTED)
+        self._show_status("Writing the backup and checking the groups again", MUTED)
         self._execute(self.plan)
+
+    # Execution
 
     @work(exclusive=True, group="delete", exit_on_error=False)
     async def _execute(self, made: Plan) -> None:
@@ -246,13 +261,13 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.post_message(self.Finished(results))
 
     def _count(self, _result: GroupResult) -> None:
-        self._done += 1
-        self._say(f"{self._done:,} of {len(self.groups):,} done", MUTED)
+        self._finished_groups += 1
+        self._show_status(f"{self._finished_groups:,} of {len(self.groups):,} done", MUTED)
 
     @on(Finished)
     def _show_results(self, message: Finished) -> None:
-        """The results stand in for the dialog, which is dismissed with them when they are closed."""
-        self.writing = False
+        """Show the results over this dialog, which is dismissed with them when they are closed."""
+        self.deleting = False
         self.add_class("-done")
         if self._session.monitor is not None:
             self._session.monitor.refresh()
@@ -260,15 +275,72 @@ class DeleteDialog(ModalScreen[Results | None]):
         def closed(_: None) -> None:
             self.dismiss(message.results)
 
-        self.app.push_screen(DeleteResult(message.results, self._folder), closed)
+        self.app.push_screen(DeleteResultDialog(message.results, self._folder), closed)
 
     @on(Button.Pressed, "#cancel")
     def action_cancel(self) -> None:
-        """Leave everything as it is."""
-        if not self.writing:
+        """Close the dialog without deleting anything; has no effect while the delete is running."""
+        if not self.deleting:
             self.dismiss(None)
 
-    def _say(self, words: str, role: str) -> None:
-        status = self.query_one("#status", Static)
-        status.set_class(bool(words), "-said")
-        status.update(to_content([(Cell(words, role),)]))
+    def _show_status(self, message: str, role: str) -> None:
+        self.query_one(StatusLine).show(message, role)
+
+
+class DeleteResultDialog(ModalScreen[None]):
+    """Shows the result of a delete for each group, the worst first, and the paths of backups and audit log.
+
+    Args:
+        results: the results of the delete.
+        folder: folder of backups and audit log.
+    """
+
+    DEFAULT_CSS = """
+    DeleteResultDialog { align: center middle; }
+    DeleteResultDialog #box {
+        width: 96; max-width: 98%; height: 60%; min-height: 14; max-height: 100%;
+        background: $surface; border: round $kg-ok; padding: 0 1;
+    }
+    DeleteResultDialog.-bad #box { border: round $kg-error; }
+    DeleteResultDialog #title { text-style: bold; height: auto; }
+    DeleteResultDialog #paths { height: auto; max-height: 4; }
+    DeleteResultDialog #buttons { height: 1; align-horizontal: right; }
+    """
+
+    AUTO_FOCUS = "#close"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Close", show=False)]
+    """
+    | key | does |
+    |---|---|
+    | escape | close |
+    """
+
+    def __init__(self, results: Results, folder: StateFolder) -> None:
+        super().__init__()
+        self.results = results
+        self._folder = folder
+        self.set_class(not self._all_deleted, "-bad")
+
+    def compose(self) -> ComposeResult:
+        backups = (Cell("Backups   ", MUTED), Cell(str(self._folder.backups)))
+        log = (Cell("Audit log ", MUTED), Cell(str(self._folder.audit)))
+        with Vertical(id="box"):
+            yield Static(to_content([(self._counts(),)]), id="title")
+            yield DeleteTable(result_rows(self.results), "DETAILS")
+            yield Static(to_content([backups, log]), id="paths")
+            with Horizontal(id="buttons"):
+                yield Button("Close", id="close", compact=True)
+
+    def _counts(self) -> Cell:
+        counts = {status: self.results.count(status) for status in DeletionStatus}
+        summary = ", ".join(f"{count:,} {status.value}" for status, count in counts.items() if count)
+        return Cell(summary, OK if self._all_deleted else ERROR)
+
+    @property
+    def _all_deleted(self) -> bool:
+        return self.results.count(DeletionStatus.DELETED) == len(self.results.by_group)
+
+    @on(Button.Pressed, "#close")
+    def action_close(self) -> None:
+        """Close the dialog."""
+        self.dismiss(None)

@@ -1,4 +1,4 @@
-"""The Explain dialog: what a fault, a state or a refused key means, what is behind it, and the next step."""
+"""The Explain dialog: what a fault or a state means, what causes it, and what to do."""
 
 from __future__ import annotations
 
@@ -21,31 +21,40 @@ if TYPE_CHECKING:
 
     from kgtui.model.snapshot import Snapshot
 
-LABEL = 9
+LABEL_WIDTH = 9
 
 
 def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[tuple[Cell, ...]]:
-    """Explanations as lines of at most `width` cells, with a blank line between them."""
+    """Return explanations as lines of at most `width` cells, with a blank line between two of them."""
     lines: list[tuple[Cell, ...]] = []
-    for one in explanations:
+    for explanation in explanations:
         if lines:
             lines.append(())
-        lines += wrap_cells([Cell(f"{text.marks().fault} {one.title}" if one.wrong else one.title, _role(one))], width)
-        for label, said in (("says", one.said), ("means", one.meaning), ("behind", one.behind), ("next", one.step)):
-            words = " ".join(said.split())
-            start = Cell(label.ljust(LABEL), MUTED)
-            for piece in wrap_cells([Cell(words)], width - LABEL) if words else ():
+        wrong = explanation.wrong
+        title = f"{text.marks().fault} {explanation.title}" if wrong else explanation.title
+        lines += wrap_cells([Cell(title, ERROR if wrong else ACCENT)], width)
+        labeled = (
+            ("message", explanation.said),
+            ("meaning", explanation.meaning),
+            ("check", explanation.behind),
+            ("next", explanation.step),
+        )
+        for label, paragraph in labeled:
+            words = " ".join(paragraph.split())
+            start = Cell(label.ljust(LABEL_WIDTH), MUTED)
+            for piece in wrap_cells([Cell(words)], width - LABEL_WIDTH) if words else ():
                 lines.append((start, *piece))
-                start = Cell(" " * LABEL)
+                start = Cell(" " * LABEL_WIDTH)
     return lines
 
 
-def _role(one: Explanation) -> str:
-    return ERROR if one.wrong else ACCENT
-
-
 class ExplainDialog(ModalScreen[None]):
-    """Explains what it was opened for; nothing here changes while it is open."""
+    """Shows explanations about one subject; they do not change while the dialog is open.
+
+    Args:
+        subject: title of the dialog, for example a group id.
+        explanations: shown one below the other.
+    """
 
     DEFAULT_CSS = """
     ExplainDialog { align: center middle; }
@@ -72,16 +81,19 @@ class ExplainDialog(ModalScreen[None]):
     """
 
     def __init__(self, subject: str, explanations: Sequence[Explanation]) -> None:
-        """Explain these about `subject`, which may be a group id."""
         super().__init__()
         self.subject = subject
         self.explanations = tuple(explanations)
 
     @classmethod
     def about_group(cls, snapshot: Snapshot, group: str, *, refused: tuple[str, str] | None = None) -> ExplainDialog:
-        """Explain a group's faults, missing numbers and state; `refused` is `(action, reason)` of a greyed key."""
-        found = of_group(snapshot, group)
-        return cls(group, [of_refusal(*refused), *found] if refused is not None else found)
+        """Create a dialog about a group's faults, missing numbers and state.
+
+        Args:
+            refused: `(action, reason)` of an unavailable action, to explain as well.
+        """
+        explanations = of_group(snapshot, group)
+        return cls(group, [of_refusal(*refused), *explanations] if refused is not None else explanations)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
@@ -95,7 +107,7 @@ class ExplainDialog(ModalScreen[None]):
         self.query_one(VerticalScroll).focus()
 
     def on_resize(self) -> None:
-        # A layout asked for while this one is under way would be lost.
+        # After this layout, because a layout that is requested during another one gets lost.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -103,15 +115,14 @@ class ExplainDialog(ModalScreen[None]):
         self.query_one("#title", Static).update(
             to_content([(Cell(fit_text(self.subject, width, cut="middle"), ACCENT),)])
         )
-        lines = explanation_lines(self.explanations, width) or [(Cell("Nothing to explain: all is known.", MUTED),)]
-        self.query_one("#lines", Static).update(to_content(lines))
-        room = max(3, int(self.app.size.height * 0.94) - 6)
-        self.query_one(VerticalScroll).styles.max_height = room
+        nothing = [(Cell("Nothing to explain: everything could be read.", MUTED),)]
+        self.query_one("#lines", Static).update(to_content(explanation_lines(self.explanations, width) or nothing))
+        self.query_one(VerticalScroll).styles.max_height = max(3, int(self.app.size.height * 0.94) - 6)
 
     def action_close(self) -> None:
         """Close the dialog."""
         self.dismiss(None)
 
     def action_scroll(self, lines: int) -> None:
-        """Scroll by lines."""
+        """Scroll by a number of lines."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)

@@ -1,4 +1,4 @@
-"""The Export dialog: writes a group and its surroundings for an incident, and shows where the file lies."""
+"""The Export dialog: writes a file about a group for an incident, and shows its path."""
 
 from __future__ import annotations
 
@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
 
 class ExportDialog(ModalScreen["Path | None"]):
-    """Asks for the format and writes the file. Dismissed with its path, or None when nothing was written."""
+    """Asks for the format and writes the file. Dismissed with its path, or None if nothing was written.
+
+    Args:
+        snapshot: data to export, whatever arrives later.
+        group: id of the group.
+        folder: folder of the new file.
+        command_config: path of the client properties file, for the equivalent Kafka command.
+    """
 
     DEFAULT_CSS = """
     ExportDialog { align: center middle; }
@@ -50,7 +57,6 @@ class ExportDialog(ModalScreen["Path | None"]):
     """
 
     def __init__(self, snapshot: Snapshot, group: str, folder: Path, *, command_config: str | None = None) -> None:
-        """Export `group` as `snapshot` has it, whatever arrives meanwhile, into `folder`."""
         super().__init__()
         self.group = group
         self.written: Path | None = None
@@ -61,7 +67,7 @@ class ExportDialog(ModalScreen["Path | None"]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
             yield Static(id="title")
-            yield Static(id="says")
+            yield Static(id="message")
             with Horizontal(id="buttons"):
                 yield Button("Markdown", id="markdown", compact=True)
                 yield Button("JSON", id="json", compact=True)
@@ -71,13 +77,13 @@ class ExportDialog(ModalScreen["Path | None"]):
         self.query_one("#title", Static).update(
             to_content([(Cell("Export ", MUTED), Cell(fit_text(self.group, 60, cut="middle"), ACCENT))])
         )
-        where = str(self._folder)
-        self._say([Cell("The group and what stands around it, secrets removed, as a new file in ", MUTED), Cell(where)])
+        about = "Writes everything known about the group and its brokers, without secrets, to a new file in "
+        self._show([Cell(about, MUTED), Cell(str(self._folder))])
         self.query_one("#markdown").focus()
 
-    def _say(self, cells: list[Cell]) -> None:
+    def _show(self, cells: list[Cell]) -> None:
         width = max(20, min(76, int(self.app.size.width * 0.96)) - 4)
-        self.query_one("#says", Static).update(to_content(wrap_cells(cells, width)))
+        self.query_one("#message", Static).update(to_content(wrap_cells(cells, width)))
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:
@@ -91,7 +97,7 @@ class ExportDialog(ModalScreen["Path | None"]):
         self.dismiss(self.written)
 
     def action_write(self, form: str) -> None:
-        """Write the file in this format."""
+        """Write the file in a format, `markdown` or `json`."""
         self._write("json" if form == "json" else "markdown")
 
     @work(exclusive=True, group="export", exit_on_error=False, description="export")
@@ -100,11 +106,13 @@ class ExportDialog(ModalScreen["Path | None"]):
             self.written = await asyncio.to_thread(self._export, form)
         except OSError as error:
             why = error.strerror or str(error)
-            self._say([Cell("Nothing was written: ", ERROR), Cell(f"{error.filename or self._folder}: {why}")])
+            self._show(
+                [Cell("The file could not be written: ", ERROR), Cell(f"{error.filename or self._folder}: {why}")]
+            )
         else:
-            self._say([Cell("Written: ", OK), Cell(str(self.written))])
+            self._show([Cell("Written to ", OK), Cell(str(self.written))])
             self.query_one("#close").focus()
 
     def _export(self, form: ExportFormat) -> Path:
-        found = incident(self._snapshot, self.group, version=kgtui.__version__, command_config=self._command_config)
-        return write(self._folder, found, form)
+        report = incident(self._snapshot, self.group, version=kgtui.__version__, command_config=self._command_config)
+        return write(self._folder, report, form)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kgtui.insights.finding import Finding, Insights
-    from kgtui.tui.lakes import Which
-    from kgtui.tui.screens.main import MainScreen
+    from kgtui.tui.recording import LakeChoice
+    from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
 """Width in terminal cells below which a finding shows its duration without its beginning."""
@@ -152,7 +152,7 @@ def minute(at: float) -> str:
     return text.date(at)[:16]
 
 
-def toggle_marks(row: FindingRow, main: MainScreen, recorded: str | None) -> tuple[bool, str]:
+def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> tuple[bool, str]:
     """Mark the groups of a finding in the tree, or unmark them if they are marked.
 
     Args:
@@ -165,7 +165,7 @@ def toggle_marks(row: FindingRow, main: MainScreen, recorded: str | None) -> tup
     if why:
         return False, why
     there = [group for group in row.finding.groups if group in main.snapshot.groups]
-    main.groups.set_marks(there, marked=not row.marked)
+    main.group_tree.set_marks(there, marked=not row.marked)
     missing = len(row.finding.groups) - len(there)
     gone = f", {missing:,} no longer exist" if missing else ""
     many = plural(len(there), "group")
@@ -174,7 +174,7 @@ def toggle_marks(row: FindingRow, main: MainScreen, recorded: str | None) -> tup
     return True, f"{many} marked{gone}; in the tree, d asks and then deletes those that are Empty"
 
 
-def cluster_mismatch(recorded: str | None, main: MainScreen) -> str:
+def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
     """Return a warning if the findings belong to another cluster than the one on the screen; an empty text
     otherwise.
     """
@@ -184,7 +184,7 @@ def cluster_mismatch(recorded: str | None, main: MainScreen) -> str:
     return f"these findings are of cluster {recorded}; the screen shows cluster {live}"
 
 
-def _why_not(row: FindingRow, main: MainScreen, recorded: str | None) -> str:
+def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
     if row.finding.kind is not Kind.UNUSED:
         return "only unused groups can be marked here; enter goes to the group"
     if main.session.replay_position is not None:
@@ -277,7 +277,7 @@ def pipeline_command(path: Path) -> str:
 
 
 def no_findings_lines(
-    which: Which, trouble: str, *, recorded: bool, seeds: Sequence[str], width: int
+    which: LakeChoice, trouble: str, *, recorded: bool, seeds: Sequence[str], width: int
 ) -> list[PaneLine]:
     """Explain what to do if there are no findings, in lines of `width` terminal cells.
 
@@ -290,7 +290,7 @@ def no_findings_lines(
         (Cell("A Spark job computes its tables, on this machine or elsewhere:"),),
         (blank, Cell(pipeline_command(path), ACCENT)),
     ]
-    if recorded or which.named:
+    if recorded or which.chosen:
         said = trouble.split(": make them with")[0]
         paragraphs: list[PaneLine] = [(Cell("There are no findings. ", WARN), Cell(said)), (), *makes]
     else:

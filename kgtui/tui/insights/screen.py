@@ -27,19 +27,19 @@ from kgtui.tui.insights.findings import (
     table_warnings,
     toggle_marks,
 )
-from kgtui.tui.lakes import Read, lake_of, read_findings
 from kgtui.tui.panes.base import Notice, SummaryLine, join_with_dots
 from kgtui.tui.panes.cells import WARN, Cell, PaneLine
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.panes.text_lines import TextLines
+from kgtui.tui.recording import FindingsRead, lake_of, read_findings
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
     from kgtui.insights.finding import Finding
-    from kgtui.tui.screens.main import MainScreen
+    from kgtui.tui.screens.cluster import ClusterScreen
 
 CURSOR_REST = 0.1
 """Seconds that the cursor must rest on a finding before its details are read, so that a held key never waits."""
@@ -121,12 +121,12 @@ class InsightsScreen(ModalScreen["str | None"]):
     | escape, q, I | close |
     """
 
-    def __init__(self, main: MainScreen) -> None:
+    def __init__(self, main: ClusterScreen) -> None:
         """Make the screen for the cluster on the main screen, in whose tree groups can be marked."""
         super().__init__(classes="-reading")
         self._main = main
         self._lake = lake_of(main.session)
-        self._read = Read()
+        self._read = FindingsRead()
         self._kind: Kind | None = None
         self._finding: Finding | None = None
         self._timer: Timer | None = None
@@ -192,7 +192,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     def action_again(self) -> None:
         """Read the tables again."""
         where = text.plain(str(self._lake.path), max(self.app.size.width - 44, 16), cut="middle")
-        self.query_one("#box").border_title = Content(f"Insights: {where} ({self._lake.why})")
+        self.query_one("#box").border_title = Content(f"Insights: {where} ({self._lake.reason})")
         self.findings.set_placeholder(f"reading the tables{text.marks().ellipsis}")
         self._read_tables()
 
@@ -213,11 +213,11 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.query_one(Notice).set_lines([*self._other_cluster_notice(), *table_warnings(found, self._lake.path, now)])
         self._show_findings()
 
-    def _show_no_findings(self, read: Read) -> None:
+    def _show_no_findings(self, read: FindingsRead) -> None:
         self.query_one(SummaryLine).set_cells(())
         self.query_one(Notice).set_lines([])
         width, seeds = max(self.size.width - 8, 30), self._main.snapshot.cluster.seeds
-        lines = no_findings_lines(self._lake, read.trouble, recorded=read.recorded, seeds=seeds, width=width)
+        lines = no_findings_lines(self._lake, read.error, recorded=read.recorded, seeds=seeds, width=width)
         where = self.query_one("#unmade", TextLines)
         where.set_lines(lines, fresh=True)
         where.focus()
@@ -319,7 +319,7 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     def action_copy(self) -> None:
         """Copy the command that shows more about the current finding."""
-        from kgtui.tui.screens.copied import CopiedDialog
+        from kgtui.tui.dialogs.copied import CopiedDialog
 
         row = self.findings.row
         if row is not None and row.finding.command:

@@ -42,6 +42,7 @@ class PaneEntry(NamedTuple):
         key: the key that opens it.
         short: the title on a narrow screen.
         name: class name of its widget.
+        help: what its key does, one sentence.
     """
 
     id: str
@@ -49,6 +50,7 @@ class PaneEntry(NamedTuple):
     title: str
     short: str
     name: str
+    help: str
 
     @property
     def widget(self) -> type[Pane]:
@@ -58,12 +60,30 @@ class PaneEntry(NamedTuple):
 
 
 PANES: tuple[PaneEntry, ...] = (
-    PaneEntry("overview", "1", "Overview", "Over", "OverviewPane"),
-    PaneEntry("members", "2", "Members", "Memb", "MembersPane"),
-    PaneEntry("assignments", "3", "Assignments", "Assign", "AssignmentsPane"),
-    PaneEntry("offsets", "4", "Offsets", "Offs", "OffsetsPane"),
-    PaneEntry("history", "5", "History", "Hist", "HistoryPane"),
-    PaneEntry("config", "6", "Config", "Conf", "ConfigPane"),
+    PaneEntry("overview", "1", "Overview", "Over", "OverviewPane", "Show a summary of the group."),
+    PaneEntry("members", "2", "Members", "Memb", "MembersPane", "Show the group's members."),
+    PaneEntry(
+        "assignments",
+        "3",
+        "Assignments",
+        "Assign",
+        "AssignmentsPane",
+        "Show which member owns which partition, and what must still move.",
+    ),
+    PaneEntry(
+        "offsets", "4", "Offsets", "Offs", "OffsetsPane", "Show committed offsets and lag by topic and partition."
+    ),
+    PaneEntry(
+        "history",
+        "5",
+        "History",
+        "Hist",
+        "HistoryPane",
+        "Show lag, rates and members over time, and a log of rebalances.",
+    ),
+    PaneEntry(
+        "config", "6", "Config", "Conf", "ConfigPane", "Show the group's configuration, and where each value is set."
+    ),
 )
 
 _GIVE_WAY = ("assignments", "config", "offsets", "history", "members", "overview")

@@ -12,7 +12,7 @@ from kgtui.errors import KgtuiError
 from kgtui.model.group_types import REBALANCING
 from kgtui.model.timeline import Change, GroupTimeline, timeline_of
 from kgtui.tui import text
-from kgtui.tui.messages import MomentRequested
+from kgtui.tui.messages import TimeRequested
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots, single_line
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, WARN, Cell, PaneLine, SafeText, plural
 from kgtui.tui.panes.columns import Column
@@ -73,7 +73,7 @@ class ChangeTable(LineTable[Change]):
     def action_select_cursor(self) -> None:
         """Ask the screen to go to the time of the row under the cursor."""
         if self.row is not None:
-            self.post_message(MomentRequested(self.row.at))
+            self.post_message(TimeRequested(self.row.at))
 
 
 class HistoryPane(Pane):

@@ -1,1 +1,1 @@
-"""Whole screens: `main` shows a cluster, `start` finds one, `help` lists keys and filter terms."""
+"""Full screens: the main screen of a cluster, the start screen, the help, and the comparison of two times."""

@@ -1,9 +1,9 @@
-"""Two moments of a recording beside each other: what joined, left, moved and grew."""
+"""The comparison screen: what joined, left, moved and grew between two points in time of a recording."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import work
 from textual.binding import Binding, BindingType
@@ -13,26 +13,151 @@ from textual.widgets import Static
 
 from kgtui.tui import text
 from kgtui.tui.panes.base import SummaryLine, join_with_dots, to_content
-from kgtui.tui.panes.cells import ACCENT, MUTED, Cell, SafeText, fit_text
+from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, OK, WARN, Cell, SafeText, fit_text, plural
+from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
-from kgtui.tui.screens.comparison_rows import (
-    COLUMNS,
-    VIEWS,
-    Difference,
-    comparison_summary,
-    differences,
-    of_view,
-)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from textual.app import ComposeResult
 
     from kgtui.history.point_in_time import Comparison
+    from kgtui.model.group import Listing
+
+MAX_ROWS = 2_000
+"""Largest number of listed differences of one kind."""
+
+VIEWS = ("all", "groups", "members", "partitions", "lag")
+"""Kinds of differences that can be shown alone, in the order of the key `v`."""
+
+
+class Difference(NamedTuple):
+    """One difference between two points in time; its text is safe for the screen.
+
+    Attributes:
+        number: identifies the row.
+        view: one of `VIEWS`, but not the first.
+        verb: what happened: `joined`, `left`, `changed`, `moved`, `grew`, `shrank`.
+        group: the group id.
+        what: the difference in words.
+        role: color of the verb.
+    """
+
+    number: int
+    view: str
+    verb: str
+    group: str
+    what: SafeText
+    role: str = ""
+
+
+DifferenceFields = tuple[str, str, str, SafeText, str]
+"""The fields of a `Difference` after its number."""
+
+
+def differences(comparison: Comparison, only: str | None = None) -> tuple[list[Difference], int]:
+    """Return the differences to list, and how many more there are.
+
+    Args:
+        only: id of a group, to leave out all others.
+    """
+    rows: list[Difference] = []
+    left_out = 0
+    for kind in (_groups(comparison), _members(comparison), _partitions(comparison), _lags(comparison)):
+        count = 0
+        for view, verb, group, what, role in kind:
+            if only is not None and group != only:
+                continue
+            count += 1
+            if count <= MAX_ROWS:
+                rows.append(Difference(len(rows), view, verb, group, what, role))
+        left_out += max(count - MAX_ROWS, 0)
+    return rows, left_out
+
+
+def _groups(comparison: Comparison) -> Iterator[DifferenceFields]:
+    for group in comparison.joined:
+        yield "groups", "joined", group, SafeText("the group is new"), OK
+    for group in comparison.left:
+        yield "groups", "left", group, SafeText("the group no longer exists"), ERROR
+    for group, before, after in comparison.relisted:
+        yield "groups", "changed", group, _listing_change(before, after), WARN
+
+
+def _listing_change(before: Listing, after: Listing) -> SafeText:
+    """Return what the broker lists differently, such as `Stable → Empty, broker 1 → broker 3`."""
+    arrow = text.marks().arrow
+    pairs = (
+        ("", before.state, after.state),
+        ("", before.type, after.type),
+        ("protocol ", before.protocol, after.protocol),
+    )
+    changes = [f"{name}{text.plain(old, 24)} {arrow} {text.plain(new, 24)}" for name, old, new in pairs if old != new]
+    if before.coordinator != after.coordinator:
+        changes.append(f"broker {before.coordinator} {arrow} {after.coordinator}")
+    return SafeText(", ".join(changes))
+
+
+def _members(comparison: Comparison) -> Iterator[DifferenceFields]:
+    for group, member in comparison.members_joined:
+        yield "members", "joined", group, SafeText(f"member {text.plain(member, 120, cut='middle')}"), OK
+    for group, member in comparison.members_left:
+        yield "members", "left", group, SafeText(f"member {text.plain(member, 120, cut='middle')}"), WARN
+
+
+def _partitions(comparison: Comparison) -> Iterator[DifferenceFields]:
+    arrow = text.marks().arrow
+    for group, topic, partition, before, after in comparison.moved:
+        owners = f"{_owner(before)} {arrow} {_owner(after)}"
+        yield "partitions", "moved", group, SafeText(f"{text.plain(topic, 40)}-{partition}: {owners}"), ACCENT
+
+
+def _owner(member: str | None) -> str:
+    return "no owner" if member is None else text.plain(member, 40, cut="middle")
+
+
+def _lags(comparison: Comparison) -> Iterator[DifferenceFields]:
+    arrow, unknown = text.marks().arrow, text.marks().unknown
+    for change in comparison.lags:
+        before, after = (unknown if lag is None else text.exact(lag) for lag in (change.before, change.after))
+        by = f" ({change.by:+,})" if change.before is not None and change.after is not None else ""
+        verb = "grew" if change.by > 0 else "shrank" if change.by < 0 else "changed"
+        yield "lag", verb, change.group, SafeText(f"lag {before} {arrow} {after}{by}"), WARN if change.by > 0 else ""
+
+
+COLUMNS: tuple[Column[Difference], ...] = (
+    Column("verb", "WHAT", lambda row: row.verb, lambda row: Cell(row.verb, row.role)),
+    Column("group", "GROUP", lambda row: row.group, min_width=16, max_width=44, cut="middle"),
+    Column("how", "HOW", lambda row: row.what, lambda row: Cell(row.what), min_width=20, max_width=160),
+)
+
+
+def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
+    """Return the number of differences of each kind, for the summary line."""
+    grew = sum(1 for change in comparison.lags if change.by > 0)
+    counts = (
+        (len(comparison.joined), "group joined", "groups joined"),
+        (len(comparison.left), "group left", "groups left"),
+        (len(comparison.relisted), "group changed", "groups changed"),
+        (len(comparison.members_joined), "member joined", "members joined"),
+        (len(comparison.members_left), "member left", "members left"),
+        (len(comparison.moved), "partition moved", "partitions moved"),
+        (grew, "lag grew", "lags grew"),
+        (sum(1 for change in comparison.lags if change.by < 0), "lag shrank", "lags shrank"),
+    )
+    parts: list[tuple[Cell, ...]] = [(Cell(plural(count, one, many)),) for count, one, many in counts if count]
+    return parts or [(Cell("no differences", MUTED),)]
+
+
+def of_view(rows: Iterable[Difference], view: str) -> list[Difference]:
+    """Return the differences of one view."""
+    return [row for row in rows if view in ("all", row.view)]
 
 
 class DifferenceTable(LineTable[Difference]):
-    """The rows; enter goes to the group."""
+    """The table of differences; enter goes to the group of the row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
     """
@@ -43,7 +168,12 @@ class DifferenceTable(LineTable[Difference]):
 
 
 class ComparisonScreen(ModalScreen["str | None"]):
-    """Shows what it was opened with; dismissed with the group to go to, or None."""
+    """Shows a comparison; dismissed with the id of the group to go to, or None.
+
+    Args:
+        comparison: the differences between two points in time.
+        group: id of the group that the key `l` shows alone.
+    """
 
     DEFAULT_CSS = """
     ComparisonScreen {
@@ -52,7 +182,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
             width: 100%; height: 100%; background: $surface; border: round $kg-accent;
             border-title-color: $kg-accent; border-subtitle-color: $kg-muted; padding: 0 1;
         }
-        & #moments, & #view { height: 1; }
+        & #times, & #view { height: 1; }
     }
     """
 
@@ -64,75 +194,75 @@ class ComparisonScreen(ModalScreen["str | None"]):
     """
     | key | does |
     |---|---|
-    | v | everything, or groups, members, partitions, lag alone |
-    | l | only the group that was selected, and all again |
+    | v | show all differences, or only groups, members, partitions or lag |
+    | l | show only the group that was selected, or all groups again |
     | escape, q, M | close |
     """
 
-    def __init__(self, found: Comparison, group: str | None = None) -> None:
-        """Show a comparison; `group` is the one that `l` keeps."""
+    def __init__(self, comparison: Comparison, group: str | None = None) -> None:
         super().__init__()
-        self._found = found
+        self._comparison = comparison
         self._group = group
-        self._alone = False
+        self._only_group = False
         self._view = VIEWS[0]
         self._rows: list[Difference] = []
         self._left_out = 0
 
     def compose(self) -> ComposeResult:
-        """The moments, how much differs, the rows."""
+        """Create the times, the summary, the current view, and the table."""
         with Vertical(id="box") as box:
             box.border_title = "Comparison"
-            box.border_subtitle = "enter to the group  v view  l only the group selected  esc closes"
-            yield Static(id="moments", markup=False)
+            box.border_subtitle = "enter goes to the group  v view  l only the selected group  esc closes"
+            yield Static(id="times", markup=False)
             yield SummaryLine()
             yield Static(id="view", markup=False)
             yield DetailedTable(DifferenceTable(COLUMNS, lambda row: row.number, id="differences"))
 
     @property
     def table(self) -> DifferenceTable:
-        """The rows."""
+        """The table of differences."""
         return self.query_one("#differences", DifferenceTable)
 
     def on_mount(self) -> None:
-        """Say which moments, and list what differs."""
-        earlier, later = self._found.earlier.at, self._found.later.at
-        words = f"{text.date(earlier)} {text.marks().arrow} {text.date(later)}"
-        told = [Cell(SafeText(words), ACCENT), Cell(SafeText(f"  {text.age(later - earlier)} later"), MUTED)]
-        self.query_one("#moments", Static).update(to_content([told]))
-        self.query_one(SummaryLine).set_cells(join_with_dots(comparison_summary(self._found)))
+        """Show the times, and list the differences."""
+        earlier, later = self._comparison.earlier.at, self._comparison.later.at
+        times = f"{text.date(earlier)} {text.marks().arrow} {text.date(later)}"
+        cells = [Cell(SafeText(times), ACCENT), Cell(SafeText(f"  {text.age(later - earlier)} later"), MUTED)]
+        self.query_one("#times", Static).update(to_content([cells]))
+        self.query_one(SummaryLine).set_cells(join_with_dots(comparison_summary(self._comparison)))
         self.table.focus()
         self._list()
 
     @work(exclusive=True, description="differences")
     async def _list(self) -> None:
-        only = self._group if self._alone else None
-        self._rows, self._left_out = await asyncio.to_thread(differences, self._found, only)
+        only = self._group if self._only_group else None
+        self._rows, self._left_out = await asyncio.to_thread(differences, self._comparison, only)
         self._show()
 
     def _show(self) -> None:
-        self.table.set_placeholder("nothing differs")
+        self.table.set_placeholder("no differences")
         self.table.set_rows(of_view(self._rows, self._view), fresh=True)
         everything = self._view == VIEWS[0]
-        cells = [Cell("shown: ", MUTED), Cell("everything" if everything else f"{self._view} alone", ACCENT), Cell(" ")]
-        if self._alone and self._group is not None:
+        view = "all differences" if everything else f"only {self._view}"
+        cells = [Cell("shown: ", MUTED), Cell(view, ACCENT), Cell(" ")]
+        if self._only_group and self._group is not None:
             cells += [Cell("of ", MUTED), Cell(fit_text(self._group, 40, cut="middle"), ACCENT), Cell(" ")]
         if self._left_out:
             cells.append(Cell(f"and {self._left_out:,} more", MUTED))
         self.query_one("#view", Static).update(to_content([cells]))
 
     def action_view(self) -> None:
-        """Everything, or one kind alone."""
+        """Show the next kind of differences alone, or all of them."""
         self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
         self._show()
 
     def action_only(self) -> None:
-        """Only the group that was selected, or all again."""
+        """Show only the group that was selected, or all groups again."""
         if self._group is not None:
-            self._alone = not self._alone
+            self._only_group = not self._only_group
             self._list()
 
     def action_choose(self) -> None:
-        """To the group of the row."""
+        """Close the screen, and go to the group of the row."""
         if self.table.row is not None:
             self.dismiss(self.table.row.group)

@@ -1,4 +1,4 @@
-"""Help: every key and every filter term, from the tables that make them work."""
+"""The help screen: all keys, marks and filter terms, generated from their tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from kgtui.model.query import HELP, NOTES
-from kgtui.tui import keys, text
+from kgtui.tui import text
+from kgtui.tui.screen_actions import table
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -23,7 +24,7 @@ LEFT_WIDTH = 20
 
 
 class HelpScreen(ModalScreen[None]):
-    """Keys as they are mapped now, what the marks mean, and the filter language."""
+    """Shows the keys as the user has mapped them, the meaning of the marks, and the filter language."""
 
     DEFAULT_CSS = """
     HelpScreen {
@@ -48,24 +49,24 @@ class HelpScreen(ModalScreen[None]):
         self._session = session
 
     def compose(self) -> ComposeResult:
-        """One sheet to scroll."""
+        """Create a text to scroll."""
         with VerticalScroll(id="sheet") as sheet:
             sheet.border_title = "Keys and filter"
             sheet.border_subtitle = "esc closes"
             yield Static(markup=False)
 
     def on_mount(self) -> None:
-        """Arrows scroll at once."""
+        """Focus the text, so that the arrow keys scroll it."""
         self.query_one("#sheet").focus()
 
-    def action_scroll(self, where: str) -> None:
-        """Scroll by a line."""
+    def action_scroll(self, direction: str) -> None:
+        """Scroll by one line."""
         sheet = self.query_one("#sheet", VerticalScroll)
-        (sheet.scroll_down if where == "down" else sheet.scroll_up)(animate=False)
+        (sheet.scroll_down if direction == "down" else sheet.scroll_up)(animate=False)
 
     def on_resize(self) -> None:
-        """Wrap for the new width."""
-        # A layout asked for while this one is under way would be lost.
+        """Wrap the text for the new width."""
+        # After this layout, because a layout that is requested during another one gets lost.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -84,18 +85,17 @@ Rows = list[tuple[str, str]]
 
 
 def _row(left: str, right: str, width: int) -> list[tuple[str, str] | str]:
-    """A key or term, and its meaning wrapped beside it."""
-    room = max(width - LEFT_WIDTH - 3, 12)
-    lines = textwrap.wrap(right, room) or [""]
+    """Return a key or term with its meaning, wrapped beside it."""
+    lines = textwrap.wrap(right, max(width - LEFT_WIDTH - 3, 12)) or [""]
     parts: list[tuple[str, str] | str] = [(f"  {text.pad(left, LEFT_WIDTH)} ", "$kg-accent"), f"{lines[0]}\n"]
     return [*parts, *(f"{' ' * (LEFT_WIDTH + 3)}{line}\n" for line in lines[1:])]
 
 
 def _keys(session: Session) -> list[tuple[str, Rows]]:
-    offered = keys.offered(session.read_only)
+    offered = table.offered(read_only=session.read_only)
     return [
-        (group, [(keys.shown_keys(a, session.keymap), a.does) for a in offered if a.group == group])
-        for group in keys.GROUPS
+        (section, [(a.keys_in(session.keymap), a.help) for a in offered if a.section == section])
+        for section in table.SECTIONS
     ]
 
 
@@ -107,11 +107,11 @@ def _marks() -> Rows:
         (marks.empty, "Empty"),
         (marks.dead, "Dead"),
         (marks.not_ready, "NotReady"),
-        (marks.odd, "in place of a state: not told, or not known to this version; of a number: not known yet"),
-        (marks.marked, "marked by hand"),
-        (marks.fault, "something of the group could not be learned: e explains"),
-        (marks.none, "there is none, such as no commit"),
-        (marks.at_least.strip(), "at least: a part is not known"),
+        (marks.odd, "a state that the broker did not report, or a number that is not known yet"),
+        (marks.marked, "marked by you"),
+        (marks.fault, "some data of the group could not be read; press e for an explanation"),
+        (marks.none, "there is no value, for example no committed offset"),
+        (marks.at_least.strip(), "at least; a part of the sum is not known"),
     ]
 
 

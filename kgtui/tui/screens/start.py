@@ -1,8 +1,8 @@
-"""The start screen: there is no cluster yet. Offers the demo, an address to type, and the file to write."""
+"""The start screen, shown without a cluster: configured clusters, an address to type, the demo cluster."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.containers import Vertical, VerticalScroll
@@ -13,7 +13,8 @@ from textual.widgets import Button, Input, Static
 
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.tui import text
-from kgtui.tui.dialogs.clusters import EXAMPLE
+from kgtui.tui.dialogs.clusters import CONFIG_EXAMPLE
+from kgtui.tui.dialogs.prompt import StatusLine
 from kgtui.tui.messages import ClustersRequested
 
 if TYPE_CHECKING:
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
     from kgtui.tui.session import Session
 
-_NAMED = 3
-"""Clusters whose names are told before they are chosen from."""
+_NAMED_CLUSTERS = 3
+"""How many clusters the button of the cluster list names."""
 
 
 class StartScreen(Screen[None]):
-    """What to do without a cluster."""
+    """Asks which cluster to open, and opens it."""
 
     AUTO_FOCUS = "#choose, Input"
 
@@ -44,57 +45,55 @@ class StartScreen(Screen[None]):
         & #ask { margin-top: 1; }
         & Input { border: none; height: 1; padding: 0 1; background: $panel; }
         & Input:focus { border: none; }
-        & #status { display: none; }
-        & #status.-said { display: block; }
         & #clusters, & #demo { margin-top: 1; height: auto; }
         & #file { margin-top: 1; color: $kg-muted; }
     }
     """
 
     class Opened(Message):
-        """A cluster answered."""
+        """A cluster was opened.
+
+        Attributes:
+            session: the session on it.
+        """
 
         def __init__(self, session: Session) -> None:
             super().__init__()
             self.session = session
-
-    BUSY: ClassVar[str] = "Connecting"
 
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
 
     def compose(self) -> ComposeResult:
-        """What was tried, then the ways on: a configured cluster, an address, the demo, the file to write."""
+        """Create the failed attempts, the choices, and the hint about the configuration file."""
         session = self._session
         with VerticalScroll(id="sheet", can_focus=False) as sheet:
-            sheet.border_title = "kgtui: which Kafka cluster?"
+            sheet.border_title = "kgtui: choose a Kafka cluster"
             if session.failed_attempts:
-                yield Static(_tried(session), id="tried", markup=False)
+                yield Static(_failed_attempts(session), id="tried", markup=False)
             if session.clusters and session.open_cluster is not None:
                 with Vertical(id="clusters"):
-                    yield Button(Content(_listed(session)), id="choose", compact=True)
-            yield Static("Address of a broker, then enter:", id="ask", markup=False)
+                    yield Button(Content(_cluster_names(session)), id="choose", compact=True)
+            yield Static("Type the address of a broker and press enter:", id="ask", markup=False)
             yield Input(
-                placeholder="host:port, or several with commas", id="address", disabled=session.open_address is None
+                placeholder="host:port, several separated by commas",
+                id="address",
+                disabled=session.open_address is None,
             )
-            yield Static(id="status", markup=False)
+            yield StatusLine()
             if session.open_demo is not None:
                 with Vertical(id="demo"):
-                    yield Button("Try it on the demo cluster", id="run-demo", compact=True)
-            yield Static(_file(session), id="file", markup=False)
-
-    def _say(self, words: str, role: str = "kg-error") -> None:
-        status = self.query_one("#status", Static)
-        status.set_class(bool(words), "-said")
-        status.update(Content.assemble((words, f"${role}")))
+                    yield Button("Open a demo cluster", id="run-demo", compact=True)
+            yield Static(_config_file_hint(session), id="file", markup=False)
 
     @on(Input.Submitted)
     def _typed(self, event: Input.Submitted) -> None:
-        address, connect = event.value.strip(), self._session.open_address
-        if address and connect is not None:
-            self._say(f"{self.BUSY} to {text.plain(address, 60)}{text.marks().ellipsis}", "kg-muted")
-            self._open(connect(address))
+        address, open_address = event.value.strip(), self._session.open_address
+        if address and open_address is not None:
+            progress = f"Connecting to {text.plain(address, 60)}{text.marks().ellipsis}"
+            self.query_one(StatusLine).show(progress, "kg-muted")
+            self._open(open_address(address))
 
     @on(Button.Pressed, "#choose")
     def _choose(self) -> None:
@@ -103,7 +102,7 @@ class StartScreen(Screen[None]):
     @on(Button.Pressed, "#run-demo")
     def _demo(self) -> None:
         if self._session.open_demo is not None:
-            self._say(f"Starting the demo cluster{text.marks().ellipsis}", "kg-muted")
+            self.query_one(StatusLine).show(f"Starting the demo cluster{text.marks().ellipsis}", "kg-muted")
             self._open(self._session.open_demo())
 
     @work(exclusive=True, group="open", exit_on_error=False)
@@ -111,40 +110,39 @@ class StartScreen(Screen[None]):
         try:
             session = await opening
         except KgtuiError as error:
-            self._say(_failure(error))
+            self.query_one(StatusLine).show(_error_text(error))
             return
         self.post_message(self.Opened(session))
 
 
-def _failure(error: KgtuiError) -> str:
-    lines = [text.plain(" ".join(str(error).split()), 400)]
+def _error_text(error: KgtuiError) -> str:
+    lines = [" ".join(str(error).split())]
     if isinstance(error, UnreachableError):
         lines += _attempts(error.attempts)
     return "\n".join(lines)
 
 
 def _attempts(attempts: tuple[tuple[str, str], ...]) -> list[str]:
-    """A line each; most reasons name the address themselves."""
-    said = [why if why.startswith(address) else f"{address}: {why}" for address, why in attempts]
-    return [f"  {text.marks().fault} {text.plain(' '.join(words.split()), 260)}" for words in said]
+    """Return a line per failed attempt; most reasons contain the address already."""
+    reasons = [why if why.startswith(address) else f"{address}: {why}" for address, why in attempts]
+    return [f"  {text.marks().fault} {text.plain(' '.join(reason.split()), 260)}" for reason in reasons]
 
 
-def _tried(session: Session) -> Content:
-    why = "is the default" if session.clusters else "is configured"
-    return Content("\n".join([f"No cluster {why}, and none answered:", *_attempts(session.failed_attempts)]))
+def _failed_attempts(session: Session) -> Content:
+    missing = "No default cluster is configured" if session.clusters else "No cluster is configured"
+    return Content("\n".join([f"{missing}, and there was no answer from:", *_attempts(session.failed_attempts)]))
 
 
-def _listed(session: Session) -> str:
-    """How many clusters there are to choose from, and the first of them."""
+def _cluster_names(session: Session) -> str:
     names = [choice.name for choice in session.clusters]
-    more = text.marks().ellipsis if len(names) > _NAMED else ""
-    listed = ", ".join(text.plain(name, 20) for name in names[:_NAMED])
+    more = text.marks().ellipsis if len(names) > _NAMED_CLUSTERS else ""
+    listed = ", ".join(text.plain(name, 20) for name in names[:_NAMED_CLUSTERS])
     return f"Choose a configured cluster ({listed}{more})"
 
 
-def _file(session: Session) -> Content:
-    where = text.plain(str(session.config_file)) if session.config_file else "config.toml"
-    keys = "tab moves, enter chooses, ctrl+c leaves."
+def _config_file_hint(session: Session) -> Content:
+    file = text.plain(str(session.config_file)) if session.config_file else "config.toml"
+    keys = "tab goes to the next field, enter chooses, ctrl+c quits."
     if session.clusters:
-        return Content(f'Name the one to open at once in {where}:\n\n  default = "NAME"\n\n{keys}')
-    return Content(f"Or name your clusters in {where}:\n\n{EXAMPLE}\n{keys}")
+        return Content(f'To open one at the start, name it in {file}:\n\n  default = "NAME"\n\n{keys}')
+    return Content(f"Or add your clusters to {file}, for example:\n\n{CONFIG_EXAMPLE}\n{keys}")

@@ -1,1 +1,1 @@
-"""The parts of the screen around tree and panes: header, filter bar, detail, fault lines, footer."""
+"""Widgets of the cluster's screen around tree and panes: header, filter bar, group detail, broker faults, footer."""

@@ -1,4 +1,4 @@
-"""What does not answer: a line per broker with how old its part of the screen is, and one per fault of the cluster."""
+"""Fault lines above the footer: one per broker that does not answer, and one per fault of the cluster."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
-MOST_LINES = 3
-SILENCE = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED"})
-"""Faults of brokers that said nothing; any other is an answer."""
+MAX_LINES = 3
+NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED"})
+"""Names of faults that mean that a broker did not answer; any other fault is an answer."""
 
 
 class BrokerFaults(Static):
-    """Fault lines above the footer; takes no room when all is well."""
+    """The fault lines; hidden while all brokers answer."""
 
     DEFAULT_CSS = """
     BrokerFaults { height: auto; max-height: 4; padding: 0 1; background: $panel; color: $kg-error; display: none; }
-    BrokerFaults.-some { display: block; }
+    BrokerFaults.-visible { display: block; }
     """
 
     def __init__(self) -> None:
@@ -32,14 +32,14 @@ class BrokerFaults(Static):
         self._lines: list[str] = []
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show what fails in this snapshot. Redraws only when the words differ, and lays out only for more lines."""
+        """Show the faults of a snapshot. Redraws only if the text differs; lays out only if the height differs."""
         lines = fault_lines(snapshot)
         if lines == self._lines:
             return
         width = max(self.app.size.width - 2, 1)
         taller = _height(lines, width) != _height(self._lines, width)
         self._lines = lines
-        self.set_class(bool(lines), "-some")
+        self.set_class(bool(lines), "-visible")
         self.update(Text("\n".join(lines)), layout=taller)
 
 
@@ -48,40 +48,43 @@ def _height(lines: list[str], width: int) -> int:
 
 
 def fault_lines(snapshot: Snapshot) -> list[str]:
-    """Brokers that fail, worst first, and the cluster's faults; the last line counts those left out."""
+    """Return a line per failing broker, the longest failing first, and per fault of the cluster.
+
+    There are at most `MAX_LINES`; the last line counts those that are left out.
+    """
     failing = [status for status in snapshot.brokers.values() if status.fault is not None]
     failing.sort(key=lambda status: (status.answered_at or 0.0, status.node))
     lines = [broker_line(status) for status in failing]
-    known = {status.fault.message for status in failing if status.fault}
-    lines += [fault_line(fault) for fault in snapshot.faults if fault.message not in known]
-    if len(lines) > MOST_LINES:
-        lines = [*lines[: MOST_LINES - 1], f"{text.marks().fault} and {len(lines) - MOST_LINES + 1} more"]
+    messages = {status.fault.message for status in failing if status.fault}
+    lines += [cluster_line(fault) for fault in snapshot.faults if fault.message not in messages]
+    if len(lines) > MAX_LINES:
+        lines = [*lines[: MAX_LINES - 1], f"{text.marks().fault} and {len(lines) - MAX_LINES + 1} more"]
     return lines
 
 
 def broker_line(status: BrokerStatus) -> str:
-    """`! broker 4: no answer for 12 s (its 218 groups are as of 10:04:11)`."""
+    """Return a line such as `! broker 4: no answer for 12 s (its 218 groups are as of 10:04:11)`."""
     fault = status.fault
     if fault is None:
         return ""
-    where = f"{text.marks().fault} broker {status.node}"
+    broker = f"{text.marks().fault} broker {status.node}"
     if status.answered_at is None:
-        return f"{where} ({status.address}): never answered: {_words(fault)}"
-    if fault.name not in SILENCE:
-        return f"{where}: {_words(fault)}"
-    why = "" if fault.name == "NO_ANSWER" else f": {_words(fault)}"
-    since = f"{where}: no answer for {text.ago(status.answered_at)}"
+        return f"{broker} ({status.address}): never answered: {_one_line(fault)}"
+    if fault.name not in NO_ANSWER_FAULTS:
+        return f"{broker}: {_one_line(fault)}"
+    why = "" if fault.name == "NO_ANSWER" else f": {_one_line(fault)}"
+    since = f"{broker}: no answer for {text.ago(status.answered_at)}"
     if not status.groups:
         return f"{since}{why}"
     count = "1 group is" if status.groups == 1 else f"{text.exact(status.groups)} groups are"
     return f"{since} (its {count} as of {text.clock(status.answered_at)}){why}"
 
 
-def _words(fault: Fault) -> str:
-    return text.plain(" ".join((fault.message or fault.name).split()), 240)
-
-
-def fault_line(fault: Fault) -> str:
-    """A fault of the cluster with what to do about it."""
+def cluster_line(fault: Fault) -> str:
+    """Return a line about a fault of the cluster, with what to do about it."""
     advice = f" {text.marks().arrow} {fault.advice}" if fault.advice else ""
-    return f"{text.marks().fault} {_words(fault)}{advice}"
+    return f"{text.marks().fault} {_one_line(fault)}{advice}"
+
+
+def _one_line(fault: Fault) -> str:
+    return text.plain(" ".join((fault.message or fault.name).split()), 240)

@@ -1,4 +1,4 @@
-"""The filter bar: an expression, how much of it could be searched, and a mistake shown where it is."""
+"""The filter bar: a filter expression, an error in it, and how many groups could be searched."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
 class Expression(Input, NoRelayout):
-    """A field of fixed size. Textual's own lays out the whole screen anew for each letter."""
+    """A text field of fixed size, because Textual's lays out the whole screen for each letter."""
 
     def on_resize(self) -> None:
-        """A hint that fits."""
+        """Choose a placeholder that fits into the width."""
         self.placeholder = HINT if self.size.width > cell_len(HINT) else SHORT_HINT
 
 
 class FilterBar(Vertical):
-    """A filter expression. The last good one stays in force while a mistake is being typed."""
+    """A field for the filter expression. While the text is invalid, the last valid expression stays in force."""
 
     DEFAULT_CSS = """
     FilterBar {
@@ -49,12 +49,12 @@ class FilterBar(Vertical):
         & Input {
             width: 1fr; height: 1; border: none; padding: 0; background: $surface; color: $foreground;
             &:focus { border: none; background: $panel; }
-            &.-faulty { color: $kg-error; }
+            &.-invalid { color: $kg-error; }
             & > .input--placeholder { color: $kg-muted; }
         }
         & #note { width: auto; padding: 0 1; color: $kg-muted; }
-        & #mistake { display: none; height: auto; max-height: 6; padding: 0 1 0 3; color: $kg-error; }
-        &.-mistaken #mistake { display: block; }
+        & #error { display: none; height: auto; max-height: 6; padding: 0 1 0 3; color: $kg-error; }
+        &.-error #error { display: block; }
     }
     """
 
@@ -62,8 +62,8 @@ class FilterBar(Vertical):
         """Another filter is in force.
 
         Attributes:
-            query: as parsed.
-            text: as typed.
+            query: the parsed filter.
+            text: the expression as typed.
         """
 
         def __init__(self, query: Query, text: str) -> None:
@@ -72,58 +72,64 @@ class FilterBar(Vertical):
             self.text = text
 
     class Done(Message):
-        """Typing is over; the tree wants the focus back."""
+        """The user finished typing, so that the tree should get the focus."""
 
     def __init__(self, expression: str = "", presets: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._presets = dict(presets or {})
         self._initial = expression
         self._before = expression
-        self._said = ""
+        self._coverage = ""
         self.in_force = ""
-        """The text of the filter in force."""
+        """The filter expression in force."""
 
     def compose(self) -> ComposeResult:
-        """The line, and the mistake under it."""
+        """Create the field, the note beside it, and the line for an error below it."""
         with Horizontal():
             yield Static("/", id="sign", markup=False)
             yield Expression(self._initial, placeholder=HINT, id="expression", select_on_focus=False,
                              suggester=SuggestFromList(self._presets.values(), case_sensitive=False))  # fmt: skip
             yield Static(id="note", markup=False)
-        yield Static(id="mistake", markup=False)
+        yield Static(id="error", markup=False)
 
     @property
     def input(self) -> Input:
-        """The field that is typed in."""
+        """The text field."""
         return self.query_one(Input)
 
     def begin(self) -> None:
-        """Put the cursor into the field, at once: what is typed next belongs there."""
+        """Focus the field at once, so that the next typed character goes into it."""
         self._before = self.in_force
         self.screen.set_focus(self.input)
 
     def drop(self) -> bool:
-        """Take the filter away without a message; False if there was none."""
+        """Clear the filter without posting a message; return False if there was none."""
         if not self.input.value:
             return False
         with self.prevent(Input.Changed):
             self.input.value = ""
-        self._show_mistake(None)
+        self._show_error(None)
         self.in_force = ""
         return True
 
-    def note_searched(self, searched: tuple[int, int] | None, *, only_faults: bool) -> None:
-        """Say beside the filter how much of it could be searched, and whether only faults are shown."""
-        words = [text.plain(name, 24) for name, saved in self._presets.items() if saved == self.in_force.strip()][:1]
-        words += ["only problems (z)"] if only_faults else []
+    def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool) -> None:
+        """Show beside the filter the name of its preset, how many groups could be searched, and if `z` is on.
+
+        Args:
+            searched: number of groups whose data is known, and of all groups; None without a filter.
+            only_problems: whether only groups with data that could not be read are shown.
+        """
+        notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == self.in_force.strip()][:1]
+        notes += ["only problems (z)"] if only_problems else []
         if searched is not None and searched[0] < searched[1]:
             watching = Need.WATCHING in parse(self.in_force).needs
             known, every = text.exact(searched[0]), text.exact(searched[1])
-            words.append(f"{known} of {every} watched" if watching else f"searched {text.percent_of(*searched)} so far")
-        said = ", ".join(words)
-        if said != self._said:
-            self._said = said
-            self.query_one("#note", Static).update(said)
+            progress = f"searched: {text.percent_of(*searched)} so far"
+            notes.append(f"{known} of {every} observed" if watching else progress)
+        coverage = ", ".join(notes)
+        if coverage != self._coverage:
+            self._coverage = coverage
+            self.query_one("#note", Static).update(coverage)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
@@ -131,20 +137,20 @@ class FilterBar(Vertical):
         try:
             query = parse(event.value)
         except QueryError as error:
-            self._show_mistake(error)
+            self._show_error(error)
             return
-        self._show_mistake(None)
+        self._show_error(None)
         self.in_force = event.value
         self.post_message(self.Changed(query, event.value))
 
     @on(Input.Submitted)
-    def _kept(self, event: Input.Submitted) -> None:
+    def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self._before = self.in_force
         self.post_message(self.Done())
 
     def on_key(self, event: events.Key) -> None:
-        """Escape drops what was typed; down leaves the field."""
+        """Handle escape (restore the previous filter), up (next preset), down and tab (leave the field)."""
         if event.key == "escape":
             event.stop()
             event.prevent_default()
@@ -160,21 +166,21 @@ class FilterBar(Vertical):
             self.post_message(self.Done())
 
     def _next_preset(self) -> None:
-        """Put the preset after the one in the field there, the first after the last."""
+        """Replace a preset in the field by the next one; the first follows the last."""
         saved = list(self._presets.values())
         at = saved.index(self.input.value) + 1 if self.input.value in saved else 0
         self.input.value = saved[at % len(saved)]
         self.input.cursor_position = len(self.input.value)
 
-    def _show_mistake(self, error: QueryError | None) -> None:
-        self.set_class(error is not None, "-mistaken")
-        self.input.set_class(error is not None, "-faulty")
+    def _show_error(self, error: QueryError | None) -> None:
+        self.set_class(error is not None, "-error")
+        self.input.set_class(error is not None, "-invalid")
         if error is None:
             return
-        room = max(self.size.width - 4, 10)
-        start = min(max(error.position - self.input.scroll_offset.x, 0), room - 1)
-        pointer = " " * start + "^" * max(min(error.length, room - start), 1)
+        width = max(self.size.width - 4, 10)
+        start = min(max(error.position - self.input.scroll_offset.x, 0), width - 1)
+        pointer = " " * start + "^" * max(min(error.length, width - start), 1)
         expected = f"; expected {error.expected}" if error.expected else ""
-        words = text.plain(" ".join(f"{error}{expected}".split()))
-        beside = len(pointer) + 1 + len(words) <= room
-        self.query_one("#mistake", Static).update(Content(f"{pointer}{' ' if beside else chr(10)}{words}"))
+        message = text.plain(" ".join(f"{error}{expected}".split()))
+        beside = len(pointer) + 1 + len(message) <= width
+        self.query_one("#error", Static).update(Content(f"{pointer}{' ' if beside else chr(10)}{message}"))

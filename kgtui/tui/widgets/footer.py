@@ -1,36 +1,56 @@
-"""The footer: the keys that can be pressed now; greyed ones tell their reason when pressed or clicked."""
+"""The footer: the most important keys of the screen, and which of them are unavailable."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
 
-from kgtui.tui import keys
 from kgtui.tui.messages import ActionRequested
 from kgtui.tui.widgets.line import LineWidget, Piece
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from textual import events
 
 
+class FooterItem(NamedTuple):
+    """One key in the footer.
+
+    Attributes:
+        action: id of the action.
+        key: the key as it is shown.
+        name: name of the action; shown in lower case.
+        help: one sentence about the action, for the tooltip.
+    """
+
+    action: str
+    key: str
+    name: str
+    help: str
+
+    @property
+    def width(self) -> int:
+        """Cells that the item takes, with the blanks around key and name."""
+        return cell_len(self.key) + cell_len(self.name) + 3
+
+
 class ActionFooter(LineWidget):
-    """Keys and what they do, from the table of keys.
+    """A line of keys with the names of their actions; a click runs the action.
 
     Args:
-        reason: why an action cannot be done now, or None when it can.
-        actions: in their order.
-        keymap: keys as remapped by the user.
+        items: the keys in their order.
+        why_unavailable: returns why an action is unavailable now, or None when it is available.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"footer--key", "footer--name", "footer--off"}
     """
     | Class | Description |
     | :- | :- |
-    | `footer--key`, `footer--name` | A key, and what it does. |
-    | `footer--off` | Both, when it cannot be done now. |
+    | `footer--key` | A key. |
+    | `footer--name` | The name of an action. |
+    | `footer--off` | The key and the name of an unavailable action. |
     """
 
     DEFAULT_CSS = """
@@ -42,66 +62,50 @@ class ActionFooter(LineWidget):
     }
     """
 
-    def __init__(
-        self,
-        reason: Callable[[str], str | None],
-        actions: Sequence[keys.Action],
-        *,
-        keymap: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, items: Sequence[FooterItem], why_unavailable: Callable[[str], str | None]) -> None:
         super().__init__()
-        self._reason = reason
-        self._keymap = keymap or {}
-        self._actions = actions
-        self._at: list[tuple[int, str]] = []
+        self._items = items
+        self._why_unavailable = why_unavailable
+        self._ends: list[tuple[int, FooterItem]] = []
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """As many keys as there is room for; help and quit are kept to the last."""
-        kept = _fitting([(action, _words(action, self._keymap)) for action in self._actions], width)
+        """Return as many keys as fit into the width; the last two, help and quit, are kept longest."""
         pieces: list[Piece] = []
-        self._at = []
-        used = 0
-        for action, (key, name) in kept:
-            off = self._reason(action.id) is not None
+        self._ends = []
+        end = 0
+        for item in _fitting(self._items, width):
+            off = self._why_unavailable(item.action) is not None
             pieces += [
-                (f" {key}", "footer--off" if off else "footer--key"),
-                (f" {name} ", "footer--off" if off else "footer--name"),
+                (f" {item.key}", "footer--off" if off else "footer--key"),
+                (f" {item.name.lower()} ", "footer--off" if off else "footer--name"),
             ]
-            used += cell_len(key) + cell_len(name) + 3
-            self._at.append((used, action.id))
+            end += item.width
+            self._ends.append((end, item))
         return pieces
 
-    def action_at(self, x: int) -> str | None:
-        """The action whose key is drawn at a cell."""
-        return next((action for end, action in self._at if x < end), None)
+    def item_at(self, x: int) -> FooterItem | None:
+        """Return the key that is drawn at a column; None beside the keys."""
+        return next((item for end, item in self._ends if x < end), None)
 
     def on_click(self, event: events.Click) -> None:
-        """A click does what the key does, and tells the reason where it cannot."""
-        action = self.action_at(event.x)
-        if action is not None:
-            self.post_message(ActionRequested(action))
+        """Run the action that was clicked, or show why it is unavailable."""
+        item = self.item_at(event.x)
+        if item is not None:
+            self.post_message(ActionRequested(item.action))
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """The tooltip tells what the key under the pointer does, or why it cannot."""
-        action = self.action_at(event.x)
-        if action is None:
+        """Show in the tooltip what the key under the pointer does, or why it is unavailable."""
+        item = self.item_at(event.x)
+        if item is None:
             self.tooltip = None
             return
-        why = self._reason(action)
-        self.tooltip = f"{keys.BY_ID[action].name}: {why}" if why else keys.BY_ID[action].does
+        why = self._why_unavailable(item.action)
+        self.tooltip = f"{item.name}: {why}" if why else item.help
 
 
-Fitted = list[tuple[keys.Action, tuple[str, str]]]
-
-
-def _words(action: keys.Action, keymap: Mapping[str, str]) -> tuple[str, str]:
-    shown = keys.shown_keys(action, keymap).split(" ")[0]
-    return shown, action.name.lower()
-
-
-def _fitting(actions: Fitted, width: int) -> Fitted:
-    """Drop actions from before the last two until the rest fits."""
-    kept = list(actions)
-    while len(kept) > 1 and sum(cell_len(key) + cell_len(name) + 3 for _, (key, name) in kept) > width:
+def _fitting(items: Sequence[FooterItem], width: int) -> list[FooterItem]:
+    """Drop items from before the last two until the rest fits."""
+    kept = list(items)
+    while len(kept) > 1 and sum(item.width for item in kept) > width:
         kept.pop(-3 if len(kept) > 2 else 0)
     return kept

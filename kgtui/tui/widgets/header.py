@@ -1,4 +1,4 @@
-"""The header: which cluster, whether it is live, how much of it answers, and how old what is shown is."""
+"""The header: cluster, live or not, answering brokers, number of groups, and the time of the last poll."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from rich.style import Style
-from textual.color import Color, ColorParseError
 
 from kgtui.tui import text
-from kgtui.tui.widgets.broker_faults import SILENCE
+from kgtui.tui.themes import parse_color
+from kgtui.tui.widgets.broker_faults import NO_ANSWER_FAULTS
 from kgtui.tui.widgets.line import LineWidget, Piece, spread
 
 if TYPE_CHECKING:
@@ -21,27 +21,30 @@ if TYPE_CHECKING:
     from kgtui.tui.session import GroupMonitor, ReplayPosition, Target
 
 
-_MOST = ("", "in 999 ms", "· lag read: 100%")
-"""How long the pieces of the right end become as a rule."""
+_WIDEST = ("", "in 999 ms", "· lag read: 100%")
+"""The usual greatest length of each piece at the right end; empty for one of constant length."""
 
 
-class Polled(LineWidget):
-    """The right end of the header. On its own, so that its clock does not write out the whole line again."""
+class PollStatus(LineWidget):
+    """The right end of the header, a widget of its own so that its clock does not redraw the whole line."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"header--plain", "header--quiet"}
     DEFAULT_CSS = """
-    Polled { dock: right; width: 0; background: $panel; & > .header--quiet { color: $kg-muted; } }
+    PollStatus { dock: right; width: 0; background: $panel; & > .header--quiet { color: $kg-muted; } }
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._said: list[Piece] = []
+        self._shown: list[Piece] = []
         self._widest: dict[int, int] = {}
 
-    def say(self, right: list[Piece]) -> int:
-        """Show these pieces; how many cells they take, which only grows: a width that changes lays out the screen."""
-        self._said = _joined(right)
-        needed = _room(right) + 1 if right else 0
+    def show(self, right: list[Piece]) -> int:
+        """Show these pieces; return the width of the widget in cells.
+
+        The width for a number of pieces only grows, because each change of it lays out the screen.
+        """
+        self._shown = _with_blanks(right)
+        needed = _reserved_width(right) + 1 if right else 0
         width = self._widest[len(right)] = max(needed, self._widest.get(len(right), 0))
         if self.styles.width is None or self.styles.width.value != width:
             self.styles.width = width
@@ -49,17 +52,17 @@ class Polled(LineWidget):
         return width
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Flush right."""
-        if not self._said:
+        """Return the pieces, aligned to the right."""
+        if not self._shown:
             return []
-        (words, role), *others = self._said
-        blank = width - sum(cell_len(said) for said, _ in self._said) - 1
-        # One piece with the blanks before it: each piece costs its colours on the way to the terminal.
-        return [(" " * blank + words, role), *others, (" ", "")]
+        (first, role), *others = self._shown
+        blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
+        # One piece with the blanks before it, because the style of each piece is written to the terminal.
+        return [(" " * blank + first, role), *others, (" ", "")]
 
 
 class ClusterHeader(LineWidget):
-    """One line: cluster, LIVE or PAUSED, brokers, groups, shown; when polled, in how long, how much was swept."""
+    """One line about the cluster; at the right end the time and duration of the last poll, and the groups with lag."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "header--name", "header--live", "header--warn", "header--error", "header--plain", "header--quiet",
@@ -67,9 +70,12 @@ class ClusterHeader(LineWidget):
     """
     | Class | Description |
     | :- | :- |
-    | `header--name` | Name and environment of the cluster; a configured colour replaces its background. |
-    | `header--live`, `--warn`, `--error` | LIVE; PAUSED or partial; nothing answers. |
-    | `header--plain`, `--quiet` | Figures; what gives way first. |
+    | `header--name` | Name and environment of the cluster; a configured color replaces the background. |
+    | `header--live` | LIVE. |
+    | `header--warn` | PAUSED, REPLAY, or brokers that do not answer. |
+    | `header--error` | NO ANSWER, REFUSED. |
+    | `header--plain` | Numbers and times. |
+    | `header--quiet` | Less important text, which disappears first on a narrow screen. |
     """
 
     DEFAULT_CSS = """
@@ -86,148 +92,133 @@ class ClusterHeader(LineWidget):
     def __init__(
         self,
         target: Target,
-        watch: GroupMonitor,
+        monitor: GroupMonitor,
         *,
         read_only: bool = False,
-        timeline: ReplayPosition | None = None,
-        extra: Callable[[], Piece | None] = lambda: None,
+        replay_position: ReplayPosition | None = None,
+        recording_mark: Callable[[], Piece | None] = lambda: None,
     ) -> None:
         super().__init__()
         self._target = target
-        self._colour = colour_of(target.color)
-        self._watch = watch
+        self._color = parse_color(target.color)
+        self._monitor = monitor
         self._read_only = read_only
-        self._timeline = timeline
-        self._extra = extra
-        self._snapshot = watch.snapshot
-        self._shown: int | None = None
+        self._replay_position = replay_position
+        self._recording_mark = recording_mark
+        self._snapshot = monitor.snapshot
+        self._matching: int | None = None
         self._marked = 0
         self._polled = ""
-        self._took: float | None = None
+        self._poll_ms: float | None = None
 
     def compose(self) -> ComposeResult:
-        """The right end."""
-        yield Polled()
+        """Create the right end."""
+        yield PollStatus()
 
     def style_of(self, role: str) -> Style:
-        """The cluster's configured colour goes before the theme's."""
-        if role == "header--name" and self._colour is not None:
-            ink = self._colour.get_contrast_text(1.0)
-            return Style(color=ink.rich_color, bgcolor=self._colour.rich_color, bold=True)
+        """Return the style of a piece; the cluster's configured color replaces the theme's."""
+        if role == "header--name" and self._color is not None:
+            foreground = self._color.get_contrast_text(1.0)
+            return Style(color=foreground.rich_color, bgcolor=self._color.rich_color, bold=True)
         return super().style_of(role)
 
-    def show(self, snapshot: Snapshot, *, shown: int | None = None, marked: int = 0) -> None:
-        """Show the figures of this snapshot. `shown`: how many groups pass the filter, None without one."""
-        self._snapshot, self._shown, self._marked = snapshot, shown, marked
+    def show(self, snapshot: Snapshot, *, matching: int | None = None, marked: int = 0) -> None:
+        """Show the numbers of a snapshot, of matching groups (None without a filter) and of marked groups."""
+        self._snapshot, self._matching, self._marked = snapshot, matching, marked
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """The left, and room for the right, whose quiet pieces give way on a narrow screen."""
+        """Return the left part, and give the right end its width; quiet pieces are dropped on a narrow screen."""
         left, right = self._left(), self._right()
-        while right and _cells(left) + _room(right) + 2 > width:
+        while right and _width(left) + _reserved_width(right) + 2 > width:
             polled = right.pop()
-            if not right and _cells(left) + 12 < width:
+            if not right and _width(left) + 12 < width:
                 right = [(polled[0].split(" ")[1], "header--plain")]
                 break
-        while len(left) > 3 and _cells(left) > width and left[-1][1] == "header--quiet":
+        while len(left) > 3 and _width(left) > width and left[-1][1] == "header--quiet":
             left.pop()
-        taken = self.query_one(Polled).say(right)
-        return spread(left, [], max(width - taken, 0))
+        right_width = self.query_one(PollStatus).show(right)
+        return spread(left, [], max(width - right_width, 0))
 
     def _left(self) -> list[Piece]:
         snapshot, target = self._snapshot, self._target
-        dot = text.marks().dot
         name = text.plain(target.name, 32, cut="middle")
         environment = f" {text.plain(target.environment, 12)}" if target.environment else ""
-        left: list[Piece] = [(f" {name}{environment} ", "header--name"), (" ", "")]
-        left.append(self._status())
-        extra = self._extra()
-        if extra is not None:
-            left += [(" ", ""), extra]
-        if self._read_only and self._timeline is None:  # nobody expects to change the past
-            left += [(f" {dot} ", "header--quiet"), ("read-only", "header--plain")]
+        left: list[Piece] = [(f" {name}{environment} ", "header--name"), (" ", ""), self._status()]
+        recording_mark = self._recording_mark()
+        if recording_mark is not None:
+            left += [(" ", ""), recording_mark]
+        figures: list[Piece] = []
+        if self._read_only and self._replay_position is None:  # a recording is always read-only
+            figures.append(("read-only", "header--plain"))
         if snapshot.brokers:
             all_answer = snapshot.answering == len(snapshot.brokers)
-            left += [
-                (f" {dot} ", "header--quiet"),
-                (
-                    f"brokers {snapshot.answering}/{len(snapshot.brokers)}",
-                    "header--plain" if all_answer else "header--warn",
-                ),
-                (f" {dot} ", "header--quiet"),
-                (
-                    f"{text.exact(len(snapshot.groups))} group{'' if len(snapshot.groups) == 1 else 's'}",
-                    "header--plain",
-                ),
-            ]
-        if self._shown is not None:
-            left += [(f" {dot} ", "header--quiet"), (f"{text.exact(self._shown)} shown", "header--plain")]
+            groups = len(snapshot.groups)
+            figures += [
+                (f"brokers {snapshot.answering}/{len(snapshot.brokers)}",
+                 "header--plain" if all_answer else "header--warn"),
+                (f"{text.exact(groups)} group{'' if groups == 1 else 's'}", "header--plain"),
+            ]  # fmt: skip
+        if self._matching is not None:
+            figures.append((f"{text.exact(self._matching)} shown", "header--plain"))
         if self._marked:
-            left += [(f" {dot} ", "header--quiet"), (f"{text.exact(self._marked)} marked", "header--plain")]
+            figures.append((f"{text.exact(self._marked)} marked", "header--plain"))
+        for figure in figures:
+            left += [(f" {text.marks().dot} ", "header--quiet"), figure]
         return left
 
     def _status(self) -> Piece:
         snapshot = self._snapshot
-        if self._timeline is not None:
-            playing = self._timeline.playing
-            return ("REPLAY" if playing is None else f"REPLAY x{playing:,.0f}", "header--warn")
-        if self._watch.paused:
+        if self._replay_position is not None:
+            speed = self._replay_position.playing
+            return ("REPLAY" if speed is None else f"REPLAY x{speed:,.0f}", "header--warn")
+        if self._monitor.paused:
             return ("PAUSED", "header--warn")
-        newest = newest_answer(snapshot)
         if snapshot.answering:
             return ("LIVE", "header--live")
-        if any(s.fault is not None and s.fault.name not in SILENCE for s in snapshot.brokers.values()):
+        if any(s.fault is not None and s.fault.name not in NO_ANSWER_FAULTS for s in snapshot.brokers.values()):
             return ("REFUSED", "header--error")
+        newest = newest_answer(snapshot)
         if newest is not None:
             return (f"NO ANSWER {text.ago(newest)}", "header--error")
         return ("NO ANSWER", "header--error") if snapshot.faults else ("CONNECTING", "header--warn")
 
     def _right(self) -> list[Piece]:
-        """From the most to the least important."""
+        """Return the pieces of the right end, the most important first."""
         snapshot = self._snapshot
         newest = newest_answer(snapshot)
-        if self._timeline is not None:
-            return [(text.date(self._timeline.at), "header--plain")]
+        if self._replay_position is not None:
+            return [(text.date(self._replay_position.at), "header--plain")]
         if newest is None:
             return []
         polled = f"polled {text.clock(newest, offset=True)}"
         right = [(polled, "header--plain")]
-        if polled != self._polled or self._took is None:  # not with the answer of each broker: a slow line pays for it
-            took = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
-            self._polled, self._took = polled, max(took, default=None)
-        if self._took is not None:
-            right.append((f"in {text.milliseconds(self._took)}", "header--quiet"))
+        if polled != self._polled or self._poll_ms is None:
+            # At most once per second, and not for the answer of each broker, to save bytes on a slow line.
+            durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
+            self._polled, self._poll_ms = polled, max(durations, default=None)
+        if self._poll_ms is not None:
+            right.append((f"in {text.milliseconds(self._poll_ms)}", "header--quiet"))
         if snapshot.groups:
-            share = text.percent_of(snapshot.swept, len(snapshot.groups))
-            right.append((f"{text.marks().dot} lag read: {share}", "header--quiet"))
+            percent = text.percent_of(snapshot.swept, len(snapshot.groups))
+            right.append((f"{text.marks().dot} lag read: {percent}", "header--quiet"))
         return right
 
 
 def newest_answer(snapshot: Snapshot) -> float | None:
-    """When a broker last answered, in seconds since the epoch."""
+    """Return when a broker last answered, in seconds since the epoch; None before the first answer."""
     return max((s.answered_at for s in snapshot.brokers.values() if s.answered_at is not None), default=None)
 
 
-def colour_of(name: str | None) -> Color | None:
-    """A configured colour; None for one that Textual does not know."""
-    try:
-        return Color.parse(name) if name else None
-    except ColorParseError:
-        return None
+def _with_blanks(right: list[Piece]) -> list[Piece]:
+    return [(f" {piece}" if index else piece, role) for index, (piece, role) in enumerate(right)]
 
 
-def _joined(right: list[Piece]) -> list[Piece]:
-    joined: list[Piece] = []
-    for words, role in right:
-        joined.append((f" {words}" if joined else words, role))
-    return joined
+def _reserved_width(right: Sequence[Piece]) -> int:
+    """Return the cells to reserve for the right end, so that its numbers can grow without another layout."""
+    spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
+    return _width(right) + sum(spare)
 
 
-def _room(right: Sequence[Piece]) -> int:
-    """Cells for the right end, also when its figures grow as they will."""
-    spare = (max(0, cell_len(most) - cell_len(words)) for (words, _), most in zip(right, _MOST, strict=False))
-    return _cells(right) + sum(spare)
-
-
-def _cells(pieces: Sequence[Piece]) -> int:
-    return sum(cell_len(words) + 1 for words, _ in pieces)
+def _width(pieces: Sequence[Piece]) -> int:
+    return sum(cell_len(piece) + 1 for piece, _ in pieces)

@@ -1,4 +1,4 @@
-"""A widget of one line that redraws only the cells that differ: a clock in it costs a few bytes a tick."""
+"""A widget of one line that redraws only the cells that changed, so that a clock in it costs a few bytes per tick."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from rich.style import Style
 
 Piece = tuple[str, str]
-"""Harmless text, and the component class that colours it (`` for none)."""
+"""Text that is safe for the screen, and the component class that colors it (`` for none)."""
 
 
 class LineWidget(StyleCache):
-    """One line of pieces on the left and on the right; what does not fit is cut at the end of the left."""
+    """A widget of one line that consists of pieces. Subclasses override `pieces`."""
 
     DEFAULT_CSS = """
     LineWidget { height: 1; }
@@ -33,63 +33,65 @@ class LineWidget(StyleCache):
         self._pieces: tuple[Piece, ...] = ()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """What the line says in so many cells. Overridden."""
+        """Return the text of the line for a width in cells. Must be overridden."""
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Draw again the cells that differ from what is on the screen."""
+        """Draw the cells again that differ from those on the screen."""
         new = tuple(self.pieces(self.size.width))
         old, self._pieces = self._pieces, new
         if new == old:
             return
-        start, end = _changed(_cells(old), _cells(new))
+        start, end = _changed_cells(_cells(old), _cells(new))
         self.refresh(Region(start, 0, end - start, 1))
 
     def on_resize(self) -> None:
-        """Another width has room for other pieces."""
+        """Compute the pieces for the new width."""
         self._pieces = tuple(self.pieces(self.size.width))
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """The line, filled to the width."""
+        """Return the line, filled with blanks to the width of the widget."""
         base = self.base_style
         width = self.size.width
         if y or not self._pieces:
             return Strip.blank(width, base)
-        segments = [Segment(words, base + self.style_of(role)) for words, role in self._pieces]
+        segments = [Segment(piece, base + self.style_of(role)) for piece, role in self._pieces]
         return Strip(segments).adjust_cell_length(width, base)
 
     def style_of(self, role: str) -> Style:
-        """The style of a piece."""
+        """Return the style of a piece."""
         return self.component_style(role)
 
 
 def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:
-    """Pieces on the left and on the right with blanks between them; the left is cut where both do not fit."""
+    """Return pieces at the left and right ends of a line; where both do not fit, the left ones are cut."""
     left, right = list(left), list(right)
-    taken = sum(cell_len(words) for words, _ in right)
-    room = max(width - taken, 0)
+    free = max(width - sum(cell_len(piece) for piece, _ in right), 0)
     fitted: list[Piece] = []
-    for words, role in left:
-        shown = text.fit(words, room)
+    for piece, role in left:
+        shown = text.fit(piece, free)
         fitted.append((shown, role))
-        room -= cell_len(shown)
-        if shown != words:
+        free -= cell_len(shown)
+        if shown != piece:
             break
-    return [*fitted, (" " * room, ""), *right]
+    return [*fitted, (" " * free, ""), *right]
 
 
 def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
     cells: list[tuple[str, str]] = []
-    for words, role in pieces:
-        for char in words:
+    for piece, role in pieces:
+        for char in piece:
             size = cell_len(char)
             cells += [(char, role)] if size == 1 else [(char, role)] + [("", role)] * (size - 1)
     return cells
 
 
-def _changed(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
-    """From the first cell that differs to the last: Textual writes a widget's line from its beginning for each span."""
+def _changed_cells(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
+    """Return one span from the first cell that differs to the last.
+
+    One span, because Textual writes the line from its beginning for each.
+    """
     length = max(len(old), len(new))
-    differ = [at for at in range(length) if old[at : at + 1] != new[at : at + 1]]
+    differ = [index for index in range(length) if old[index : index + 1] != new[index : index + 1]]
     return (differ[0], differ[-1] + 1) if differ else (0, 0)

@@ -1,4 +1,4 @@
-"""The line above the tree: how it is grouped, what the columns are, and which one it is sorted by."""
+"""The line above the tree: the grouping, the titles of the columns, and the column that sorts the groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class TreeHeading(LineWidget):
-    """Names the columns of the tree beneath it."""
+    """Shows the grouping and the columns of the tree below it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "tree-heading--heading",
@@ -23,8 +23,8 @@ class TreeHeading(LineWidget):
     """
     | Class | Description |
     | :- | :- |
-    | `tree-heading--heading`, `--stale` | A column's name. |
-    | `tree-heading--sorted` | The column that the groups are sorted by. |
+    | `tree-heading--heading`, `--stale` | The title of a column. |
+    | `tree-heading--sorted` | The title of the column that sorts the groups. |
     """
 
     DEFAULT_CSS = """
@@ -41,12 +41,12 @@ class TreeHeading(LineWidget):
         self._shown = ("by type, state", "name", False)
 
     def show(self, grouping: str, sort: str, *, descending: bool) -> None:
-        """Name the grouping and the sorted column."""
+        """Show a grouping and the column that sorts the groups."""
         self._shown = (grouping, sort, descending)
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """The same widths as the tree's, which may have a scroll bar beside it."""
+        """Return the titles, in the widths of the tree's columns; the tree has a scroll bar beside it."""
         grouping, sort, descending = self._shown
         line = rows.heading_line(max(width - 1, 1), grouping, sort, descending)
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]

@@ -41,5 +41,5 @@ async def test_an_action_is_about_the_row_that_the_cursor_went_to(tmp_path: Path
         before = screen.group
         type_at_once(app, "n", "y")
         await until(pilot, lambda: bool(app.clipboard))
-        assert app.clipboard == screen.groups.group
+        assert app.clipboard == screen.group_tree.group
         assert app.clipboard != before

@@ -13,7 +13,7 @@ from kgtui.errors import LakeError
 from kgtui.insights.finding import Kind
 from kgtui.lake.gold import Gold
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, GOLD, HEALTH
-from kgtui.tui import lakes, recording
+from kgtui.tui import recording
 from kgtui.tui.dialogs.delete import DeleteDialog
 from kgtui.tui.insights import screen as screen_module
 from kgtui.tui.insights.screen import InsightsScreen
@@ -267,7 +267,7 @@ async def test_a_course_that_cannot_be_read_is_told_of(
 
 async def test_without_the_extra_it_says_which_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "find_spec", lambda name: None if name == "deltalake" else object())
-    recording.missing.cache_clear()
+    recording.missing_library.cache_clear()
     try:
         app, _ = app_on(cluster(), tmp_path)
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
@@ -276,7 +276,7 @@ async def test_without_the_extra_it_says_which_one(tmp_path: Path, monkeypatch: 
             await until(pilot, lambda: "pip install 'kgtui[history]'" in said(app))
             assert app.screen is main_screen(app)
     finally:
-        recording.missing.cache_clear()
+        recording.missing_library.cache_clear()
 
 
 async def test_hostile_ids_are_shown_harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,7 +316,7 @@ async def test_the_loop_goes_on_while_tables_are_read(
         let_go.wait(30)
         return read_findings(path)
 
-    read_findings = lakes.read_findings
+    read_findings = recording.read_findings
     monkeypatch.setattr("kgtui.tui.insights.screen.read_findings", slowly)
     app, _ = app_on(cluster(), tmp_path)
     try:
@@ -338,9 +338,9 @@ def test_the_lake_that_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)
-    assert lakes.lake_of(session) == (tmp_path / "lakes" / "prod-eu", "where R records to", False)
+    assert recording.lake_of(session) == (tmp_path / "lakes" / "prod-eu", "where R records to", False)
     monkeypatch.setenv("KGTUI_LAKE", "/named")
-    assert str(lakes.lake_of(session).path) == "/named"
+    assert str(recording.lake_of(session).path) == "/named"
     going = recording.Recording(session, tmp_path / "going", lambda *_: None, lambda: None)
-    assert lakes.lake_of(replace(session, recording=going)).path == tmp_path / "going"
-    assert lakes.lake_of(replace(session, recording=going, lake=tmp_path)).path == tmp_path
+    assert recording.lake_of(replace(session, recording=going)).path == tmp_path / "going"
+    assert recording.lake_of(replace(session, recording=going, lake=tmp_path)).path == tmp_path

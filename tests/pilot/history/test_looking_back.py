@@ -12,8 +12,8 @@ import pytest
 from kgtui.commands.parser import parse_args
 from kgtui.commands.sessions import SessionOpener
 from kgtui.tui import recording
-from kgtui.tui.dialogs.recording import RecordingDialog
-from kgtui.tui.messages import MomentRequested
+from kgtui.tui.dialogs.recordings import OpenRecordingDialog
+from kgtui.tui.messages import TimeRequested
 from kgtui.tui.panes import HistoryPane
 from kgtui.tui.screens.main import MainScreen
 from tests.pilot.history import made
@@ -69,10 +69,10 @@ def top(app: KgtuiApp) -> MainScreen:
 async def looked_back(pilot: Pilot[int], app: KgtuiApp, lake: Path, moment: str = "") -> MainScreen:
     """Ask for a recording at a moment, and wait until it is there."""
     await pilot.press("t")
-    await until(pilot, lambda: isinstance(app.screen, RecordingDialog))
+    await until(pilot, lambda: isinstance(app.screen, OpenRecordingDialog))
     dialog = app.screen
-    assert isinstance(dialog, RecordingDialog)
-    dialog.lake.value, dialog.moment.value = str(lake), moment
+    assert isinstance(dialog, OpenRecordingDialog)
+    dialog.lake.value, dialog.time.value = str(lake), moment
     await pilot.press("enter")
     await until(pilot, lambda: isinstance(app.screen, MainScreen) and app.screen is not main_screen(app))
     await until(pilot, lambda: "REPLAY" in screen_text(app) and bool(top(app).snapshot.groups))
@@ -92,7 +92,7 @@ async def test_there_and_back_with_everything_as_it_was(tmp_path: Path) -> None:
         past = await looked_back(pilot, app, lake, "30m")
         assert past.session.read_only
         assert past.filter_bar.in_force == "payments"
-        assert past.groups.model.sort == below.groups.model.sort == "lag"
+        assert past.group_tree.model.sort == below.group_tree.model.sort == "lag"
         await until(pilot, lambda: past.group == made.GROUP)
         assert isinstance(past.detail.pane, HistoryPane)
         timeline = past.session.replay_position
@@ -141,9 +141,9 @@ async def test_back_again_to_the_moment_that_was_left(tmp_path: Path) -> None:
         await pilot.press("L")
         await until(pilot, lambda: app.screen is main_screen(app))
         await pilot.press("t")
-        await until(pilot, lambda: isinstance(app.screen, RecordingDialog))
+        await until(pilot, lambda: isinstance(app.screen, OpenRecordingDialog))
         dialog = app.screen
-        assert isinstance(dialog, RecordingDialog)
+        assert isinstance(dialog, OpenRecordingDialog)
         assert dialog.lake.value == str(lake)
         await until(pilot, lambda: "recorded from" in screen_text(app))
         await pilot.press("enter")
@@ -159,11 +159,11 @@ async def test_the_lake_that_is_meant_is_there_already(tmp_path: Path, monkeypat
     async with live(tmp_path) as (app, _, pilot):
         for wanted in (usual, tmp_path / "other"):
             await pilot.press("t")
-            await until(pilot, lambda: isinstance(app.screen, RecordingDialog))
+            await until(pilot, lambda: isinstance(app.screen, OpenRecordingDialog))
             dialog = app.screen
-            assert isinstance(dialog, RecordingDialog)
+            assert isinstance(dialog, OpenRecordingDialog)
             await until(pilot, lambda there=dialog, path=wanted: there.lake.value == str(path))  # type: ignore[misc]
-            assert app.focused is dialog.moment
+            assert app.focused is dialog.time
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is main_screen(app))
             monkeypatch.setenv("KGTUI_LAKE", str(tmp_path / "other"))
@@ -176,7 +176,7 @@ async def test_what_is_wrong_is_said_in_the_dialog(tmp_path: Path) -> None:
         await pilot.press("t")
         await until(pilot, lambda: "This cluster is not recorded yet" in said(app))
         dialog = app.screen
-        assert isinstance(dialog, RecordingDialog)
+        assert isinstance(dialog, OpenRecordingDialog)
         assert app.focused is dialog.lake
         await pilot.press("enter")
         await until(pilot, lambda: "name the folder" in said(app))
@@ -185,7 +185,7 @@ async def test_what_is_wrong_is_said_in_the_dialog(tmp_path: Path) -> None:
             (lake, "yesterday", "the moment takes a time"),
             (lake, "90d", "the recording begins at"),
         ):
-            dialog.lake.value, dialog.moment.value = str(folder), moment
+            dialog.lake.value, dialog.time.value = str(folder), moment
             await pilot.press("enter")
             await until(pilot, lambda wanted=words: wanted in said(app))  # type: ignore[misc]
         # What a folder covers is told a moment after it was typed.
@@ -215,10 +215,10 @@ async def test_a_line_of_the_live_history_leads_to_the_recording(tmp_path: Path)
     """Enter on it asks for the recording, with the line's moment filled in."""
     lake = made.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
-        main_screen(app).post_message(MomentRequested(made.seconds(20)))
-        await until(pilot, lambda: isinstance(app.screen, RecordingDialog))
+        main_screen(app).post_message(TimeRequested(made.seconds(20)))
+        await until(pilot, lambda: isinstance(app.screen, OpenRecordingDialog))
         dialog = app.screen
-        assert isinstance(dialog, RecordingDialog)
+        assert isinstance(dialog, OpenRecordingDialog)
         await until(pilot, lambda: dialog.lake.value == str(lake))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, MainScreen) and app.screen is not main_screen(app))
@@ -229,11 +229,11 @@ async def test_a_line_of_the_live_history_leads_to_the_recording(tmp_path: Path)
 
 async def test_without_the_extra_it_says_which_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "find_spec", lambda name: None if name == "pyarrow" else object())
-    recording.missing.cache_clear()
+    recording.missing_library.cache_clear()
     try:
         async with live(tmp_path) as (app, _, pilot):
             await pilot.press("t")
             await until(pilot, lambda: "pip install 'kgtui[history]'" in said(app))
             assert app.screen is main_screen(app)
     finally:
-        recording.missing.cache_clear()
+        recording.missing_library.cache_clear()

@@ -138,7 +138,7 @@ async def test_a_full_disk_is_said_and_survived(tmp_path: Path, monkeypatch: pyt
 
 
 async def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "missing", lambda: "deltalake")
+    monkeypatch.setattr(recording, "missing_library", lambda: "deltalake")
     app = live(tmp_path)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await until(pilot, lambda: "payment" in screen_text(app))

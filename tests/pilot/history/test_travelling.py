@@ -9,7 +9,7 @@ from kgtui.commands.connecting import open_recording
 from kgtui.commands.parser import parse_args
 from kgtui.commands.sessions import LakeReplayPosition, SessionOpener
 from kgtui.tui.app import KgtuiApp
-from kgtui.tui.screens import travel
+from kgtui.tui.screen_actions import replay
 from kgtui.tui.screens.comparison import ComparisonScreen
 from tests.pilot.history import made
 from tests.pilot.shell import main_screen, screen_text, settled, until
@@ -41,8 +41,8 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
 async def test_playing_goes_on_until_the_end_or_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The header tells the speed; p stops; a step stops too; at the end it stops by itself and says so."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
-    monkeypatch.setattr(travel, "TICK", 0.02)
-    monkeypatch.setattr(travel, "_REST", 0.02)
+    monkeypatch.setattr(replay, "PLAY_INTERVAL", 0.02)
+    monkeypatch.setattr(replay, "MIN_PAUSE", 0.02)
     async with replaying(tmp_path, "30m") as (app, pilot, admin):
         start = admin.poll.at
         await pilot.press("plus", "plus", "P")

@@ -46,7 +46,7 @@ async def selected(pilot: Pilot[int], app: KgtuiApp, group: str) -> None:
 async def said(pilot: Pilot[int], words: str) -> None:
     """Wait until the export dialog says this."""
     async with asyncio.timeout(10):
-        while words not in str(pilot.app.screen.query_one("#says", Static).content):
+        while words not in str(pilot.app.screen.query_one("#message", Static).content):
             await pilot.pause()
 
 
@@ -147,7 +147,7 @@ async def test_export_writes_the_group_it_was_opened_for_and_shows_the_path(tmp_
         assert path is not None
         assert path.parent == tmp_path / "exports"
         assert json.loads(path.read_bytes())["group"]["group"] == "payments.settle"
-        assert path.name in str(dialog.query_one("#says", Static).content).replace("\n", "")
+        assert path.name in str(dialog.query_one("#message", Static).content).replace("\n", "")
         await pilot.press("escape")
         await pilot.pause()
         assert app.screen is main_screen(app)

@@ -24,9 +24,9 @@ from kgtui.tui.insights.findings import (
     no_findings_lines,
     table_warnings,
 )
-from kgtui.tui.lakes import Which
 from kgtui.tui.panes.cells import safe_text
 from kgtui.tui.plots.stacked_plots import plot_lines
+from kgtui.tui.recording import LakeChoice
 from tests.pilot.shell import HOSTILE
 
 if TYPE_CHECKING:
@@ -133,12 +133,12 @@ def test_what_the_findings_do_not_tell() -> None:
 
 def test_what_to_do_without_findings() -> None:
     path = Path("/state/lakes/prod")
-    which, seeds = Which(path, "", named=False), ("a:1", "b:2")
+    which, seeds = LakeChoice(path, "", chosen=False), ("a:1", "b:2")
     nothing = " ".join(words(no_findings_lines(which, "", recorded=False, seeds=seeds, width=98)))
     assert "kgtui record /state/lakes/prod --bootstrap-server a:1,b:2" in nothing
     assert "kgtui pipeline run --lake=/state/lakes/prod" in nothing
     trouble = "/x is a file; a lake is a folder"
-    unread = " ".join(words(no_findings_lines(Which(path, ""), trouble, recorded=False, seeds=seeds, width=78)))
+    unread = " ".join(words(no_findings_lines(LakeChoice(path, ""), trouble, recorded=False, seeds=seeds, width=78)))
     assert "a lake is a folder" in unread
     assert "kgtui record" not in unread
 

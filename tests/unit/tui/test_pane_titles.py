@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kgtui.tui import keys
 from kgtui.tui.panes import PANES, pane_titles
 
 
@@ -20,14 +19,3 @@ def test_titles_fit_and_none_is_shorter_than_it_has_to_be(width: int) -> None:
 def test_beside_the_tree_at_100_columns_the_names_that_give_way_are_the_ones_easy_to_guess() -> None:
     assert list(pane_titles(54).values()) == ["1 Overview", "2 Members", "3 Assign", "4 Offs", "5 History", "6 Conf"]
     assert list(pane_titles(80).values()) == [f"{entry.key} {entry.title}" for entry in PANES]
-
-
-def test_the_footer_of_a_recording_has_the_keys_of_time() -> None:
-    live = [action.id for action in keys.in_footer()]
-    past = [action.id for action in keys.in_footer(read_only=True, past=True)]
-    visit = [action.id for action in keys.in_footer(read_only=True, past=True, visit=True)]
-    assert live[0] == past[0] == "filter"
-    assert live[-2:] == past[-2:] == ["help", "quit"]
-    assert {"time", "earlier", "later", "play"} <= set(past)
-    assert not {"refresh", "delete", "live"} & set(past)
-    assert set(visit) - set(past) == {"live"}

@@ -79,7 +79,7 @@ def test_contrast(theme: Theme) -> None:
     ("content", "reason"),
     [
         ("primary = ", "Invalid value"),
-        ('primary = "#zzz"', "is not a colour"),
+        ('primary = "#zzz"', "is not a color"),
         ('prim = "#fff"', "unknown key 'prim'"),
         ('primary = "#fff"', "roles.kg-ok"),
         ('primary = "#fff"\ndark = "yes"', "dark: expected true or false"),

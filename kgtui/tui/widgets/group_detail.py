@@ -1,4 +1,4 @@
-"""The right side: what the selected group is, in a line, and its panes as tabs."""
+"""The right side of the screen: a title line about the selected group, and its panes as tabs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class GroupTitle(LineWidget):
-    """The group's id; type, state, epochs and coordinator on the right."""
+    """The title line: the group id on the left; state, type, epochs and coordinator on the right."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "title--name", "title--quiet", "title--kg-ok", "title--kg-warn", "title--kg-error", "title--kg-muted",
@@ -37,9 +37,9 @@ class GroupTitle(LineWidget):
     """
     | Class | Description |
     | :- | :- |
-    | `title--name` | The id. |
+    | `title--name` | The group id. |
     | `title--quiet` | Type, epochs, coordinator. |
-    | `title--kg-…` | The state, by role. |
+    | `title--kg-…` | The state, in the color of its role. |
     """
 
     DEFAULT_CSS = """
@@ -60,31 +60,31 @@ class GroupTitle(LineWidget):
         self._group: str | None = None
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show the title of this group."""
+        """Show the title of a group; nothing for None."""
         self._snapshot, self._group = snapshot, group
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """The facts give way before the id does."""
+        """Return the id and the facts; on a narrow screen, facts are dropped before the id is cut."""
         snapshot, group = self._snapshot, self._group
         if snapshot is None or group is None:
             return []
         right = self._facts(snapshot, group)
-        while right and sum(len(words) for words, _ in right) + min(len(group), 20) + 3 > width:
+        while right and sum(len(fact) for fact, _ in right) + min(len(group), 20) + 3 > width:
             right = right[:-2]
-        room = width - sum(len(words) for words, _ in right) - 3
+        id_width = width - sum(len(fact) for fact, _ in right) - 3
         return spread(
-            [(" " + text.plain(group, max(room, 1), cut="middle"), "title--name")], [*right, (" ", "")], width
+            [(" " + text.plain(group, max(id_width, 1), cut="middle"), "title--name")], [*right, (" ", "")], width
         )
 
     def _facts(self, snapshot: Snapshot, group: str) -> list[Piece]:
         listing = snapshot.groups.get(group)
         if listing is None:
-            return [("gone", "title--kg-warn")]
+            return [("no longer listed", "title--kg-warn")]
         dot = (f" {text.marks().dot} ", "title--quiet")
         state = snapshot.state_of(group)
         kind = text.fit(text.dotted(type_label(facts.type_of(snapshot, group), listing.protocol)), 24)
-        found: list[Piece] = [
+        pieces: list[Piece] = [
             (f"{text.state_mark(state)} {text.plain(state or 'unknown state', 24)}",
              f"title--{text.state_role(state)}"),
             dot,
@@ -93,15 +93,15 @@ class GroupTitle(LineWidget):
         reading = snapshot.details.get(group)
         if reading is not None and reading.value.group_epoch is not None:
             epochs = f"epoch {text.exact(reading.value.assignment_epoch)}/{text.exact(reading.value.group_epoch)}"
-            found += [dot, (epochs, "title--quiet")]
-        return [*found, dot, (f"broker {listing.coordinator}", "title--quiet")]
+            pieces += [dot, (epochs, "title--quiet")]
+        return [*pieces, dot, (f"broker {listing.coordinator}", "title--quiet")]
 
 
 class PaneTabs(LineWidget):
-    """The panes' titles; a click brings a pane to the front.
+    """The titles of the panes; a click brings a pane to the front.
 
-    One line of ours instead of Textual's tabs: those are a dozen widgets that are made before the first frame, and
-    looked at in every other.
+    This is one line instead of Textual's tabs, because those are a dozen widgets, which delay the first frame and slow
+    down every other.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"tabs--front", "tabs--behind"}
@@ -109,7 +109,7 @@ class PaneTabs(LineWidget):
     | Class | Description |
     | :- | :- |
     | `tabs--front` | The title of the pane in front. |
-    | `tabs--behind` | The others. |
+    | `tabs--behind` | The titles of the other panes. |
     """
 
     DEFAULT_CSS = """
@@ -123,10 +123,10 @@ class PaneTabs(LineWidget):
     """
 
     class Chosen(Message):
-        """A title was clicked.
+        """The title of a pane was clicked.
 
         Attributes:
-            pane: its id.
+            pane: id of the pane.
         """
 
         def __init__(self, pane: str) -> None:
@@ -139,32 +139,39 @@ class PaneTabs(LineWidget):
         self._ends: list[tuple[int, str]] = []
 
     def bring(self, pane: str) -> None:
-        """Show that this pane is in front."""
+        """Highlight the title of the pane in front."""
         self._front = pane
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Titles are shortened where they would not fit."""
+        """Return the titles, shortened where they do not fit."""
         pieces: list[Piece] = []
         self._ends = []
-        used = 0
-        for pane, title in pane_titles(width - 1).items():  # the first one stands one cell from the edge
+        end = 0
+        for pane, title in pane_titles(width - 1).items():  # there is a blank before the first title
             pieces += [(" ", ""), (title, "tabs--front" if pane == self._front else "tabs--behind")]
-            used += 1 + len(title)
-            self._ends.append((used, pane))
+            end += 1 + len(title)
+            self._ends.append((end, pane))
         return pieces
 
     def on_click(self, event: events.Click) -> None:
-        """The blank before a title belongs to it."""
+        """Bring the clicked pane to the front; the blank before a title belongs to the title."""
         pane = next((pane for end, pane in self._ends if event.x < end), None)
         if pane is not None:
             self.post_message(self.Chosen(pane))
 
 
 class GroupDetail(Vertical):
-    """Title and panes of the selected group. Only the pane in front is drawn; a pane is made when it first comes there.
+    """Title and panes of the selected group.
 
-    `fill` makes the others too, when nothing else is to be done.
+    Only the pane in front is drawn. A pane is created when it is first brought to the front, or by `fill`.
+
+    Args:
+        snapshot: data to show.
+        command_config: path of the client properties file, for the equivalent Kafka command.
+        series: samples of groups over time.
+        replay_position: position in the recording; None on a live cluster.
+        front: id of the pane in front.
     """
 
     DEFAULT_CSS = """
@@ -179,35 +186,35 @@ class GroupDetail(Vertical):
         snapshot: Snapshot,
         command_config: str | None = None,
         series: SeriesStore | None = None,
-        timeline: ReplayPosition | None = None,
+        replay_position: ReplayPosition | None = None,
         front: str = PANES[0].id,
     ) -> None:
         super().__init__()
         self.active = front
-        """The id of the pane in front."""
+        """Id of the pane in front."""
         self._snapshot = snapshot
         self._group: str | None = None
         self._command_config = command_config
         self._series = series
-        self._timeline = timeline
+        self._replay_position = replay_position
         self._panes: dict[str, Pane] = {}
 
     def compose(self) -> ComposeResult:
-        """The title, the tabs, and the pane in front."""
+        """Create the title, the tabs, and the pane in front."""
         yield GroupTitle()
         yield PaneTabs(self.active)
-        pane = self._made(self.active)
+        pane = self._create(self.active)
         with ContentSwitcher(initial=pane.id):
             yield pane
 
     @work(group="fill", exclusive=True)
     async def fill(self) -> None:
-        """Load and make the panes that are not there yet, one after the other."""
+        """Import and create the panes that do not exist yet, one after the other."""
         for entry in PANES:
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")
                 if not self.query(ContentSwitcher):
-                    return  # the screen was taken down meanwhile
+                    return  # the screen was removed in the meantime
                 self._pane(entry.id)
 
     @property
@@ -216,7 +223,7 @@ class GroupDetail(Vertical):
         return self._pane(self.active)
 
     def enter(self) -> None:
-        """Give the focus to the pane in front, at once or as soon as it is there."""
+        """Focus the pane in front, at once or as soon as it is mounted."""
         pane = self.pane
         if pane.is_mounted:
             pane.focus_target().focus()
@@ -225,27 +232,27 @@ class GroupDetail(Vertical):
 
     def _pane(self, name: str) -> Pane:
         if name not in self._panes:
-            pane = self._made(name)
+            pane = self._create(name)
             pane.display = False
             self.query_one(ContentSwitcher).mount(pane)
         return self._panes[name]
 
-    def _made(self, name: str) -> Pane:
+    def _create(self, name: str) -> Pane:
         entry = next(entry for entry in PANES if entry.id == name)
         pane = self._panes[name] = entry.widget(id=f"pane-{name}")
         pane.command_config = self._command_config
         pane.series = self._series
-        pane.replay_position = self._timeline
+        pane.replay_position = self._replay_position
         return pane
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show a group, or a newer snapshot of it."""
+        """Show a group of a snapshot."""
         self._snapshot, self._group = snapshot, group
         self.query_one(GroupTitle).show(snapshot, group)
         self.pane.show(snapshot, group)
 
     def redraw(self) -> None:
-        """Draw the pane in front again though nothing in it changed."""
+        """Draw the pane in front again, although its data did not change."""
         self.pane.redraw()
 
     def bring(self, name: str) -> None:

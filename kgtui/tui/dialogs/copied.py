@@ -1,4 +1,4 @@
-"""What was copied, to be selected by hand where the terminal does not take the clipboard sequence (OSC 52)."""
+"""The dialog with a copied command, to select it by hand where the terminal ignores the clipboard sequence (OSC 52)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ if TYPE_CHECKING:
 
 
 class CopiedDialog(ModalScreen[None]):
-    """Shows a copied line in full width; any of escape, enter, q closes it."""
+    """Shows copied text in full width; escape, enter, q, y or Y closes it.
+
+    Args:
+        copied: the copied text.
+        note: a remark about it, or empty.
+    """
 
     DEFAULT_CSS = """
     CopiedDialog {
         align: center bottom;
         & #box { height: auto; max-height: 60%; background: $panel; border-top: tall $kg-accent; padding: 0 1; }
         & #title { color: $kg-accent; text-style: bold; }
-        & #words { height: auto; margin: 1 0; }
+        & #copied { height: auto; margin: 1 0; }
         & #note { height: auto; color: $kg-muted; }
     }
     """
@@ -36,10 +41,10 @@ class CopiedDialog(ModalScreen[None]):
         self._note = note
 
     def compose(self) -> ComposeResult:
-        """A title, what was copied, and how to get it by hand."""
+        """Create the title, the copied text and the note."""
         with Vertical(id="box"):
             yield Static("Copied (OSC 52)", id="title", markup=False)
-            yield Static(text.cell(self._copied), id="words", markup=False)
+            yield Static(text.cell(self._copied), id="copied", markup=False)
             by_hand = "Not in your clipboard? Select it with shift and the mouse. esc closes."
             note = f"{self._note[:1].upper()}{self._note[1:]}. " if self._note else ""
             yield Static(note + by_hand, id="note", markup=False)

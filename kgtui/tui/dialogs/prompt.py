@@ -1,0 +1,99 @@
+"""A dialog that asks for text, and the status line that all dialogs use for errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from kgtui.errors import KgtuiError
+from kgtui.tui import text
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+ResultT = TypeVar("ResultT")
+
+
+class StatusLine(Static):
+    """The progress of a dialog, or an error in it; hidden while it is empty."""
+
+    DEFAULT_CSS = """
+    StatusLine { display: none; height: auto; max-height: 6; }
+    StatusLine.-visible { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(id="status", markup=False)
+
+    def show(self, message: str, role: str = "kg-error") -> None:
+        """Show a message in the color of a role; an empty one hides the line. Line breaks are kept."""
+        self.set_class(bool(message), "-visible")
+        safe = "\n".join(text.plain(line, 500) for line in message.split("\n"))
+        self.update(Content.assemble((safe, f"${role}")))
+
+
+class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
+    """A dialog with one or more text fields; enter submits, escape closes it with None.
+
+    Subclasses override `compose_fields` and `submit`. An error raised by `submit` is shown, and the dialog stays open.
+    """
+
+    PROMPT_TITLE: ClassVar[str]
+    """Title of the dialog's frame."""
+
+    DEFAULT_CSS = """
+    TextPrompt {
+        align: center middle;
+        & #box {
+            width: 76; max-width: 98%; height: auto; max-height: 96%;
+            background: $surface; border: round $kg-accent; border-title-color: $kg-accent; padding: 0 1;
+        }
+        & .note { height: auto; color: $kg-muted; }
+        & Input { background: $panel; margin-bottom: 1; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close", show=False)]
+    """
+    | key | does |
+    |---|---|
+    | tab | go to the next field |
+    | enter | submit |
+    | escape | close |
+    """
+
+    def compose(self) -> ComposeResult:
+        """Create the fields, the status line and a hint about the keys."""
+        with Vertical(id="box") as box:
+            box.border_title = self.PROMPT_TITLE
+            yield from self.compose_fields()
+            yield StatusLine()
+            yield Static(f" {text.marks().dot} ".join(self.key_hints()), classes="note", markup=False)
+
+    def compose_fields(self) -> ComposeResult:
+        """Create the explanation and the text fields. Must be overridden."""
+        raise NotImplementedError
+
+    def key_hints(self) -> tuple[str, ...]:
+        """Return what the keys do, a few words per key."""
+        return ("enter submits", "esc closes")
+
+    async def submit(self) -> ResultT | None:
+        """Return the dialog's result for the text in the fields, or raise an error with the reason it is invalid."""
+        raise NotImplementedError
+
+    @on(Input.Submitted)
+    @work(exclusive=True, group="submit", exit_on_error=False, description="submit")
+    async def _submit(self) -> None:
+        try:
+            result = await self.submit()
+        except (KgtuiError, OSError, RuntimeError) as error:
+            self.query_one(StatusLine).show(" ".join(str(error).split()))
+        else:
+            self.dismiss(result)

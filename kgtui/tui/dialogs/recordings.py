@@ -1,0 +1,210 @@
+"""The dialogs of recordings: record the cluster, open a recording, go to a time in a recording."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from textual import on, work
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from kgtui.errors import KgtuiError, UsageError
+from kgtui.tui import text
+from kgtui.tui.dialogs.prompt import TextPrompt
+from kgtui.tui.recording import LakeChoice, Recording, default_folder, is_lake, lake_of, recorded_span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from textual.app import ComposeResult
+
+    from kgtui.tui.session import ReplayPosition, Session
+
+TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z, or 15m before the end"
+TYPING_PAUSE = 0.2
+"""Time after the last typed character until the folder is read, in seconds."""
+
+
+class RecordDialog(TextPrompt[None]):
+    """Asks for a folder, and begins to record the cluster into it.
+
+    Args:
+        session: session whose cluster is recorded.
+        on_change: called when the recording has begun or ended.
+    """
+
+    PROMPT_TITLE = "Record"
+    ABOUT = (
+        "While this screen is open, all groups are read every 10 s and changes are written to the folder: names of"
+        " groups, topics, members and hosts, but no secrets. Press R again to stop."
+    )
+
+    def __init__(self, session: Session, on_change: Callable[[], None]) -> None:
+        super().__init__()
+        self._session = session
+        self._on_change = on_change
+
+    def compose_fields(self) -> ComposeResult:
+        """Create the field for the folder."""
+        yield Static(self.ABOUT, classes="note", markup=False)
+        yield Static("Folder", classes="note", markup=False)
+        yield Input(str(default_folder(self._session)), placeholder="a folder", compact=True)
+
+    def key_hints(self) -> tuple[str, ...]:
+        """Return what enter and escape do."""
+        return ("enter starts recording", "esc closes")
+
+    async def submit(self) -> None:
+        """Start the recording. Raises `KgtuiError` or `OSError` if the folder cannot be used."""
+        folder = self.query_one(Input).value.strip()
+        if not folder:
+            raise UsageError("type the folder to record into")
+        path = await asyncio.to_thread(_usable_folder, folder)
+        await Recording(self._session, path, self._notify, self._on_change).begin()
+        self._on_change()
+
+    def _notify(self, message: str, warning: bool) -> None:
+        self.app.notify(
+            text.plain(" ".join(message.split()), 400), title="Recording", markup=False, timeout=15 if warning else 8,
+            severity="warning" if warning else "information",
+        )  # fmt: skip
+
+
+def _usable_folder(folder: str) -> Path:
+    """Return the path of a folder to record into. Raises `LakeError` if it has other files or a library is missing."""
+    from kgtui.lake.delta import load_deltalake
+    from kgtui.lake.folder import LakeFolder
+
+    load_deltalake()
+    lake = LakeFolder.of(folder)
+    lake.check_usable()
+    return lake.path
+
+
+class OpenRecordingDialog(TextPrompt["Session"]):
+    """Asks for a recording and a time; dismissed with a session on the recording, or None.
+
+    Args:
+        session: session of the live screen.
+        lake: initial folder; None for the lake of the session.
+        at: initial time, in seconds since the epoch; None for the end of the recording.
+    """
+
+    PROMPT_TITLE = "Open a recording"
+    ABOUT = (
+        "Shows this screen as it was at a recorded time; nothing can be changed there. Press [ and ] to step through"
+        " it, and L, or esc in the tree, to return to the live cluster."
+    )
+    NO_LAKE = "This cluster has no recording yet; press R to record it, or type a folder that kgtui record wrote."
+
+    DEFAULT_CSS = """
+    OpenRecordingDialog {
+        & #about { margin-bottom: 1; }
+        & #lake { margin-bottom: 0; }
+        & #span { min-height: 2; margin-bottom: 1; }
+    }
+    """
+
+    def __init__(self, session: Session, lake: Path | None = None, at: float | None = None) -> None:
+        super().__init__()
+        self._session = session
+        self._lake = lake_of(session) if lake is None else LakeChoice(lake, "opened last")
+        self._at = at
+
+    def compose_fields(self) -> ComposeResult:
+        """Create the fields for folder and time, and the line about the recorded time span."""
+        time = "" if self._at is None else text.to_datetime(self._at).isoformat(timespec="seconds")
+        yield Static(self.ABOUT, id="about", classes="note", markup=False)
+        yield Static("Folder of the recording", classes="note", markup=False)
+        yield Input(str(self._lake.path), placeholder="a folder", compact=True, id="lake")
+        yield Static(id="span", classes="note", markup=False)
+        yield Static("Time", classes="note", markup=False)
+        yield Input(time, placeholder=f"{TIME_EXAMPLES}; empty for the end", compact=True, id="time")
+
+    def key_hints(self) -> tuple[str, ...]:
+        """Return what enter, tab and escape do."""
+        return ("enter opens", "tab goes to the other field", "esc closes")
+
+    @property
+    def lake(self) -> Input:
+        """The field for the folder."""
+        return self.query_one("#lake", Input)
+
+    @property
+    def time(self) -> Input:
+        """The field for the time."""
+        return self.query_one("#time", Input)
+
+    def on_mount(self) -> None:
+        """Focus the time; if no lake was chosen and the default one does not exist, focus the folder."""
+        self.time.focus()
+        if not self._lake.chosen:
+            self._ask_for_missing_lake()
+
+    @work(group="find", exit_on_error=False, description="lake")
+    async def _ask_for_missing_lake(self) -> None:
+        exists = await asyncio.to_thread(is_lake, self._lake.path)
+        if not exists and self.lake.value == str(self._lake.path):
+            self.lake.value = ""
+            self.query_one("#span", Static).update(Content(self.NO_LAKE))
+            if not self.time.value:
+                self.lake.focus()
+
+    @on(Input.Changed, "#lake")
+    @work(exclusive=True, group="span", exit_on_error=False, description="span")
+    async def _show_span(self, event: Input.Changed) -> None:
+        path, span = event.value.strip(), self.query_one("#span", Static)
+        await asyncio.sleep(TYPING_PAUSE)
+        if not path:
+            return
+        try:
+            first, last = await asyncio.to_thread(recorded_span, path)
+        except KgtuiError as error:
+            span.update(Content(text.plain(" ".join(str(error).split()), 300)))
+        else:
+            span.update(Content(_span_text(first, last)))
+
+    async def submit(self) -> Session | None:
+        """Open the recording. Raises `KgtuiError` or `OSError` if folder or time are invalid."""
+        open_recording, lake = self._session.open_recording, self.lake.value.strip()
+        if open_recording is None:
+            return None
+        if not lake:
+            self.lake.focus()
+            raise UsageError("type the folder of a recording")
+        return await open_recording(lake, self.time.value.strip())
+
+
+class TimeDialog(TextPrompt[bool]):
+    """Asks for a time in the recording on the screen and goes there; dismissed with True, or None.
+
+    Args:
+        position: position in the recording, which is moved.
+    """
+
+    PROMPT_TITLE = "Go to a time"
+
+    def __init__(self, position: ReplayPosition) -> None:
+        super().__init__()
+        self._position = position
+
+    def compose_fields(self) -> ComposeResult:
+        """Create the line about the recorded time span, and the field for the time."""
+        yield Static(_span_text(*self._position.span), id="span", classes="note", markup=False)
+        yield Static("Time", classes="note", markup=False)
+        yield Input(placeholder=TIME_EXAMPLES, compact=True)
+
+    def key_hints(self) -> tuple[str, ...]:
+        """Return what enter and escape do."""
+        return ("enter goes there", "esc closes")
+
+    async def submit(self) -> bool:
+        """Go to the time. Raises `KgtuiError` if it is invalid."""
+        await self._position.go_to(self.query_one(Input).value)
+        return True
+
+
+def _span_text(first: float, last: float) -> str:
+    return f"recorded from {text.date(first)}\n           to {text.date(last)}"

@@ -1,0 +1,156 @@
+"""Actions that move the cursor and the focus, and actions that find groups: filter, grouping, sorting, marks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kgtui.tui.messages import LiveRequested
+from kgtui.tui.screen_actions.action import Action
+from kgtui.tui.tree.grouping import GROUPINGS
+from kgtui.tui.tree.sorting import SORTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kgtui.tui.screens.cluster import ClusterScreen
+
+
+def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
+    """Move in the tree; if another widget has the focus, run the first of these Textual actions that it has."""
+    focused = screen.focused
+    if focused is None or focused is screen.group_tree:
+        in_tree()
+        return
+    for name in actions_elsewhere:
+        action = getattr(focused, f"action_{name}", None)
+        if action is not None:
+            action()
+            return
+
+
+def _up(screen: ClusterScreen) -> None:
+    _move(screen, lambda: screen.group_tree.move(-1), "cursor_up", "scroll_up")
+
+
+def _down(screen: ClusterScreen) -> None:
+    _move(screen, lambda: screen.group_tree.move(1), "cursor_down", "scroll_down")
+
+
+def _page_up(screen: ClusterScreen) -> None:
+    _move(screen, lambda: screen.group_tree.page(-1), "page_up")
+
+
+def _page_down(screen: ClusterScreen) -> None:
+    _move(screen, lambda: screen.group_tree.page(1), "page_down")
+
+
+def _first(screen: ClusterScreen) -> None:
+    _move(screen, lambda: screen.group_tree.move_to(0), "scroll_top", "cursor_first", "scroll_home")
+
+
+def _last(screen: ClusterScreen) -> None:
+    tree = screen.group_tree
+    _move(screen, lambda: tree.move_to(tree.model.layout.rows), "scroll_bottom", "cursor_last", "scroll_end")
+
+
+def _expand(screen: ClusterScreen) -> None:
+    _move(screen, screen.group_tree.unfold, "cursor_right", "scroll_right")
+
+
+def _collapse(screen: ClusterScreen) -> None:
+    _move(screen, screen.group_tree.fold, "cursor_left", "scroll_left")
+
+
+def _open(screen: ClusterScreen) -> None:
+    _move(screen, screen.group_tree.open, "select_cursor")
+
+
+def _switch(screen: ClusterScreen) -> None:
+    if screen.in_panes:
+        screen.leave_panes()
+    elif screen.group is None:
+        screen.toast("put the cursor on a group first")
+    else:
+        screen.enter_panes()
+
+
+def _back(screen: ClusterScreen) -> None:
+    if screen.has_class("-full") and screen.has_class("-wide"):
+        screen.remove_class("-full")
+    elif screen.in_panes or screen.has_class("-pane"):
+        screen.leave_panes()
+    elif screen.filter_bar.drop():
+        screen.apply_filter()
+    elif screen.only_problems:
+        _toggle_problems(screen)
+    elif screen.marked:
+        screen.group_tree.unmark()
+    elif screen.session.live_session is not None:
+        screen.playback.stop()
+        screen.post_message(LiveRequested())
+
+
+def _filter(screen: ClusterScreen) -> None:
+    screen.leave_panes()
+    screen.filter_bar.begin()
+
+
+def _next_match(screen: ClusterScreen) -> None:
+    if not screen.group_tree.next_match():
+        screen.toast("no group matches; esc clears the filter")
+
+
+def _next_grouping(screen: ClusterScreen) -> None:
+    index = GROUPINGS.index(screen.group_tree.model.grouping)
+    screen.group_tree.group_by(GROUPINGS[(index + 1) % len(GROUPINGS)])
+
+
+def _next_sorting(screen: ClusterScreen) -> None:
+    sort = SORTS[(SORTS.index(screen.group_tree.model.sort) + 1) % len(SORTS)]
+    screen.group_tree.sort_by(sort, descending=sort != "name")
+
+
+def _toggle_problems(screen: ClusterScreen) -> None:
+    screen.only_problems = not screen.only_problems
+    screen.apply_filter()
+
+
+_MoveAction = partial(Action, section="Move", in_palette=False)
+_FindAction = partial(Action, section="Find")
+
+ACTIONS: tuple[Action, ...] = (
+    _MoveAction(id="up", keys="up,k", shown_keys="up k", name="Up", help="Move up one row.", run=_up),
+    _MoveAction(id="down", keys="down,j", shown_keys="down j", name="Down", help="Move down one row.", run=_down),
+    _MoveAction(id="page-up", keys="pageup", shown_keys="page up", name="Page up", help="Move up one page.",
+                run=_page_up),
+    _MoveAction(id="page-down", keys="pagedown", shown_keys="page down", name="Page down", help="Move down one page.",
+                run=_page_down),
+    _MoveAction(id="first", keys="home,g", shown_keys="home g", name="First", help="Go to the first row.", run=_first),
+    _MoveAction(id="last", keys="end,G", shown_keys="end G", name="Last", help="Go to the last row.", run=_last),
+    _MoveAction(id="expand", keys="right", shown_keys="right", name="Expand",
+                help="Expand the node; on an expanded node, go to its first row.", run=_expand),
+    _MoveAction(id="collapse", keys="left", shown_keys="left", name="Collapse",
+                help="Collapse the node; on a group, go to its node.", run=_collapse),
+    _MoveAction(id="open", keys="enter", shown_keys="enter", name="Open",
+                help="Expand or collapse a node; on a group, go to its panes.", run=_open),
+    _MoveAction(id="switch", keys="tab", shown_keys="tab", name="Tree or pane",
+                help="Switch between the tree and the panes.", run=_switch),
+    _MoveAction(id="back", keys="escape", shown_keys="esc", name="Back", run=_back,
+                help="Go back one step: close the dialog, full screen or pane, then clear the filter and the marks; "
+                     "from a recording opened with t, return to the live cluster."),
+    _FindAction(id="filter", keys="slash", shown_keys="/", name="Filter", run=_filter, footer=1, replay_footer=1,
+                help="Type a filter; enter keeps it, esc restores the previous one."),
+    _FindAction(id="next", keys="n", shown_keys="n", name="Next match", run=_next_match,
+                help="Go to the next group that matches the filter, expanding nodes."),
+    _FindAction(id="group-by", keys="b", shown_keys="b", name="Group by", run=_next_grouping, footer=2, replay_footer=7,
+                help="Group the tree by type, state, coordinator, topic or name, or not at all."),
+    _FindAction(id="sort", keys="s", shown_keys="s", name="Sort", run=_next_sorting, footer=3, replay_footer=8,
+                help="Sort groups by name, lag or members."),
+    _FindAction(id="faults", keys="z", shown_keys="z", name="Problems", run=_toggle_problems, footer=4,
+                help="Show only groups with data that could not be read, or all groups again."),
+    _FindAction(id="mark", keys="space", shown_keys="space", name="Mark", run=lambda screen: screen.group_tree.mark(),
+                help="Mark or unmark the group, or all visible groups of a node."),
+    _FindAction(id="mark-all", keys="asterisk", shown_keys="*", name="Mark all",
+                run=lambda screen: screen.group_tree.mark_all(), help="Mark all visible groups, or unmark them."),
+)  # fmt: skip

@@ -1,0 +1,103 @@
+"""The table of all actions of the main screen, and what is generated from it: key bindings, footer, key table.
+
+`python -m kgtui.tui.screen_actions.table` prints the key table of the README in Markdown. Users remap keys by action id
+in their configuration.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.model.guard import READ_ONLY
+from kgtui.tui.screen_actions import group, navigation, program, replay, view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from textual.binding import Binding
+
+    from kgtui.tui.screen_actions.action import Action, ActionContext
+    from kgtui.tui.session import Session
+
+ACTIONS: tuple[Action, ...] = (
+    *navigation.ACTIONS,
+    *view.ACTIONS,
+    *replay.ACTIONS,
+    *group.ACTIONS,
+    *program.ACTIONS,
+)
+BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
+SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(action.section for action in ACTIONS))
+"""Headings of the help, in their order."""
+
+
+def offered(*, read_only: bool) -> tuple[Action, ...]:
+    """Return the actions of a session; without those that change the cluster if it is read-only."""
+    return tuple(action for action in ACTIONS if not (read_only and action.writes))
+
+
+def why_unavailable(action_id: str, context: ActionContext) -> str | None:
+    """Return why an action is unavailable now; None when it is available."""
+    action = BY_ID[action_id]
+    if action.writes and context.session.read_only:
+        return READ_ONLY
+    return action.unavailable(context)
+
+
+def in_footer(session: Session) -> tuple[Action, ...]:
+    """Return the actions in the footer of a session, in their order."""
+    replaying = session.replay_position is not None
+    positions = [
+        (action.replay_footer if replaying else action.footer, action)
+        for action in offered(read_only=session.read_only)
+        if action.exists(session)
+    ]
+    return tuple(action for position, action in sorted(positions, key=lambda pair: pair[0]) if position)
+
+
+def in_palette(session: Session) -> tuple[Action, ...]:
+    """Return the actions that the command palette of a session offers."""
+    return tuple(
+        action
+        for action in offered(read_only=session.read_only)
+        if action.in_palette and action.exists(session)
+    )  # fmt: skip
+
+
+def bindings(*, everywhere: bool = False) -> list[Binding]:
+    """Return the key bindings of the main screen; with `everywhere`, those of the app."""
+    from textual.binding import Binding
+
+    return [
+        Binding(a.keys, f"run_action('{a.id}')", a.name, show=False, id=a.id, tooltip=a.help, priority=a.everywhere)
+        for a in ACTIONS
+        if a.everywhere == everywhere
+    ]
+
+
+def unknown_ids(keymap: Iterable[str]) -> list[str]:
+    """Return the ids in a user's keymap that no action has, sorted."""
+    return sorted(set(keymap) - set(BY_ID))
+
+
+def markdown() -> str:
+    """Return the key table of the README."""
+    lines = ["| key | does | id |", "|---|---|---|"]
+    for section in SECTIONS:
+        lines.append(f"| **{section}** | | |")
+        for action in ACTIONS:
+            if action.section == section:
+                keys = " ".join(f"`{key}`" for key in _separate_keys(action))
+                lines.append(f"| {keys} | {action.help} | `{action.id}` |")
+    return "\n".join(lines)
+
+
+def _separate_keys(action: Action) -> list[str]:
+    shown = action.shown_keys
+    return [shown] if shown.startswith("page ") else shown.split(" ")
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(markdown() + "\n")

@@ -1,0 +1,347 @@
+"""The screen of one cluster, without its keys: header, filter bar, tree, panes, broker faults, footer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+
+from kgtui.model.query import parse
+from kgtui.tui.messages import GroupOpened, GroupSelected, SnapshotArrived
+from kgtui.tui.panes import PANES
+from kgtui.tui.recording import recording_mark
+from kgtui.tui.startup_notices import valid_presets
+from kgtui.tui.tree.grouping import GROUPING_TITLES
+from kgtui.tui.tree.widget import GroupTree
+from kgtui.tui.widgets.broker_faults import BrokerFaults
+from kgtui.tui.widgets.empty_state import EmptyState, empty_state
+from kgtui.tui.widgets.filter_bar import FilterBar
+from kgtui.tui.widgets.footer import ActionFooter
+from kgtui.tui.widgets.group_detail import GroupDetail
+from kgtui.tui.widgets.header import ClusterHeader
+from kgtui.tui.widgets.tree_heading import TreeHeading
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.timer import Timer
+    from textual.worker import Worker
+
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.session import GroupMonitor, Session
+    from kgtui.tui.tree.model import TreeModel
+
+PANE_DELAY = 0.1
+"""Time that the cursor must rest before the panes are drawn, in seconds, so that a held key never waits for them."""
+FILL_DELAY = 0.3
+"""Time from the first groups until the panes behind the front one are created, in seconds."""
+
+
+class Body(Horizontal):
+    """The tree and the panes, side by side."""
+
+    BLANK = True
+
+
+class Left(Vertical):
+    """The tree with its heading, or the message that replaces an empty tree."""
+
+    BLANK = True
+
+
+@dataclass(slots=True)
+class Playback:
+    """How the user replays a recording on a screen.
+
+    Attributes:
+        session: the session of the screen.
+        speed: playing speed, as a multiple of real time.
+        worker: plays the recording; None while it does not play.
+        remembered: time to compare another one with, in seconds since the epoch.
+        last_opened: session of the recording that was opened last from this live screen, at the time it was left.
+    """
+
+    session: Session
+    speed: int = 60
+    worker: Worker[None] | None = None
+    remembered: float | None = None
+    last_opened: Session | None = None
+
+    def stop(self) -> bool:
+        """Stop playing; return whether the recording was playing."""
+        worker, self.worker = self.worker, None
+        if worker is None or self.session.replay_position is None:
+            return False
+        worker.cancel()
+        self.session.replay_position.playing = None
+        return True
+
+
+class ClusterScreen(Screen[None]):
+    """One cluster, live or recorded. `MainScreen` adds the keys."""
+
+    # With BLANK, the background is one plain color. Otherwise, for each changed line, Textual renders the whole widget
+    # behind it.
+    BLANK = True
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
+    AUTO_FOCUS = "GroupTree"
+
+    DEFAULT_CSS = """
+    ClusterScreen {
+        layout: vertical;
+        & #body { height: 1fr; }
+        & #left { width: 40%; min-width: 44; max-width: 84; }
+        & GroupTree { height: 1fr; }
+        & GroupDetail { width: 1fr; border-left: vkey $panel; }
+        &.-narrow #left { width: 1fr; max-width: 100%; }
+        &.-narrow GroupDetail { display: none; border-left: none; }
+        &.-narrow.-pane #left { display: none; }
+        &.-narrow.-pane GroupDetail { display: block; }
+        &.-full #left { display: none; }
+        &.-full GroupDetail { display: block; border-left: none; }
+        &.-bare #left { width: 1fr; max-width: 100%; }
+        &.-bare GroupDetail, &.-bare GroupTree, &.-bare TreeHeading, &.-bare BrokerFaults { display: none; }
+    }
+    """
+
+    def __init__(self, session: Session, monitor: GroupMonitor, *, like: ClusterScreen | None = None) -> None:
+        """Create a screen on one cluster, with the groups arranged as on the screen `like`.
+
+        For a recording that is opened over a live screen, also the cursor and the pane in front are the same.
+        """
+        # The class that the first snapshot would set, because each change of a class computes all styles again.
+        super().__init__(classes="" if monitor.snapshot.groups else "-bare")
+        self.session = session
+        self.monitor = monitor
+        self.snapshot = monitor.snapshot
+        self.only_problems = False
+        """Whether only groups with data that could not be read are shown."""
+        self.group: str | None = None
+        """Id of the selected group; None without one."""
+        self.playback = Playback(session)
+        self._like = like.group_tree.model if like is not None else None
+        self._front = like.detail.active if like is not None and session.live_session is not None else PANES[0].id
+        self._matching: int | None = None
+        self._visible: tuple[str, ...] = ()
+        self._pane_timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """Create the widgets from top to bottom."""
+        session = self.session
+        width = self.app.size.width
+        self.add_class(next(name for least, name in reversed(self.HORIZONTAL_BREAKPOINTS) if width >= least))
+        yield ClusterHeader(
+            session.target, self.monitor, read_only=session.read_only, replay_position=session.replay_position,
+            recording_mark=partial(recording_mark, session),
+        )  # fmt: skip
+        yield FilterBar(session.filter, valid_presets(session.presets))
+        with Body(id="body"):
+            with Left(id="left"):
+                yield TreeHeading()
+                yield EmptyState()
+                yield GroupTree(self.snapshot)
+            yield GroupDetail(
+                self.snapshot, session.target.command_config, self.monitor.series, session.replay_position,
+                front=self._front,
+            )  # fmt: skip
+        yield BrokerFaults()
+        yield self.compose_footer()
+
+    def compose_footer(self) -> ActionFooter:
+        """Create the footer; without keys here."""
+        return ActionFooter((), lambda _: None)
+
+    def on_mount(self) -> None:
+        """Show the groups that are known already."""
+        if self._like is not None:
+            self._arrange_like(self._like)
+        self.show(self.snapshot)
+        if self.snapshot.groups:
+            self.set_timer(FILL_DELAY, self.detail.fill)
+
+    def _arrange_like(self, view: TreeModel) -> None:
+        over_live = self.session.live_session is not None
+        self.group_tree.copy_arrangement(view, cursor=over_live)
+        self._like = None  # frees the memory of the other screen's groups
+        if over_live:
+            self.group = self.group_tree.group
+            self.update_monitor()
+
+    # Widgets
+
+    @property
+    def group_tree(self) -> GroupTree:
+        """The tree of groups."""
+        return self.query_one(GroupTree)
+
+    @property
+    def detail(self) -> GroupDetail:
+        """The panes of the selected group."""
+        return self.query_one(GroupDetail)
+
+    @property
+    def filter_bar(self) -> FilterBar:
+        """The filter bar."""
+        return self.query_one(FilterBar)
+
+    @property
+    def marked(self) -> set[str]:
+        """Ids of the marked groups."""
+        return self.group_tree.model.marked
+
+    # Drawing
+
+    @on(SnapshotArrived)
+    def _snapshot_arrived(self, message: SnapshotArrived) -> None:
+        first = not self.snapshot.groups and bool(message.snapshot.groups)
+        self.show(message.snapshot)
+        if first:
+            # Only once the groups are on the screen, because nobody waits for the panes behind the front one.
+            self.set_timer(FILL_DELAY, self.detail.fill)
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Show a newer snapshot everywhere, without moving the cursor or the focus."""
+        self.snapshot = snapshot
+        self.group_tree.show(snapshot)
+        self.query_one(BrokerFaults).show(snapshot)
+        self.draw_panes()
+        self.draw_bars()
+
+    def draw_bars(self) -> None:
+        """Update header and footer, and the message that replaces an empty tree."""
+        self.query_one(ClusterHeader).show(self.snapshot, matching=self._matching, marked=len(self.marked))
+        self.query_one(ActionFooter).redraw()
+        paragraphs = empty_state(
+            self.snapshot, self.session.target, filtered_out=self._matching == 0, interval=self.monitor.interval
+        )
+        self.query_one(EmptyState).show(paragraphs)
+        self.set_class(not self.snapshot.groups, "-bare")
+        self.group_tree.display = paragraphs is None
+
+    def draw_panes(self) -> None:
+        """Show the selected group in the pane in front, if the panes are visible."""
+        if self.detail.display:
+            self.detail.show(self.snapshot, self.group)
+
+    def redraw(self) -> None:
+        """Draw everything again, for example after a change of the time zone."""
+        self.draw_bars()
+        self.query_one(BrokerFaults).show(self.snapshot)
+        self.detail.redraw()
+
+    def toast(self, message: str, *, title: str = "") -> None:
+        """Show a short message that disappears by itself."""
+        self.notify(message, title=title, timeout=6, markup=False)
+
+    # Selection
+
+    @on(GroupSelected)
+    def _group_selected(self, message: GroupSelected) -> None:
+        self.group = message.group
+        self.update_monitor()
+        if self._pane_timer is not None:
+            self._pane_timer.stop()
+        self._pane_timer = self.set_timer(PANE_DELAY, self._cursor_rests)
+
+    def _cursor_rests(self) -> None:
+        self._pane_timer = None
+        self.draw_panes()
+        self.draw_bars()
+
+    @on(GroupOpened)
+    def _group_opened(self, message: GroupOpened) -> None:
+        self.enter_panes()
+
+    @on(GroupTree.ViewChanged)
+    def _view_changed(self, message: GroupTree.ViewChanged) -> None:
+        self._visible = message.groups
+        self.update_monitor()
+
+    def go_to(self, group: str) -> None:
+        """Put the cursor on a group, and clear the filter if it hides the group."""
+        if not self.group_tree.reveal(group):
+            self.only_problems = False
+            self.filter_bar.drop()
+            self.apply_filter()
+            self.group_tree.reveal_later(group)
+        self.leave_panes()
+
+    def go_to_if_chosen(self, group: str | None) -> None:
+        """Put the cursor on the group that a screen above this one was closed with, if any."""
+        if group is not None:
+            self.go_to(group)
+
+    def update_monitor(self) -> None:
+        """Tell the monitor which groups are selected or in view, so that it reads these in full."""
+        self.monitor.set_view(self.group, self._visible)
+        self.update_monitored_configs()
+
+    def update_monitored_configs(self) -> None:
+        """Have the monitor read the selected group's configuration while the Config pane is visible."""
+        visible = self.detail.display and self.detail.active == "config"
+        self.monitor.want_configs(self.group if visible else None)
+
+    @on(GroupTree.LaidOut)
+    def _arranged(self, message: GroupTree.LaidOut) -> None:
+        filtered = self.only_problems or bool(self.filter_bar.in_force.strip())
+        self._matching = message.shown if filtered else None
+        self.filter_bar.show_coverage(message.searched if filtered else None, only_problems=self.only_problems)
+        self.draw_bars()
+
+    @on(GroupTree.SettingsChanged)
+    def _reordered(self) -> None:
+        view = self.group_tree.model
+        self.query_one(TreeHeading).show(GROUPING_TITLES[view.grouping], view.sort, descending=view.descending)
+        self.draw_bars()
+
+    # The filter
+
+    @on(FilterBar.Changed)
+    def _filter_changed(self) -> None:
+        self.apply_filter()
+
+    def apply_filter(self) -> None:
+        """Filter the tree by the expression in force, and by problems if only these are shown."""
+        expression = self.filter_bar.in_force
+        self.group_tree.filter(parse(f"{expression} fault:yes" if self.only_problems else expression))
+
+    def set_filter(self, expression: str) -> None:
+        """Put another expression into the filter bar."""
+        self.filter_bar.input.value = expression
+
+    @on(FilterBar.Done)
+    def _filter_done(self) -> None:
+        self.leave_panes()
+
+    # Focus, full screen, narrow screens
+
+    def bring(self, pane: str) -> None:
+        """Bring a pane to the front; on a narrow screen it replaces the tree."""
+        self.detail.bring(pane)
+        if self.in_panes or self.has_class("-narrow"):
+            self.enter_panes()
+        self.update_monitored_configs()
+
+    @property
+    def in_panes(self) -> bool:
+        """Whether the focus is in the panes."""
+        focused = self.focused
+        return focused is not None and self.detail in focused.ancestors_with_self
+
+    def enter_panes(self) -> None:
+        """Move the focus to the pane in front; on a narrow screen it replaces the tree."""
+        if self.group is None:
+            return
+        self.add_class("-pane")
+        self.detail.show(self.snapshot, self.group)
+        self.detail.enter()
+        self.update_monitored_configs()
+
+    def leave_panes(self) -> None:
+        """Move the focus back to the tree."""
+        self.remove_class("-pane", "-full")
+        self.set_focus(self.group_tree)
+        self.update_monitored_configs()

@@ -1,0 +1,91 @@
+"""Notices at the start of a session: invalid presets and colors, configuration warnings, unfinished deletes."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from kgtui.errors import KgtuiError, QueryError
+from kgtui.model.query import parse
+from kgtui.tui import text
+from kgtui.tui.themes import parse_color
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from textual.app import App
+
+    from kgtui.tui.session import Session
+
+_NOTICE_SECONDS = 15.0
+_UNFINISHED_SECONDS = 20.0
+_MAX_LINES = 6
+_MAX_LINE_WIDTH = 160
+
+
+def valid_presets(presets: Mapping[str, str]) -> dict[str, str]:
+    """Return the presets whose expression is a valid filter, sorted by name."""
+    invalid = dict(invalid_presets(presets))
+    return {name: presets[name] for name in sorted(presets) if name not in invalid}
+
+
+def invalid_presets(presets: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return `(name, error)` of each preset whose expression is no valid filter, sorted by name."""
+    invalid = []
+    for name, expression in sorted(presets.items()):
+        try:
+            parse(expression)
+        except QueryError as error:
+            invalid.append((name, str(error)))
+    return invalid
+
+
+def show_invalid_presets(app: App[Any], presets: Mapping[str, str]) -> None:
+    """Show one notice about all presets that are no valid filters."""
+    lines = [f"{name}: {error}" for name, error in invalid_presets(presets)]
+    _show(app, lines, "Invalid presets" if len(lines) > 1 else "Invalid preset")
+
+
+def show_warnings(app: App[Any], session: Session) -> None:
+    """Show one notice with all warnings about the configuration of a session's cluster."""
+    color = session.target.color
+    invalid = bool(color) and parse_color(color) is None
+    color_warning = [f"unknown color {color!r}: use a name such as red, or a code such as #b01030"] if invalid else []
+    title = f"Configuration of {text.plain(session.target.name, 40, cut='middle')}"
+    _show(app, [*session.warnings, *color_warning], title)
+
+
+def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
+    lines = [text.plain(" ".join(message.split()), _MAX_LINE_WIDTH) for message in messages]
+    if len(lines) > _MAX_LINES:
+        lines[_MAX_LINES - 1 :] = [f"and {len(lines) - _MAX_LINES + 1} more"]
+    if lines:
+        app.notify("\n".join(lines), title=title, severity="warning", timeout=_NOTICE_SECONDS, markup=False)
+
+
+async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
+    """Find out the result of deletes of earlier sessions that were never logged as finished; log and show it.
+
+    A read-only session does nothing, because it may not write the log. After an error, the next start tries again.
+    """
+    if session.admin is None or session.read_only:
+        return
+    await asyncio.to_thread(import_module, "kgtui.actions.verification")
+    from kgtui.actions.state_folder import StateFolder
+    from kgtui.actions.verification import unfinished
+
+    folder = StateFolder(session.state_folder)
+    try:
+        results = await unfinished(session.admin, folder)
+    except KgtuiError:
+        return
+    except OSError as error:
+        app.notify(f"the audit log {folder.audit} cannot be used: {error.strerror or error}", severity="warning",
+                   markup=False)  # fmt: skip
+        return
+    for result in results:
+        message = f"{text.plain(result.group, 60, cut='middle')}: {result.reason}"
+        app.notify(
+            message, title="Unfinished delete", severity="warning", timeout=_UNFINISHED_SECONDS, markup=False
+        )  # fmt: skip

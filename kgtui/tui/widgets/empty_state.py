@@ -1,0 +1,118 @@
+"""The message in place of an empty tree: why no group is shown, and what to try next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widgets import Static
+
+from kgtui.tui import text
+
+if TYPE_CHECKING:
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.tui.session import Target
+
+Paragraphs = list[tuple[str, str]]
+"""Lines as `(text, role)`; the text is safe for the screen."""
+
+
+class EmptyState(Static):
+    """Lines colored by role; hidden while there are groups to show."""
+
+    DEFAULT_CSS = """
+    EmptyState { height: 1fr; padding: 1 2; display: none; }
+    EmptyState.-visible { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self._paragraphs: Paragraphs | None = None
+
+    def show(self, paragraphs: Paragraphs | None) -> None:
+        """Show these lines; None hides the widget."""
+        if paragraphs != self._paragraphs:
+            self._paragraphs = paragraphs
+            self.set_class(paragraphs is not None, "-visible")
+            parts = [(f"{line}\n", f"${role}" if role else "") for line, role in paragraphs or []]
+            self.update(Content.assemble(*parts))
+
+
+def empty_state(snapshot: Snapshot, target: Target, *, filtered_out: bool, interval: float) -> Paragraphs | None:
+    """Return why no group is shown; None when there are groups to show.
+
+    Args:
+        filtered_out: whether no group matches the filter.
+        interval: seconds between two polls.
+    """
+    if snapshot.groups:
+        return _filtered_out(snapshot) if filtered_out else None
+    answered = [status for status in snapshot.brokers.values() if status.answered_at is not None]
+    failed = [status.fault for status in snapshot.brokers.values() if status.fault is not None]
+    forbidden = next((f for f in (*snapshot.faults, *failed) if f.name.endswith("AUTHORIZATION_FAILED")), None)
+    if forbidden is not None:
+        return _forbidden(forbidden.message)
+    if answered and all(status.groups is not None for status in answered):
+        return _no_groups(len(answered), len(snapshot.brokers))
+    if snapshot.faults or failed:
+        return _unreachable(snapshot, target, interval)
+    where = text.plain(target.bootstrap or target.name, 60)
+    if snapshot.brokers:
+        return [(f"Reading the groups of {len(snapshot.brokers)} brokers{text.marks().ellipsis}", "kg-muted")]
+    return [(f"Connecting to {where}{text.marks().ellipsis}", "kg-muted")]
+
+
+def _filtered_out(snapshot: Snapshot) -> Paragraphs:
+    count = len(snapshot.groups)
+    return [
+        (f"No group matches. The cluster has {text.exact(count)} group{'' if count == 1 else 's'}.", ""),
+        ("Press esc to clear the filter, / to change it, ? to list its terms.", "kg-muted"),
+    ]
+
+
+def _forbidden(message: str) -> Paragraphs:
+    return [
+        ("This user may not list groups.", "kg-error"),
+        (text.plain(" ".join(message.split())), ""),
+        ("", ""),
+        ("Ask for the ACL operation DESCRIBE on Cluster to see every group, or for DESCRIBE on", ""),
+        ("Group (with a literal name or a prefix) to see only some.", ""),
+        ("kafka-acls.sh --add --allow-principal User:NAME --operation Describe --cluster", "kg-accent"),
+    ]
+
+
+def _no_groups(answered: int, brokers: int) -> Paragraphs:
+    answers = "The broker answers" if answered == 1 else f"{answered} of {brokers} brokers answer"
+    return [
+        (f"{answers}, but there is no group that this user may see.", ""),
+        ("", ""),
+        ("A group appears here as soon as a member joins or an offset is committed.", "kg-muted"),
+        ("Brokers leave out groups that a user may not see, without an error. If you expect groups here,", "kg-muted"),
+        ("ask for the ACL operation DESCRIBE on Cluster, or on these Groups.", "kg-muted"),
+    ]
+
+
+def _unreachable(snapshot: Snapshot, target: Target, interval: float) -> Paragraphs:
+    marks = text.marks()
+    faults = [(status.address, status.fault) for status in snapshot.brokers.values() if status.fault]
+    lines = [f"{text.plain(address, 40)}  {_one_line(fault.message or fault.name)}" for address, fault in faults]
+    lines += [_one_line(fault.message or fault.name) for fault in snapshot.faults]
+    advice = dict.fromkeys(fault.advice for fault in (*(f for _, f in faults), *snapshot.faults) if fault.advice)
+    return [
+        (f"No broker of {text.plain(target.name, 40)} answers.", "kg-error"),
+        ("", ""),
+        ("Tried:", ""),
+        *((f"  {marks.fault} {line}", "kg-warn") for line in dict.fromkeys(lines)),
+        ("", ""),
+        ("Check:", ""),
+        *((f"  {marks.arrow} {_one_line(sentence)}", "") for sentence in advice),
+        (f"  {marks.arrow} the address and port, and whether a listener for this network is advertised", ""),
+        (f"  {marks.arrow} security.protocol in --command-config, if the listener requires TLS or SASL", ""),
+        ("", ""),
+        (f"kgtui tries again every {interval:g} s or less often; groups appear as soon as a broker answers.",
+         "kg-muted"),
+    ]  # fmt: skip
+
+
+def _one_line(message: str) -> str:
+    return text.plain(" ".join(message.split()), 300)

@@ -1,0 +1,76 @@
+"""The table of the screen's actions, and what is generated from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual.binding import Binding
+
+from kgtui.tui.screen_actions import table
+from kgtui.tui.session import Session, Target
+
+if TYPE_CHECKING:
+    from kgtui.tui.session import ReplayPosition
+
+
+def test_action_ids_and_keys_are_unique() -> None:
+    ids = [action.id for action in table.ACTIONS]
+    assert len(set(ids)) == len(ids)
+    keys = [key for action in table.ACTIONS for key in action.keys.split(",")]
+    assert len(set(keys)) == len(keys)
+
+
+def test_every_action_has_a_function_and_texts() -> None:
+    for action in table.ACTIONS:
+        assert callable(action.run), action.id
+        assert callable(action.unavailable), action.id
+        assert action.name, action.id
+        assert action.help.endswith("."), action.id
+        assert action.section in table.SECTIONS, action.id
+
+
+def test_actions_of_a_section_are_listed_together() -> None:
+    sections = [action.section for action in table.ACTIONS]
+    assert sections == [section for section in table.SECTIONS for _ in range(sections.count(section))]
+
+
+def test_bindings_have_the_ids_of_the_keymap() -> None:
+    bindings = [*table.bindings(), *table.bindings(everywhere=True)]
+    assert {binding.id for binding in bindings} == set(table.BY_ID)
+    assert list(Binding.make_bindings(bindings))
+
+
+def test_read_only_sessions_have_no_actions_that_write() -> None:
+    assert "delete" not in {action.id for action in table.offered(read_only=True)}
+    assert "delete" in {action.id for action in table.offered(read_only=False)}
+
+
+def test_the_readme_table_has_every_action() -> None:
+    markdown = table.markdown()
+    assert all(f"`{action.id}` |" in markdown for action in table.ACTIONS)
+    assert "| `page up` |" in markdown
+    assert "| `home` `g` |" in markdown
+
+
+def test_remapped_keys_are_shown_and_unknown_ids_found() -> None:
+    assert table.unknown_ids(["pause", "no-such"]) == ["no-such"]
+    assert table.BY_ID["pause"].keys_in({"pause": "x, ctrl+x"}) == "x ctrl+x"
+    assert table.BY_ID["pause"].keys_in({}) == "p"
+
+
+def test_the_footer_of_a_recording_has_the_replay_keys() -> None:
+    position = cast("ReplayPosition", object())
+    live_session = Session(Target("live"))
+    recorded_session = Session(Target("recording"), replay_position=position, read_only=True)
+    overlay_session = Session(
+        Target("recording"), replay_position=position, read_only=True, live_session=live_session
+    )  # fmt: skip
+    live, recorded, overlay = (
+        [action.id for action in table.in_footer(session)]
+        for session in (live_session, recorded_session, overlay_session)
+    )
+    assert live[0] == recorded[0] == "filter"
+    assert live[-2:] == recorded[-2:] == ["help", "quit"]
+    assert {"time", "earlier", "later", "play"} <= set(recorded)
+    assert not {"refresh", "delete", "live"} & set(recorded)
+    assert set(overlay) - set(recorded) == {"live"}
