@@ -56,10 +56,10 @@ def test_nothing_reachable_until_the_cluster_comes_up(terminal: Terminal) -> Non
     """The address and the reason, what to look at, and a screen that fills by itself."""
     port = free_port()
     terminal.start("--interval", "0.5", "--bootstrap-server", f"127.0.0.1:{port}")
-    screen = terminal.wait_for("What to look at")
+    screen = terminal.wait_for("Check:")
     assert f"127.0.0.1:{port}" in screen
     assert "refused" in screen
-    assert "Trying again" in screen
+    assert "kgtui tries again" in screen
     with spawn(Options(listen=f"127.0.0.1:{port}", brokers=1)):
         terminal.wait_for("customers.sync", PATIENCE)
         terminal.wait_for("LIVE")
@@ -90,7 +90,7 @@ async def test_a_wrong_port(tmp_path: Path, side: str) -> None:
         context.load_cert_chain(make_certificates(tmp_path / "tls").server)
     async with answering(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", context) as port:
         screen, code = await asyncio.to_thread(_shown_for, tmp_path / "home", port, side)
-    assert "What to look at" in screen
+    assert "Check:" in screen
     assert "security.protocol" in screen
     assert code == 0
 

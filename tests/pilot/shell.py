@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import timedelta, timezone
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,11 @@ def rows(app: KgtuiApp) -> list[str]:
     """The lines of the tree's window as text."""
     tree = main_screen(app).group_tree
     return [tree.render_line(y).text.rstrip() for y in range(tree.size.height)]
+
+
+def screen_words(app: KgtuiApp) -> str:
+    """Return the text of the whole screen in one line, without frames, to find text that is wrapped."""
+    return " ".join(re.sub("[│▌▊▐▎╭╮╰╯─]", " ", screen_text(app)).split())
 
 
 def screen_text(app: KgtuiApp) -> str:

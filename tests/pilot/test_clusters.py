@@ -239,7 +239,10 @@ async def test_what_is_odd_about_a_cluster_is_one_toast(tmp_path: Path) -> None:
                 await pilot.pause()
         (toast,) = app._notifications
         assert toast.title == "Configuration of prod-eu"
-        assert toast.message.splitlines() == [*warnings, "colour 'rde' is not known: write red, or #b01030"]
+        assert toast.message.splitlines() == [
+            *warnings,
+            "unknown color 'rde': use a name such as red, or a code such as #b01030",
+        ]
 
 
 async def test_groups_stay_arranged_as_they_were(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ async def test_it_says_what_will_be_lost(admin: ScriptedAdmin, folder: StateFold
             "Delete group payments",
             "consumer",
             "offsets of 1 partition in 1 topic, 5 unread records",
-            "Last commit not known",
+            "Last commit unknown",
             "Offsets can be restored; this cannot: commit time and expiry",
             "kafka-consumer-groups.sh --bootstrap-server b1:9092,b2:9092",
             "Type its name to delete it:",
@@ -240,7 +240,7 @@ async def test_irreversible_asks_twice(admin: ScriptedAdmin, folder: StateFolder
         assert "irreversible: offsets of deleted topics (1)" in screen_text(app)
         await type_in(app, pilot, "g")
         assert app.screen.query_one("#delete", Button).disabled
-        assert "and here the word irreversible" in screen_text(app)
+        assert "type irreversible here as well" in screen_text(app)
         app.screen.query_one("#irreversible", Input).value = "irreversible"
         await pilot.pause()
         assert not app.screen.query_one("#delete", Button).disabled

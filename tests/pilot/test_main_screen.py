@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from kgtui.model.answer import Fault
 from kgtui.tui.dialogs.copied import CopiedDialog
 from kgtui.tui.dialogs.explain import ExplainDialog
@@ -17,8 +19,6 @@ from tests.pilot.watching import NOW, snapshot_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from kgtui.model.snapshot import Snapshot
 
@@ -182,13 +182,21 @@ async def test_copy(tmp_path: Path) -> None:
         assert app.screen is main_screen(app)
 
 
-async def test_an_id_that_would_act_when_pasted_is_copied_quoted(tmp_path: Path) -> None:
-    app, _ = app_on(snapshot_of([("x\nrm -rf ~\n", "classic", "consumer", "Stable", 1)]), tmp_path)
+@pytest.mark.parametrize("group", ["a;b", "$(x)", "x\nrm -rf ~\n", "caf\u00e9"])
+async def test_a_group_id_is_copied_verbatim(tmp_path: Path, group: str) -> None:
+    app, _ = app_on(snapshot_of([(group, "classic", "consumer", "Stable", 1)]), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         await pilot.press("n", "y")
-        assert "\n" not in app.clipboard
-        assert app.clipboard == "$'x\\x0arm -rf ~\\x0a'"
+        assert app.clipboard == group
+
+
+async def test_a_group_id_in_a_copied_command_is_quoted(tmp_path: Path) -> None:
+    app, _ = app_on(snapshot_of([("a;b $(x)", "classic", "consumer", "Stable", 1)]), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("n", "Y")
+        assert "--group 'a;b $(x)' " in app.clipboard
 
 
 async def test_help_and_explain(tmp_path: Path) -> None:
@@ -198,7 +206,7 @@ async def test_help_and_explain(tmp_path: Path) -> None:
         await pilot.press("question_mark")
         await settled(pilot)
         assert isinstance(app.screen, HelpScreen)
-        assert "One row up." in screen_text(app)
+        assert "Move up one row." in screen_text(app)
         await pilot.press("escape", "n", "e")
         await settled(pilot)
         assert isinstance(app.screen, ExplainDialog)
@@ -260,7 +268,7 @@ async def test_nothing_reachable_says_what_was_tried_and_recovers(tmp_path: Path
         assert "No broker of prod-eu answers." in shown
         assert "broker-1:9092 refused the connection" in shown
         assert "check the port" in shown
-        assert "Trying again" in shown
+        assert "kgtui tries again" in shown
         watch.publish(company())
         await settled(pilot)
         assert "payments.settle" in screen_text(app)

@@ -56,7 +56,7 @@ async def test_mistaken_presets_are_named_in_one_toast(tmp_path: Path) -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         (toast,) = app._notifications
-        assert toast.title == "Presets that are no filters"
+        assert toast.title == "Invalid presets"
         first, second = toast.message.splitlines()
         assert first.startswith("[/red]: ")
         assert second.startswith("odd: ")

@@ -13,7 +13,7 @@ from kgtui.commands.sessions import SessionOpener
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.session import Session, Target
-from tests.pilot.shell import screen_text, until
+from tests.pilot.shell import screen_text, screen_words, until
 from tests.scripted import ScriptedAdmin
 from tests.unit.history.test_recording_reader import seen, write
 
@@ -63,7 +63,7 @@ async def test_keys_go_through_the_recording(tmp_path: Path, monkeypatch: pytest
             await until(pilot, lambda: "at-20" in screen_text(app))
             await comes("[", "at-10")
             await comes("[", "at-0")
-            await comes("[", "this is the first moment")
+            await comes("[", "this is the first poll")
             await comes("]", "at-10")
             await comes("t", "recorded from")
             await pilot.press(*"yesterday", "enter")
@@ -82,6 +82,6 @@ async def test_a_live_cluster_has_no_other_moment(tmp_path: Path) -> None:
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await until(pilot, lambda: "payment" in screen_text(app))
         await pilot.press("[")
-        await until(pilot, lambda: "kgtui record LAKE" in screen_text(app))
+        await until(pilot, lambda: "R records it, and t opens a recording" in screen_words(app))
         await pilot.press("t")
-        await until(pilot, lambda: "kgtui replay LAKE does" in screen_text(app))
+        await until(pilot, lambda: "Run kgtui replay LAKE" in screen_words(app))

@@ -118,7 +118,7 @@ async def test_configured_clusters_can_be_chosen(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         shown = screen_text(app)
-        assert "No cluster is the default" in shown
+        assert "No default cluster is configured" in shown
         assert "(dev, [b]prod, qa" in shown
         assert "[clusters." not in shown
         await pilot.press("enter")

@@ -125,7 +125,7 @@ class FilterBar(Vertical):
             watching = Need.WATCHING in parse(self.in_force).needs
             known, every = text.exact(searched[0]), text.exact(searched[1])
             progress = f"searched: {text.percent_of(*searched)} so far"
-            notes.append(f"{known} of {every} observed" if watching else progress)
+            notes.append(f"{known} of {every} watched" if watching else progress)
         coverage = ", ".join(notes)
         if coverage != self._coverage:
             self._coverage = coverage

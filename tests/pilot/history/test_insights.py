@@ -338,7 +338,7 @@ def test_the_lake_that_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)
-    assert recording.lake_of(session) == (tmp_path / "lakes" / "prod-eu", "where R records to", False)
+    assert recording.lake_of(session) == (tmp_path / "lakes" / "prod-eu", "the folder in which R records", False)
     monkeypatch.setenv("KGTUI_LAKE", "/named")
     assert str(recording.lake_of(session).path) == "/named"
     going = recording.Recording(session, tmp_path / "going", lambda *_: None, lambda: None)

@@ -129,7 +129,7 @@ async def test_every_write_is_off_and_escape_at_the_top_comes_back(tmp_path: Pat
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))
         await pilot.press("escape", "L")
-        await until(pilot, lambda: "no live cluster is below this screen" in said(app))
+        await until(pilot, lambda: "there is no live cluster to return to" in said(app))
 
 
 async def test_back_again_to_the_moment_that_was_left(tmp_path: Path) -> None:
@@ -174,12 +174,12 @@ async def test_what_is_wrong_is_said_in_the_dialog(tmp_path: Path) -> None:
     lake = made.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
         await pilot.press("t")
-        await until(pilot, lambda: "This cluster is not recorded yet" in said(app))
+        await until(pilot, lambda: "This cluster has no recording yet" in said(app))
         dialog = app.screen
         assert isinstance(dialog, OpenRecordingDialog)
         assert app.focused is dialog.lake
         await pilot.press("enter")
-        await until(pilot, lambda: "name the folder" in said(app))
+        await until(pilot, lambda: "type the folder of a recording" in said(app))
         for folder, moment, words in (
             (tmp_path / "[/nowhere]", "", "there is no such folder"),
             (lake, "yesterday", "the moment takes a time"),

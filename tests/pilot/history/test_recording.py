@@ -14,8 +14,9 @@ from kgtui.lake.lock import RecorderLock
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui import recording
 from kgtui.tui.app import KgtuiApp
+from kgtui.tui.dialogs.recordings import RecordDialog
 from kgtui.tui.session import Session, Target
-from tests.pilot.shell import app_on, company, main_screen, screen_text, settled, until
+from tests.pilot.shell import app_on, company, main_screen, screen_text, screen_words, settled, until
 from tests.scripted import ScriptedAdmin
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ async def asked(pilot: Pilot[int], app: KgtuiApp, folder: str | None = None) -> 
     """The dialog, with a folder typed."""
     await until(pilot, lambda: "payment" in screen_text(app))
     await pilot.press("R")
-    await until(pilot, lambda: "R ends it" in screen_text(app))
+    await until(pilot, lambda: isinstance(app.screen, RecordDialog))
     if folder is not None:
         app.screen.query_one(Input).value = folder
     await pilot.press("enter")
@@ -116,7 +117,7 @@ async def test_a_folder_that_is_something_else_is_refused(tmp_path: Path) -> Non
     app = live(tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await asked(pilot, app, str(tmp_path / "photos"))
-        await until(pilot, lambda: "not empty and no lake" in screen_text(app))
+        await until(pilot, lambda: "not empty and no lake" in screen_words(app))
 
 
 async def test_a_full_disk_is_said_and_survived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +144,7 @@ async def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await until(pilot, lambda: "payment" in screen_text(app))
         await pilot.press("R")
-        await until(pilot, lambda: "pip install 'kgtui[history]'" in screen_text(app))
+        await until(pilot, lambda: "pip install 'kgtui[history]'" in screen_words(app))
 
 
 async def test_a_cluster_that_nobody_can_ask_is_not_recorded(tmp_path: Path) -> None:
@@ -151,4 +152,4 @@ async def test_a_cluster_that_nobody_can_ask_is_not_recorded(tmp_path: Path) -> 
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await settled(pilot)
         await pilot.press("R")
-        await until(pilot, lambda: "no cluster is being watched" in screen_text(app))
+        await until(pilot, lambda: "no cluster is open" in screen_words(app))

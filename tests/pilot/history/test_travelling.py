@@ -12,7 +12,7 @@ from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screen_actions import replay
 from kgtui.tui.screens.comparison import ComparisonScreen
 from tests.pilot.history import made
-from tests.pilot.shell import main_screen, screen_text, settled, until
+from tests.pilot.shell import main_screen, screen_text, screen_words, settled, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -59,7 +59,7 @@ async def test_playing_goes_on_until_the_end_or_a_key(tmp_path: Path, monkeypatc
         await pilot.press("left_square_bracket")
         await until(pilot, lambda: "REPLAY x" not in screen_text(app))
         await pilot.press(*["plus"] * 5, "P")
-        await until(pilot, lambda: "the recording ends here" in screen_text(app))
+        await until(pilot, lambda: "this is the end of the recording" in screen_words(app))
         assert admin.poll == admin.recording.last
 
 
@@ -85,7 +85,7 @@ async def test_two_moments_are_compared(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     async with replaying(tmp_path, "0s") as (app, pilot, admin):
         await pilot.press("M")
-        await until(pilot, lambda: "remember a moment with m" in screen_text(app))
+        await until(pilot, lambda: "press m to remember this time" in screen_words(app))
         await pilot.press("m")
         await until(pilot, lambda: "is remembered" in screen_text(app))
         await admin.seek(made.seconds(0))
@@ -116,4 +116,4 @@ async def test_moments_that_do_not_differ(tmp_path: Path, monkeypatch: pytest.Mo
     async with replaying(tmp_path, "0s") as (app, pilot, admin):
         found = admin.recording.compare(admin.poll, admin.poll)
         await app.push_screen(ComparisonScreen(found))
-        await until(pilot, lambda: screen_text(app).count("nothing differs") == 2)
+        await until(pilot, lambda: screen_text(app).count("no differences") == 2)

@@ -142,7 +142,7 @@ async def test_export_writes_the_group_it_was_opened_for_and_shows_the_path(tmp_
         dialog = app.screen
         assert isinstance(dialog, ExportDialog)
         await pilot.press("j")
-        await said(pilot, "Written: ")
+        await said(pilot, "Written to ")
         path = dialog.written
         assert path is not None
         assert path.parent == tmp_path / "exports"
@@ -159,7 +159,7 @@ async def test_an_export_that_cannot_be_written_says_why(tmp_path: Path) -> None
     async with app.run_test(size=(120, 40)) as pilot:
         await selected(pilot, app, "payments.settle")
         await pilot.press("x", "m")
-        await said(pilot, "Nothing was written")
+        await said(pilot, "could not be written")
         dialog = app.screen
         assert isinstance(dialog, ExportDialog)
         assert dialog.written is None
