@@ -132,7 +132,8 @@ def _field(row: Row) -> Field:
     array = type_name.startswith("[]")
     base = type_name.removeprefix("[]")
     if (rows is None) != (base in FIXED or base in {"string", "bytes"}):
-        raise ValueError(f"{name}: {type_name} is not a primitive type and has no rows, or is one and has rows")
+        wrong = "is a struct, so that it needs rows" if rows is None else "is a primitive type and cannot have rows"
+        raise ValueError(f"{name}: {type_name} {wrong}")
     nullable, text, ignorable, tag = _notes(name, notes)
     plain = rows is None and not array
     return Field(

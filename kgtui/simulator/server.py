@@ -124,7 +124,7 @@ class Connection(asyncio.Protocol):
             await self._serve_requests()
         except Exception:
             # A broker logs an internal error and closes this connection only.
-            logger.exception("broker %d failed to answer", self._server.node.id)
+            logger.exception("broker %d failed to respond", self._server.node.id)
             self.abort()
 
     async def _serve_requests(self) -> None:

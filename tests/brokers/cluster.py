@@ -128,7 +128,7 @@ class Cluster:
             if topic.error is None and len(leaders) == partitions:
                 return
             if time.monotonic() > deadline:
-                raise TimeoutError(f"topic {name} has no leaders")
+                raise TimeoutError(f"the partitions of topic {name} have no leaders")
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""
@@ -153,7 +153,7 @@ class Cluster:
         for number in range(records):
             producer.produce(topic, partition=partition, key=str(number), value=f"value {number}")
         if left := producer.flush(30):
-            raise TimeoutError(f"{left} records of {topic}-{partition} were not taken")
+            raise TimeoutError(f"{left} records of {topic}-{partition} were not acknowledged")
 
     def commit(self, group: str, offsets: Mapping[tuple[str, int], int], metadata: str = "") -> None:
         """Commit offsets for a group without joining it; a group that does not exist becomes a simple group."""
@@ -177,4 +177,4 @@ class Cluster:
                 pass
             for process in self.nodes:
                 if not process.running or time.monotonic() > deadline:
-                    raise process.failed("the broker does not answer")
+                    raise process.failed("the broker does not respond")

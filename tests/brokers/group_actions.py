@@ -60,7 +60,7 @@ def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> I
         while not consumer.assignment():
             consumer.poll(0.1)
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{group}: the expression {expression} brought no partitions")
+                raise TimeoutError(f"{group}: the expression {expression} matched no partitions")
         yield
     finally:
         consumer.close()

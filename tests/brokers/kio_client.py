@@ -120,7 +120,7 @@ def wait_for_states(address: str, expected: dict[str, str], timeout: float) -> d
         if not missing:
             return listed
         if time.monotonic() > deadline:
-            raise TimeoutError(f"not in the expected state after {timeout:.0f} s: {missing}")
+            raise TimeoutError(f"groups are not in their expected state after {timeout:.0f} s: {missing}")
         time.sleep(0.1)
 
 
@@ -133,7 +133,7 @@ def wait_until_gone(address: str, group: str, timeout: float) -> None:
     deadline = time.monotonic() + timeout
     while group in list_groups(address):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"{group} is still there after {timeout:.0f} s")
+            raise TimeoutError(f"{group} still exists after {timeout:.0f} s")
         time.sleep(0.1)
 
 

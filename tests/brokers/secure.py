@@ -159,7 +159,7 @@ class Secure:
     def _allow(self) -> None:
         for binding, created in self.cluster.admin.create_acls(list(_bindings())).items():
             if created.result(30) is not None:
-                raise RuntimeError(f"not created: {binding}")
+                raise RuntimeError(f"the ACL {binding} was not created")
 
 
 def _scram_credentials() -> Iterator[str]:

@@ -9,8 +9,8 @@ import java.util.Scanner;
 import org.apache.kafka.common.utils.Exit;
 
 /**
- * Runs Kafka's GroupsCommand once per line of standard input, in one JVM. A line holds the arguments, each in base64
- * behind a colon; the answer is the exit status, what was on standard output and on standard error, both in base64.
+ * Runs Kafka's GroupsCommand once per line of standard input, in one JVM. A line has the arguments, each in base64 after a
+ * colon. The output line has the exit status, the standard output and the standard error, both in base64.
  */
 public class GroupsOracle {
     static final class Stopped extends Error {
@@ -34,7 +34,7 @@ public class GroupsOracle {
         System.setOut(new PrintStream(stdout, true, "UTF-8"));
         System.setErr(new PrintStream(stderr, true, "UTF-8"));
         String[] answer = new String[1];
-        // The command catches everything that is thrown at it: what counts is what it had done when it first exited.
+        // The command catches all exceptions, so that only its first exit counts.
         Exit.setExitProcedure((status, message) -> {
             if (answer[0] == null) {
                 answer[0] = status + " :" + encode(stdout) + " :" + encode(stderr);
@@ -44,7 +44,7 @@ public class GroupsOracle {
         try {
             org.apache.kafka.tools.GroupsCommand.main(arguments);
         } catch (Stopped expected) {
-            // its way to end
+            // the command ends by exiting
         }
         return answer[0];
     }

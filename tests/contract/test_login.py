@@ -50,7 +50,7 @@ async def test_each_mechanism_logs_in(secure_broker: Secure, mechanism: str, tls
     address = secure_broker.sasl_tls if tls else secure_broker.sasl
     groups = await log_in(address, secure_broker.command_config("team", mechanism=mechanism, tls=tls))
     assert "team-a-app" in groups
-    assert "team-b-app" not in groups, "it is `team` who is logged in, and nobody who may see more"
+    assert "team-b-app" not in groups, "the principal is not `team`, because it sees other groups"
 
 
 @pytest.mark.broker

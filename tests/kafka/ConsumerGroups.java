@@ -11,11 +11,11 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.connect.cli.ConnectDistributed;
 
 /**
- * Groups of consumers and a Connect worker in one JVM, for brokers whose KIP-848 groups librdkafka cannot join
- * (3.9 has only version 0 of its heartbeat): {@code ConsumerGroups BOOTSTRAP WORKER.PROPERTIES TOPIC GROUP...}.
- * A group is written {@code id=protocols=offset}, such as {@code mixed=consumer,classic=70}: a member for each
- * protocol, and this offset committed for each partition; with {@code =leave} after it, the members leave. Says
- * {@code READY id} for each, and keeps the members alive until standard input ends.
+ * Runs groups of consumers and a Connect worker in one JVM, for brokers whose KIP-848 groups librdkafka cannot join, because
+ * 3.9 supports only version 0 of the heartbeat: {@code ConsumerGroups BOOTSTRAP WORKER.PROPERTIES TOPIC GROUP...}.
+ * A group is written as {@code id=protocols=offset}, such as {@code mixed=consumer,classic=70}: it gets one member per
+ * protocol, and commits this offset for each partition. With {@code =leave} at the end, its members leave again. The program
+ * prints {@code READY id} for each group and keeps the members alive until standard input ends.
  */
 public final class ConsumerGroups {
     public static void main(String[] args) throws Exception {

@@ -9,9 +9,9 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
- * Leaves Empty groups behind: {@code EmptyConsumerGroups BOOTSTRAP TOPIC OFFSET GROUP=PROTOCOL...}. Of each group one
- * member joins by {@code classic} or {@code consumer}, commits OFFSET for every partition of TOPIC, and leaves. Says
- * {@code READY} and ends.
+ * Creates Empty groups: {@code EmptyConsumerGroups BOOTSTRAP TOPIC OFFSET GROUP=PROTOCOL...}. One member joins each group
+ * with the protocol {@code classic} or {@code consumer}, commits OFFSET for every partition of TOPIC, and leaves. The program
+ * prints {@code READY} and exits.
  */
 public final class EmptyConsumerGroups {
     public static void main(String[] args) {

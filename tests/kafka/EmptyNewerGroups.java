@@ -16,9 +16,9 @@ import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 
 /**
- * Leaves an Empty share group and an Empty streams group behind, for tests with Kafka 4.2 and later:
- * {@code EmptyNewerGroups BOOTSTRAP SHARE-GROUP STREAMS-GROUP TOPIC}. Each reads some of the records of TOPIC, which
- * must be there. Says {@code READY} and ends.
+ * Creates an Empty share group and an Empty streams group, for tests with Kafka 4.2 and later:
+ * {@code EmptyNewerGroups BOOTSTRAP SHARE-GROUP STREAMS-GROUP TOPIC}. Each group reads some records of TOPIC, which must
+ * exist. The program prints {@code READY} and exits.
  */
 public final class EmptyNewerGroups {
     public static void main(String[] args) throws Exception {

@@ -4,8 +4,8 @@ import java.util.List;
 import org.apache.kafka.common.utils.Exit;
 
 /**
- * Runs main classes one after the other in this JVM, separated by {@code --then}, and ends when standard input
- * does: whoever started it cannot leave it behind, however it dies.
+ * Runs main classes, separated by {@code --then}, one after the other in this JVM. It exits when standard input ends, so that
+ * it never outlives its parent process.
  */
 public final class Launch {
     public static void main(String[] args) throws Exception {
@@ -27,7 +27,7 @@ public final class Launch {
         Class.forName(program.get(0)).getMethod("main", String[].class).invoke(null, (Object) rest);
     }
 
-    /** Kafka's programs leave through {@code Exit}: 0 lets the next one start. */
+    /** Kafka's programs call {@code Exit}; after exit status 0 the next one starts. */
     private static void runAndReturn(List<String> program) throws Exception {
         Exit.setExitProcedure((code, message) -> {
             throw new Left(code);
@@ -63,7 +63,7 @@ public final class Launch {
                 while (System.in.read() != -1) {
                 }
             } catch (java.io.IOException closed) {
-                // the same as its end
+                // an error is treated like the end of the input
             }
             Runtime.getRuntime().halt(0);
         });

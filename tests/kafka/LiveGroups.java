@@ -26,11 +26,11 @@ import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.state.Stores;
 
 /**
- * Share groups, streams groups and a Connect worker in one JVM, for tests with Kafka 4.2 and later:
+ * Runs share groups, streams groups and a Connect worker in one JVM, for tests with Kafka 4.2 and later:
  * {@code LiveGroups BOOTSTRAP WORKER.PROPERTIES}. The topics {@code jobs}, {@code idle-jobs}, {@code words} and
- * {@code stopped-words} must be there, each empty and with {@value #PARTITIONS} partitions. Each group reads
- * {@value #READ} records of each partition, then {@value #LEFT} more are produced that it leaves. Says
- * {@code READY share} and {@code READY streams}, and keeps its members alive until standard input ends.
+ * {@code stopped-words} must exist and be empty, each with {@value #PARTITIONS} partitions. Each group reads
+ * {@value #READ} records of each partition; then {@value #LEFT} more records are produced that it does not read. The program
+ * prints {@code READY share} and {@code READY streams}, and keeps its members alive until standard input ends.
  */
 public final class LiveGroups {
     static final int FIRST_READ = 6;
@@ -99,7 +99,7 @@ public final class LiveGroups {
             consumer.subscribe(List.of(topic));
             consumers.add(consumer);
         }
-        // The stored start offset moves only with the acknowledgement after: two rounds bring it to FIRST_READ.
+        // The stored start offset advances only with the next acknowledgement, so that it takes two rounds to reach FIRST_READ.
         produce(topic, FIRST_READ);
         acceptAll(consumers, FIRST_READ * PARTITIONS);
         produce(topic, READ - FIRST_READ);
@@ -141,7 +141,7 @@ public final class LiveGroups {
             .count(Materialized.<String, Long>as(Stores.inMemoryKeyValueStore("counts")));
         KafkaStreams streams = new KafkaStreams(topology.build(), config);
         streams.start();
-        // Each record is read from the topic, and once more from the repartition topic.
+        // Each record is read twice: from the topic, and from the repartition topic.
         while (committed(group) < 2 * READ * PARTITIONS) {
             Thread.sleep(50);
         }
@@ -156,7 +156,7 @@ public final class LiveGroups {
             .filter(Objects::nonNull).mapToLong(OffsetAndMetadata::offset).sum();
     }
 
-    /** One batch for each partition, so that whoever waits for records gets all of them at once. */
+    /** Produces one batch per partition, so that a waiting consumer gets all records at once. */
     private void produce(String topic, int records) {
         for (int partition = 0; partition < PARTITIONS; partition++) {
             for (int i = 0; i < records; i++) {

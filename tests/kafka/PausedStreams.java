@@ -6,9 +6,9 @@ import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 
 /**
- * A streams group whose tasks are paused before they read anything, so that nothing is ever committed, for tests with
- * Kafka 4.2 and later: {@code PausedStreams BOOTSTRAP GROUP TOPIC}. Says {@code READY} when its tasks are assigned, and
- * leaves when standard input ends.
+ * Runs a streams group whose tasks are paused before they read anything, so that nothing is ever committed, for tests with
+ * Kafka 4.2 and later: {@code PausedStreams BOOTSTRAP GROUP TOPIC}. The program prints {@code READY} when its tasks are
+ * assigned, and leaves the group when standard input ends.
  */
 public final class PausedStreams {
     public static void main(String[] args) throws Exception {

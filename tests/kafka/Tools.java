@@ -10,9 +10,9 @@ import java.util.Scanner;
 import org.apache.kafka.common.utils.Exit;
 
 /**
- * Runs Kafka's command line tools one after the other in one JVM. A line of standard input is a main class and its
- * arguments, each in base64 behind a colon; the answer is the exit status, what was on standard output and on standard
- * error, both in base64 behind a colon.
+ * Runs Kafka's command line tools one after the other in one JVM. A line of standard input has a main class and its
+ * arguments, each in base64 after a colon. The output line has the exit status, and the standard output and standard error
+ * of the tool, both in base64 after a colon.
  */
 public final class Tools {
     private static final class Left extends Error {
@@ -36,7 +36,7 @@ public final class Tools {
         ByteArrayOutputStream stderr = new ByteArrayOutputStream();
         System.setOut(new PrintStream(stdout, true, StandardCharsets.UTF_8));
         System.setErr(new PrintStream(stderr, true, StandardCharsets.UTF_8));
-        // A tool may catch what is thrown at it, complain and exit again: what it had done the first time counts.
+        // A tool may catch the exception, print an error and exit again; only its first exit counts.
         String[] answer = new String[1];
         Exit.setExitProcedure((status, message) -> {
             if (answer[0] == null) {

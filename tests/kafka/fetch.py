@@ -147,7 +147,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
     try:
         resolve(lacking, partial, transitive)
         if not any(partial.glob("*.jar")):
-            raise SystemExit(f"nothing was resolved for {target.name}")
+            raise SystemExit(f"no jars were resolved for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
             second.unlink()  # 3.9 includes a logger; with two loggers, the tools print warnings to standard error
         partial.chmod(0o755)

@@ -80,7 +80,7 @@ class Subscription:
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
-    """Decode the metadata of a worker; None when it is empty or malformed."""
+    """Decode the metadata of a Connect worker; None when it is empty or malformed."""
     version = version_of(data)
     value = None if version is None else decode_versioned(SUBSCRIPTIONS, version, data)
     if version is None or value is None:
@@ -95,7 +95,7 @@ def decode_subscription(data: bytes) -> Subscription | None:
 
 
 def decode_assignment(data: bytes) -> Assignment | None:
-    """Decode the assignment of a worker; None when it is empty or malformed."""
+    """Decode the assignment of a Connect worker; None when it is empty or malformed."""
     version = version_of(data)
     if version is None:
         return None
@@ -116,7 +116,7 @@ def decode_assignment(data: bytes) -> Assignment | None:
 
 
 def encode_subscription(value: Subscription) -> bytes:
-    """Encode the metadata of a worker."""
+    """Encode the metadata of a Connect worker."""
     allocation = None if value.allocation is None else encode_assignment(value.allocation)
     body = SUBSCRIPTIONS.encode(
         min(value.version, 1),
@@ -126,7 +126,7 @@ def encode_subscription(value: Subscription) -> bytes:
 
 
 def encode_assignment(value: Assignment) -> bytes:
-    """Encode the assignment of a worker; version 0 has no revoked tasks and no delay."""
+    """Encode the assignment of a Connect worker; version 0 has no revoked tasks and no delay."""
     body = ASSIGNMENTS.encode(
         _COOPERATIVE_FIELDS if value.version else _EAGER_FIELDS,
         {

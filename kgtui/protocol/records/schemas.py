@@ -59,7 +59,7 @@ class RecordSchema:
 
     @classmethod
     def define(
-        cls, record_type: RecordType, *, key: Rows, value: Rows, newest_value: int = 0, flexible: int | None = 0
+        cls, record_type: RecordType, key: Rows, value: Rows, *, newest_value: int = 0, flexible: int | None = 0
     ) -> RecordSchema:
         """Build a schema from its tables; `newest_value` and `flexible` are versions of the value."""
         name = record_type.name.title().replace("_", "")
@@ -343,60 +343,34 @@ _STREAMS_TOPOLOGY: Rows = (
     ("Subtopologies", "[]Subtopology", "0+", _STREAMS_SUBTOPOLOGY),
 )
 
+_schema = RecordSchema.define
+
 _ALL = (
-    RecordSchema.define(
-        RecordType.LEGACY_OFFSET_COMMIT, key=_OFFSET_COMMIT_KEY, value=_OFFSET_COMMIT_LEGACY_VALUE, flexible=None
-    ),
-    RecordSchema.define(
-        RecordType.OFFSET_COMMIT, key=_OFFSET_COMMIT_KEY, value=_OFFSET_COMMIT_VALUE, newest_value=4, flexible=4
-    ),
-    RecordSchema.define(RecordType.GROUP_METADATA, key=_CLASSIC_KEY, value=_CLASSIC_VALUE, newest_value=4, flexible=4),
-    RecordSchema.define(RecordType.CONSUMER_GROUP_METADATA, key=GROUP_KEY, value=_CONSUMER_METADATA),
+    _schema(RecordType.LEGACY_OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_LEGACY_VALUE, flexible=None),
+    _schema(RecordType.OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_VALUE, newest_value=4, flexible=4),
+    _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
+    _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
     # Replaced in 4.1 by the hash in ConsumerGroupMetadata (KIP-1101).
-    RecordSchema.define(
-        RecordType.CONSUMER_GROUP_PARTITION_METADATA, key=GROUP_KEY, value=_CONSUMER_PARTITION_METADATA
+    _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
+    _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
+    _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),
+    _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER, MEMBER_KEY, _CONSUMER_TARGET_ASSIGNMENT_MEMBER),
+    _schema(RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT, MEMBER_KEY, _CONSUMER_CURRENT_MEMBER_ASSIGNMENT),
+    _schema(
+        RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION, _CONSUMER_REGULAR_EXPRESSION_KEY, _CONSUMER_REGULAR_EXPRESSION
     ),
-    RecordSchema.define(RecordType.CONSUMER_GROUP_MEMBER_METADATA, key=MEMBER_KEY, value=_CONSUMER_MEMBER_METADATA),
-    RecordSchema.define(
-        RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, key=GROUP_KEY, value=TARGET_ASSIGNMENT_METADATA
-    ),
-    RecordSchema.define(
-        RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER, key=MEMBER_KEY, value=_CONSUMER_TARGET_ASSIGNMENT_MEMBER
-    ),
-    RecordSchema.define(
-        RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT, key=MEMBER_KEY, value=_CONSUMER_CURRENT_MEMBER_ASSIGNMENT
-    ),
-    RecordSchema.define(
-        RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION,
-        key=_CONSUMER_REGULAR_EXPRESSION_KEY,
-        value=_CONSUMER_REGULAR_EXPRESSION,
-    ),
-    RecordSchema.define(RecordType.SHARE_GROUP_MEMBER_METADATA, key=MEMBER_KEY, value=_SHARE_MEMBER_METADATA),
-    RecordSchema.define(RecordType.SHARE_GROUP_METADATA, key=GROUP_KEY, value=_SHARE_METADATA),
-    RecordSchema.define(
-        RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA, key=GROUP_KEY, value=TARGET_ASSIGNMENT_METADATA
-    ),
-    RecordSchema.define(
-        RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER, key=MEMBER_KEY, value=_SHARE_TARGET_ASSIGNMENT_MEMBER
-    ),
-    RecordSchema.define(
-        RecordType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT, key=MEMBER_KEY, value=_SHARE_CURRENT_MEMBER_ASSIGNMENT
-    ),
-    RecordSchema.define(
-        RecordType.SHARE_GROUP_STATE_PARTITION_METADATA, key=GROUP_KEY, value=_SHARE_STATE_PARTITION_METADATA
-    ),
-    RecordSchema.define(RecordType.STREAMS_GROUP_METADATA, key=GROUP_KEY, value=_STREAMS_METADATA),
-    RecordSchema.define(RecordType.STREAMS_GROUP_MEMBER_METADATA, key=MEMBER_KEY, value=_STREAMS_MEMBER_METADATA),
-    RecordSchema.define(
-        RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA, key=GROUP_KEY, value=TARGET_ASSIGNMENT_METADATA
-    ),
-    RecordSchema.define(
-        RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, key=MEMBER_KEY, value=_STREAMS_TARGET_ASSIGNMENT_MEMBER
-    ),
-    RecordSchema.define(
-        RecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, key=MEMBER_KEY, value=_STREAMS_CURRENT_MEMBER_ASSIGNMENT
-    ),
-    RecordSchema.define(RecordType.STREAMS_GROUP_TOPOLOGY, key=GROUP_KEY, value=_STREAMS_TOPOLOGY),
+    _schema(RecordType.SHARE_GROUP_MEMBER_METADATA, MEMBER_KEY, _SHARE_MEMBER_METADATA),
+    _schema(RecordType.SHARE_GROUP_METADATA, GROUP_KEY, _SHARE_METADATA),
+    _schema(RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),
+    _schema(RecordType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER, MEMBER_KEY, _SHARE_TARGET_ASSIGNMENT_MEMBER),
+    _schema(RecordType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT, MEMBER_KEY, _SHARE_CURRENT_MEMBER_ASSIGNMENT),
+    _schema(RecordType.SHARE_GROUP_STATE_PARTITION_METADATA, GROUP_KEY, _SHARE_STATE_PARTITION_METADATA),
+    _schema(RecordType.STREAMS_GROUP_METADATA, GROUP_KEY, _STREAMS_METADATA),
+    _schema(RecordType.STREAMS_GROUP_MEMBER_METADATA, MEMBER_KEY, _STREAMS_MEMBER_METADATA),
+    _schema(RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),
+    _schema(RecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, MEMBER_KEY, _STREAMS_TARGET_ASSIGNMENT_MEMBER),
+    _schema(RecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, MEMBER_KEY, _STREAMS_CURRENT_MEMBER_ASSIGNMENT),
+    _schema(RecordType.STREAMS_GROUP_TOPOLOGY, GROUP_KEY, _STREAMS_TOPOLOGY),
 )
 
 RECORD_SCHEMAS: Mapping[int, RecordSchema] = MappingProxyType({schema.type.value: schema for schema in _ALL})

@@ -204,7 +204,7 @@ def _string(value: str, version: int) -> bytes:
 
 
 def _row_tail(protocol: str, state: str, group_type: str, version: int) -> bytes:
-    """Encode the part of a row that follows the group id."""
+    """Encode the part of a ListGroups row that follows the group id."""
     row = _string(protocol, version)
     if version >= FIRST_WITH_STATE:
         row += _string(state, version)

@@ -1,6 +1,7 @@
 """Scenarios: TOML files that say which topics and groups a simulated cluster has at the start.
 
-A scenario is a file in this folder; its name is the name of the scenario. `loader` reads and checks it.
+A scenario is a file in this folder, and its file name is its name. `file_keys` documents the keys of a file, and
+`loader` reads it.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ import org.apache.kafka.connect.runtime.distributed.IncrementalCooperativeConnec
 import org.apache.kafka.connect.util.ConnectorTaskId;
 
 /**
- * Answers from Kafka's own classes, one line in, one out (errors: one line a code):
- * "echo request|response KEY VERSION HEX" reads the message and writes it again,
- * "echo subscription|assignment - VERSION HEX" the same for the data of consumers,
- * "headers KEY VERSION" prints the header versions, "connect" a set of named Connect data.
+ * Prints results of Kafka's own classes, one output line per input line ("errors" prints one line per error code):
+ * "echo request|response KEY VERSION HEX" decodes a message and encodes it again,
+ * "echo subscription|assignment - VERSION HEX" does the same for the member data of consumers,
+ * "headers KEY VERSION" prints the header versions, and "connect" a set of named Connect member data.
  */
 public class Oracle {
     static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);

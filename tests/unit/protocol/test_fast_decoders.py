@@ -106,7 +106,7 @@ def test_list_groups_with_tags_and_long_strings() -> None:
     assert {row.group_id for row in decode_list_groups(5, body)[2]} == {"a", "b", LONG}
 
 
-def test_equal_rows_share_one_decoded_tail() -> None:
+def test_equal_rows_share_their_decoded_strings() -> None:
     """Two polls are compared by the bytes of their rows, so that equal groups have equal bytes."""
     groups = [
         {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
@@ -122,7 +122,7 @@ def test_equal_rows_share_one_decoded_tail() -> None:
     assert isinstance(rows[0], GroupRow)
 
 
-def test_the_number_of_shared_tails_is_bounded() -> None:
+def test_the_number_of_shared_strings_is_bounded() -> None:
     """A broker that sends a new state for each group must not exhaust the memory."""
     decode = row_decoder(4)
     for number in range(20_000):
@@ -132,7 +132,7 @@ def test_the_number_of_shared_tails_is_bounded() -> None:
     assert len(caches[0]) <= 4096
 
 
-def test_tails_that_differ_only_in_tags_share_their_strings() -> None:
+def test_rows_that_differ_only_in_tags_share_their_strings() -> None:
     """A future tagged field with a timestamp must not cause 100,000 copies of `consumer`."""
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
@@ -143,7 +143,7 @@ def test_tails_that_differ_only_in_tags_share_their_strings() -> None:
     assert len({id(row.state) for row in decoded}) == 1
 
 
-def test_a_long_id_that_ends_like_a_known_tail_is_decoded() -> None:
+def test_a_long_id_that_looks_like_a_cached_row_is_decoded() -> None:
     """If its length is read as one byte, the rest of this id equals a tail that is already cached."""
     seen = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"

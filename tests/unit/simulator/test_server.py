@@ -297,7 +297,7 @@ async def test_deletion_follows_the_rules_of_brokers(cluster: Simulator) -> None
         "[/red]": 0, "payments.settle": 68, "jobs.run": 68, "jobs.retired": 0, "clicks.heatmap-v1": 0,
         "test-group": 0, "nope": 69, "": 69,
     }  # fmt: skip
-    assert any(asked != answered for asked, answered in orders), "results come in an order of their own"
+    assert any(asked != answered for asked, answered in orders), "results do not have the order of the request"
     assert "jobs.retired" not in cluster.state.groups
     assert "payments.settle" in cluster.state.groups
 

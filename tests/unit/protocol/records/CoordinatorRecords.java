@@ -12,9 +12,9 @@ import org.apache.kafka.coordinator.group.generated.CoordinatorRecordJsonConvert
 import org.apache.kafka.coordinator.group.generated.CoordinatorRecordType;
 
 /**
- * Reads records as a group coordinator of Kafka does, one a line: key and value in hexadecimal, {@code -} for none.
- * Answers with the JSON of Kafka's converters and with the record written again, or with the error. A line
- * {@code types} asks for the number, name and newest value version of every type.
+ * Decodes records like a group coordinator of Kafka, one per line: key and value in hexadecimal, or {@code -} for null. It
+ * prints the JSON of Kafka's converters and the record encoded again, or the error. The line {@code types} prints the number,
+ * the name and the newest value version of every record type.
  */
 public final class CoordinatorRecords {
     private static final HexFormat HEX = HexFormat.of();

@@ -1,0 +1,281 @@
+"""The keys of a scenario file: `ScenarioFile` at the top level, `TopicSpec` in `[topics]`, `GroupSpec` in `[[groups]]`.
+
+A new key needs a field here; msgspec checks the types and rejects unknown keys.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from kgtui.simulator.commit_patterns import (
+    STEADY,
+    Batch,
+    BelowLogStart,
+    Draining,
+    Lagging,
+    NeverCommitted,
+    Steady,
+    Stuck,
+    VariableSpeed,
+)
+from kgtui.simulator.groups.base import Client, ConsumedTopic, Group
+from kgtui.simulator.groups.classic import (
+    CONSUMER_MEMBER_DATA,
+    ClassicGroup,
+    ConnectMemberData,
+    ConsumerMemberData,
+    RawMemberData,
+    SchemaRegistryMemberData,
+)
+from kgtui.simulator.groups.consumer import ConsumerGroup
+from kgtui.simulator.groups.share import ShareGroup
+from kgtui.simulator.groups.streams import StreamsGroup, Subtopology
+from kgtui.simulator.membership import (
+    ConstantMembership,
+    MembershipSchedule,
+    RotatingMembership,
+    ScheduledMembership,
+)
+from kgtui.simulator.topics import Topic
+
+_DELETED_RECORDS = 400_000
+"""How many records retention has already deleted from each partition of a topic with `kept` at time 0."""
+
+_DELETED_BASE = 48_000
+"""Log end of a deleted topic."""
+
+AnyPattern: TypeAlias = Steady | Lagging | Draining | Batch | Stuck | BelowLogStart | NeverCommitted | VariableSpeed
+AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegistryMemberData | RawMemberData
+
+
+class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
+    """One topic of `[topics]`, by name.
+
+    Attributes:
+        partitions: number of partitions.
+        rate: average records per second in the slowest partition.
+        kept: records per partition that retention keeps; None for the default of `Topic`.
+        configs: configs that differ from the defaults.
+        deleted: whether the topic was deleted, so that only commits still name it.
+    """
+
+    partitions: int
+    rate: float = 0.0
+    kept: int | None = None
+    configs: dict[str, str] = {}
+    deleted: bool = False
+
+    def build(self, name: str, seed: int) -> Topic:
+        """Build the topic."""
+        configs = tuple(self.configs.items())
+        if self.deleted:
+            return Topic(name, self.partitions, rate=0.0, base=_DELETED_BASE, seed=seed)
+        if self.kept is None:
+            return Topic(name, self.partitions, self.rate, configs=configs, seed=seed)
+        base = self.kept + _DELETED_RECORDS
+        return Topic(name, self.partitions, self.rate, base=base, kept=self.kept, configs=configs, seed=seed)
+
+
+class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
+    """One topic that a group reads; see `ConsumedTopic` for the keys."""
+
+    topic: str
+    commits: AnyPattern = STEADY
+    without: frozenset[int] = frozenset()
+    metadata: str = ""
+    subscribed: bool = True
+
+
+class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
+    """The keys of every group. Exactly one of the first four keys after `id` says who is a member at which time.
+
+    Attributes:
+        id: group id.
+        members: number of members, who never change.
+        constant: a group that is stopped in the middle of a rebalance.
+        rotation: members that change in an endless rotation.
+        schedule: members that join and leave at given times.
+        reads: the topics that the group reads.
+        client: how the clients identify themselves.
+        phases: the states of a rebalance with their durations in seconds; None for those of the group type.
+        epoch: generation or group epoch at the start.
+        configs: group configs that differ from the defaults.
+    """
+
+    id: str
+    members: int | None = None
+    constant: ConstantMembership | None = None
+    rotation: RotatingMembership | None = None
+    schedule: ScheduledMembership | None = None
+    reads: tuple[ReadSpec, ...] = ()
+    client: Client = Client()
+    phases: tuple[tuple[str, float], ...] | None = None
+    epoch: int = 7
+    configs: dict[str, str] = {}
+
+    def build(self, topics: dict[str, Topic], seed: int) -> Group:
+        """Build the group; raises ValueError if the membership or a topic is missing."""
+        raise NotImplementedError
+
+    def membership(self) -> MembershipSchedule:
+        """Return who is a member at which time; raises ValueError unless exactly one key says it."""
+        constant = None if self.members is None else ConstantMembership(self.members)
+        given = [
+            schedule for schedule in (constant, self.constant, self.rotation, self.schedule) if schedule is not None
+        ]
+        if len(given) != 1:
+            raise ValueError("use exactly one of the keys members, constant, rotation and schedule")
+        return given[0]
+
+    def topics_read(self, topics: dict[str, Topic]) -> list[ConsumedTopic]:
+        """Return the topics that the group reads; raises ValueError for a topic that is not in `[topics]`."""
+        for read in self.reads:
+            if read.topic not in topics:
+                raise ValueError(f"topic {read.topic!r} is not in [topics]")
+        return [
+            ConsumedTopic(topics[read.topic], read.commits, read.without, read.metadata, read.subscribed)
+            for read in self.reads
+        ]
+
+    def common(self, seed: int) -> dict[str, Any]:
+        """Return the arguments that every group class has."""
+        return {"client": self.client, "phases": self.phases, "epoch": self.epoch, "seed": seed}
+
+
+class ClassicSpec(GroupSpec, tag="classic", frozen=True, kw_only=True):
+    """The additional keys of a classic group; see `ClassicGroup`."""
+
+    protocol: str = "consumer"
+    member_data: AnyMemberData = CONSUMER_MEMBER_DATA
+    outlives: float | None = None
+
+    def build(self, topics: dict[str, Topic], seed: int) -> Group:
+        return ClassicGroup(
+            self.id,
+            self.membership(),
+            self.topics_read(topics),
+            protocol=self.protocol,
+            member_data=self.member_data,
+            outlives=self.outlives,
+            **self.common(seed),
+        )
+
+
+class ConsumerSpec(GroupSpec, tag="consumer", frozen=True, kw_only=True):
+    """The additional keys of a consumer group; see `ConsumerGroup`."""
+
+    assignor: str = "uniform"
+    regex: str = ""
+    classic: frozenset[int] = frozenset()
+
+    def build(self, topics: dict[str, Topic], seed: int) -> Group:
+        return ConsumerGroup(
+            self.id,
+            self.membership(),
+            self.topics_read(topics),
+            assignor=self.assignor,
+            regex=self.regex,
+            classic=self.classic,
+            **self.common(seed),
+        )
+
+
+class ShareSpec(GroupSpec, tag="share", frozen=True, kw_only=True):
+    """The additional keys of a share group; see `ShareGroup`."""
+
+    in_flight: int = 3
+
+    def build(self, topics: dict[str, Topic], seed: int) -> Group:
+        return ShareGroup(
+            self.id, self.membership(), self.topics_read(topics), in_flight=self.in_flight, **self.common(seed)
+        )
+
+
+class StreamsSpec(GroupSpec, tag="streams", frozen=True, kw_only=True):
+    """The additional keys of a streams group; see `StreamsGroup`."""
+
+    topology: tuple[Subtopology, ...] = ()
+    standbys: int = 0
+    warming: float = 40.0
+    endpoint: bool = True
+
+    def build(self, topics: dict[str, Topic], seed: int) -> Group:
+        return StreamsGroup(
+            self.id,
+            self.membership(),
+            self.topics_read(topics),
+            topology=self.topology,
+            standbys=self.standbys,
+            warming=self.warming,
+            endpoint=self.endpoint,
+            **self.common(seed),
+        )
+
+
+AnyGroupSpec: TypeAlias = ClassicSpec | ConsumerSpec | ShareSpec | StreamsSpec
+
+
+class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
+    """A long group id: `prefix`, filled up with the character `fill` to `length` characters."""
+
+    prefix: str
+    fill: str
+    length: int
+
+
+class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
+    """Group ids that break careless programs; each becomes a classic group that is stuck on `topic`.
+
+    Attributes:
+        topic: the topic that the groups read.
+        ids: the group ids.
+        padded: long group ids, which have no members.
+        empty: those of `ids` that have no members, so that they can be deleted.
+    """
+
+    topic: str
+    ids: tuple[str, ...]
+    padded: tuple[PaddedId, ...] = ()
+    empty: frozenset[str] = frozenset()
+
+    def all(self) -> list[str]:
+        """Return all ids; the padded ones are the last."""
+        return [*self.ids, *self._padded()]
+
+    def specs(self) -> list[AnyGroupSpec]:
+        """Return the groups."""
+        empty = self.empty | set(self._padded())
+        return [
+            ClassicSpec(
+                id=name,
+                members=0 if name in empty else 1,
+                reads=(ReadSpec(self.topic, Stuck(40), metadata=name[:60]),),
+                client=Client(f"client {name[:40]}"),
+            )
+            for name in self.all()
+        ]
+
+    def _padded(self) -> list[str]:
+        return [padded.prefix + padded.fill * (padded.length - len(padded.prefix)) for padded in self.padded]
+
+
+class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The top-level keys of a scenario file.
+
+    Attributes:
+        description: one sentence about the scenario.
+        extends: name of the scenario in the same folder whose topics and groups are part of this one.
+        without_groups: whether the groups are left out, so that only topics remain.
+        topics: the topics by name.
+        groups: the groups.
+        hostile_ids: groups with hostile ids, which are added after `groups`.
+    """
+
+    description: str
+    extends: str | None = None
+    without_groups: bool = False
+    topics: dict[str, TopicSpec] = {}
+    groups: tuple[AnyGroupSpec, ...] = ()
+    hostile_ids: HostileIds | None = None
