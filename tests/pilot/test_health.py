@@ -114,7 +114,7 @@ async def test_what_a_short_watch_cannot_decide_is_said(tmp_path: Path) -> None:
         await settled(pilot)
         said = overview_of(app)
     assert "✓ OK observed for 15 s" in said
-    assert "undecided STOP needs more than 45 s at a standstill, seen 15 s" in said
+    assert "undecided STOP needs more than 45 s without progress, observed 15 s" in said
 
 
 async def test_nobody_watched(tmp_path: Path) -> None:

@@ -1,13 +1,13 @@
-"""How a group does: what a poller's reads of it, over a while, tell of its health.
+"""Computes the health of a group from its polled state and offsets over some time.
 
-Imports the rest of the model. `Observation` collects reads of one group, `health_of` turns it into a `GroupHealth`:
-the verdict by Burrow's rules (`kgtui.model.verdict`) and, beside it, lag trend, time lag, drain estimate, records lost
-and about to be lost, rebalances, members that hold up a reconciliation, time Empty.
+`ReadHistory` collects the reads of one group, and `health_of` computes a `GroupHealth` from it: the verdict by Burrow's
+rules (`kgtui.model.verdict`), the lag trend, the time lag, the estimated time to catch up, records lost and soon to be
+lost, rebalances, members that delay a reconciliation, and the time that the group has been Empty.
 
-A poller sees offsets change, not commits: every verdict made here is labelled `observed`, and what the watch was too
-short to decide is listed in `GroupHealth.undecided`, with what it would take. Unknown is None and never 0, and no rate
-is taken across a gap between reads. Times are seconds since the epoch, spans seconds, offsets and lag records, rates
-records a second.
+A poller observes changes of offsets, not commits, so that every verdict made here is labeled `observed`. Verdicts that
+cannot be decided yet are listed in `GroupHealth.undecided` with the data that is missing. An unknown value is None,
+never 0. No rate is computed across a gap between reads. Times are seconds since the epoch, durations seconds, offsets
+and lag records, and rates records per second. The package imports only the rest of the model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the reads of one group to its health."""
+"""Computes the health of one group from its read history."""
 
 from __future__ import annotations
 
@@ -23,84 +23,84 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
-"""The newest stretch of reads that a trend is taken over."""
+"""Time over which a trend is computed, up to the newest read, in seconds."""
 
 
-def health_of(observation: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
-    """How a group does as of its newest read: verdict, trends and estimates, each None where the reads do not tell.
+def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
+    """Return the health of a group at its newest read. Values that the reads do not determine are None.
 
     Args:
-        observation: its reads.
-        retention: how long its topics and the brokers keep what it depends on.
+        history: the reads of the group.
+        retention: how long the cluster keeps the records of its topics and its offsets.
     """
-    return run_at_once(health_steps(observation, retention))
+    return run_at_once(health_steps(history, retention))
 
 
-def health_steps(observation: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
-    """`health_of`, a partition at a time: yields after each. The observation must not change until the end."""
-    if observation.gone:
-        return _gone(observation)
-    judge = _judge(observation)
-    topics = subscribed_topics(observation.description) if observation.description is not None else None
+def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
+    """Compute `health_of` in slices: yields after each partition. The read history must not change meanwhile."""
+    if history.gone:
+        return _gone(history)
+    judge = _judge(history)
+    topics = subscribed_topics(history.description) if history.description is not None else None
     verdicts: dict[TopicPartition, PartitionVerdict] = {}
     partitions: dict[TopicPartition, PartitionHealth] = {}
     ages, losses = _Ages(), []
-    for key, row in observation.rows.items():
-        samples = list(observation.samples[key])
+    for key, row in history.rows.items():
+        samples = list(history.samples[key])
         verdicts[key], health = judge(row, samples)
         partitions[key] = health if topics is None else replace(health, subscribed=row.topic in topics)
         ages.add(row, samples)
-        # One that gets on has only not committed for a moment, and nothing of it is in danger.
+        # A partition that is OK keeps up, so retention does not threaten its records.
         kept = retention.topics.get(row.topic) if health.status > Status.OK else None
-        loss = _loss(observation, row, samples, kept)
+        loss = _loss(history, row, samples, kept)
         losses += [] if loss is None else [loss]
         yield
     verdict = roll_up(verdicts)
     bad = [row for row in partitions.values() if row.status == verdict.worst and row.status > Status.OK]
-    trend = _trend(observation)
+    trend = _trend(history)
     return GroupHealth(
         verdict=verdict,
         basis=OBSERVED,
         worst=max(bad, key=lambda row: row.lag or 0, default=None),
         affected=len(bad),
         undecided=_merged((one for row in partitions.values() for one in row.undecided), verdict.status),
-        lag=observation.lag,
+        lag=history.lag,
         trend=None if trend is None else trend.rate,
         trend_seconds=0.0 if trend is None else trend.seconds,
         time_lag=ages.oldest,
-        drain=_drain(observation, trend),
-        lost=_lost(observation),
+        drain=_drain(history, trend),
+        lost=_lost(history),
         loss=min(losses, key=lambda loss: loss.seconds, default=None),
-        rebalances=observation.rebalances.rate(observation.read_at or 0.0),
-        holding_up=epochs_behind(observation.description) if observation.description is not None else {},
-        empty=_empty(observation, retention.offsets),
-        seconds=(observation.read_at or 0.0) - (observation.first_at or 0.0),
-        reads=observation.reads,
-        failed=observation.failed,
-        state=observation.state,
-        read_at=observation.read_at,
+        rebalances=history.rebalances.rate(history.read_at or 0.0),
+        holding_up=epochs_behind(history.description) if history.description is not None else {},
+        empty=_empty(history, retention.offsets),
+        seconds=(history.read_at or 0.0) - (history.first_at or 0.0),
+        reads=history.reads,
+        failed=history.failed,
+        state=history.state,
+        read_at=history.read_at,
         partitions=partitions,
     )
 
 
-def _gone(observation: ReadHistory) -> GroupHealth:
-    """Nothing is known of a group that does not exist any more, but how it was watched."""
-    nothing = health_of(type(observation)(observation.watching))
+def _gone(history: ReadHistory) -> GroupHealth:
+    """Return the health of a group that no longer exists, which only says how long and how often it was read."""
+    nothing = health_of(type(history)(history.watching))
     return replace(
         nothing,
         verdict=replace(nothing.verdict, status=Status.NOT_FOUND),
-        seconds=(observation.read_at or 0.0) - (observation.first_at or 0.0),
-        reads=observation.reads,
-        failed=observation.failed,
-        read_at=observation.read_at,
+        seconds=(history.read_at or 0.0) - (history.first_at or 0.0),
+        reads=history.reads,
+        failed=history.failed,
+        read_at=history.read_at,
     )
 
 
 def _judge(
-    observation: ReadHistory,
+    history: ReadHistory,
 ) -> Callable[[PartitionLag, Sequence[Sample]], tuple[PartitionVerdict, PartitionHealth]]:
-    """The rule for a partition of a group of its type."""
-    description, watching = observation.description, observation.watching
+    """Return the function that judges a partition of a group of this type."""
+    description, watching = history.description, history.watching
     if description is None or description.type != SHARE:
         return lambda row, samples: judge_observed(row, samples, watching)
     members = description.member_count
@@ -108,7 +108,7 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """One entry for each kind that is worse than the verdict given: the most it needs, the least there is."""
+    """Merge undecided verdicts that are worse than the given one: per kind the largest need and the least data."""
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:
         if min(one.status, Status.ERR) <= given:
@@ -121,23 +121,23 @@ def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, .
     return tuple(sorted(kinds.values(), key=lambda one: -one.status))
 
 
-def _trend(observation: ReadHistory) -> Slope | None:
-    if observation.lag_since is None or observation.read_at is None:
+def _trend(history: ReadHistory) -> Slope | None:
+    if history.lag_since is None or history.read_at is None:
         return None
-    start, series = max(observation.lag_since, observation.read_at - TREND_SECONDS), observation.series
+    start, series = max(history.lag_since, history.read_at - TREND_SECONDS), history.series
     points = [(at, lag) for at, lag in zip(series.times, series.lag, strict=True) if at >= start]
     return slope([at for at, _ in points], [lag for _, lag in points])
 
 
-def _drain(observation: ReadHistory, trend: Slope | None) -> float | None:
-    if observation.lag is None or observation.lag.unknown:
+def _drain(history: ReadHistory, trend: Slope | None) -> float | None:
+    if history.lag is None or history.lag.unknown:
         return None
-    return drain(observation.lag.lag, trend)
+    return drain(history.lag.lag, trend)
 
 
 @dataclass(slots=True)
 class _Ages:
-    """The age of the oldest unread record of all partitions; at least that where a partition's is not known."""
+    """Collects the age of the oldest unread record; a lower bound if the age is not known for some partition."""
 
     found: float | None = None
     at_least: bool = False
@@ -159,38 +159,34 @@ class _Ages:
         return None if self.found is None else TimeLag(self.found, self.at_least)
 
 
-def _lost(observation: ReadHistory) -> int | None:
-    known = [row.lost for row in observation.rows.values() if row.lost is not None]
+def _lost(history: ReadHistory) -> int | None:
+    known = [row.lost for row in history.rows.values() if row.lost is not None]
     return sum(known) if known else None
 
 
-def _loss(
-    observation: ReadHistory, row: PartitionLag, samples: Sequence[Sample], retention: float | None
-) -> Loss | None:
-    if observation.steady_since is None:
+def _loss(history: ReadHistory, row: PartitionLag, samples: Sequence[Sample], retention: float | None) -> Loss | None:
+    if history.steady_since is None:
         return None
-    since = round(observation.steady_since * 1000)
+    since = round(history.steady_since * 1000)
     steady = samples if samples[0].at >= since else [sample for sample in samples if sample.at >= since]
     return loss_to_come(row, steady, retention)
 
 
-def _empty(observation: ReadHistory, offsets_retention: float | None) -> EmptySpell | None:
-    if observation.empty_since is None or observation.read_at is None:
+def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptySpell | None:
+    if history.empty_since is None or history.read_at is None:
         return None
-    since, at_least = observation.empty_since
-    seconds = observation.read_at - since
+    since, at_least = history.empty_since
+    seconds = history.read_at - since
     expires = None
-    if offsets_retention is not None and _forgets(observation):
+    if offsets_retention is not None and _forgets(history):
         expires = max(offsets_retention - seconds, 0.0)
     return EmptySpell(seconds, at_least, expires)
 
 
-def _forgets(observation: ReadHistory) -> bool:
-    """Whether the brokers drop its offsets some time after it became Empty.
+def _forgets(history: ReadHistory) -> bool:
+    """Return whether the brokers delete the offsets of the group some time after it became Empty.
 
-    They keep those of share groups, and those of simple groups expire one by one, from when they were committed.
+    They keep the offsets of share groups. Offsets of simple groups expire one by one, counted from their commits.
     """
-    description = observation.description
-    return (
-        bool(observation.rows) and description is not None and description.type != SHARE and bool(description.protocol)
-    )
+    description = history.description
+    return bool(history.rows) and description is not None and description.type != SHARE and bool(description.protocol)

@@ -1,15 +1,29 @@
-"""The verdict on a partition that is read again and again: Burrow's rules on what a poller sees of the commits.
+"""Judges partitions from polled offsets: Burrow's rules for committed offsets, and a separate rule for share groups.
 
-A change of the offset between two reads stands for a commit at the later one, and "unchanged since" for the time of the
-last commit. What that cannot show is left out or left open:
+For classic, consumer and streams groups, a change of the offset between two reads stands for a commit at the time of
+the later read, and the first read of the current offset for the last commit. Polling cannot show everything:
 
-- Commits of the same offset are not seen, so STALL is never found: it shows as STOP. Which of the two it is, the
-  commits themselves tell.
-- The first offset read was committed at some time before. STOP therefore asks that the offset has stood still for as
-  long as a full window of commits takes: at the pace seen, or else at `Watching.commit_interval`.
-- WARN asks for `Watching.enough` commits whose lag is known. Burrow counts the lag of a commit from a log end that is
-  up to `Options.offset_refresh` old; here it is always that old. So a group is not blamed for records that came in
-  while it worked, and lags are comparable from commit to commit however often the group commits.
+- Repeated commits of the same offset are not visible, so STALL is never found and is reported as STOP.
+- The first offset read was committed at an unknown time before. STOP therefore requires that the offset has not
+  changed for as long as a full window of commits takes, at the observed pace or else at `Watching.commit_interval`.
+- WARN requires `Watching.enough` commits whose lag is known. Burrow computes the lag of a commit from a log end that is
+  up to `Options.offset_refresh` old; here the log end always has that age. This ignores records that arrived while the
+  group was working, and makes lags comparable however often the group commits.
+
+Share groups have no commits (KIP-932, KIP-1226). Their rule uses the share-partition start offset (SPSO) and the lag
+that the broker reports. The first condition that applies decides:
+
+1. The lag is not known, or the share partition was never initialized: OK. An unknown lag stays undecided.
+2. The lag is not above `allowed_lag`: OK.
+3. For longer than a full window of commits takes (`Watching.window`), the SPSO has not moved and the lag has neither
+   fallen nor been allowed, so nothing was acknowledged: STALL if the group has members, else STOP.
+4. The SPSO went back and has not returned since, among the last `intervals` SPSOs: REWIND.
+5. Over the same time, the lag was always above `allowed_lag`, never fell and grew, and the SPSO is still before the log
+   end at the beginning of that time: WARN.
+6. Otherwise: OK.
+
+The last part of condition 5 is needed because a share group always has some lag, from the records in flight. With more
+traffic this lag grows although the group keeps up.
 """
 
 from __future__ import annotations
@@ -41,21 +55,22 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
     from kgtui.model.verdict import Options
 
-_EARLY = 0.9  # part of `offset_refresh` after which a log end is taken: reads come a little early or late
+_EARLY = 0.9
+"""Fraction of `offset_refresh` after which a log end offset is used, because reads are sometimes a little early."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
-"""Reasons for an unknown lag that leave nothing open: there is nothing to read, or nothing was read yet."""
+"""Reasons for an unknown lag that do not leave the verdict undecided, because the group reads nothing there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """An observed window of one partition.
+    """The window of one partition, made from polled offsets.
 
     Attributes:
-        window: changes of the offset as commits, the first read among them, without a lag of its own.
-        now: the newest read of the offset, in milliseconds.
-        moves: how often the offset was seen to change.
-        pace: milliseconds from one change to the next; None until two were seen.
+        window: the first offset and each changed offset as commits. The first has no lag.
+        now: time of the newest read of the offset, in milliseconds since the epoch.
+        moves: number of observed changes of the offset.
+        pace: average time between two changes, in milliseconds; None before two changes.
     """
 
     window: Window
@@ -64,7 +79,7 @@ class Observed:
     pace: float | None
 
     def full_window(self, watching: Watching) -> float:
-        """Seconds that a full window of commits takes; as many without a commit are more than a pause."""
+        """Return how long a full window of commits takes, in seconds. A longer time without a commit is not normal."""
         commits = self.window.commits
         if len(commits) >= watching.rules.intervals:
             return (commits[-1].at - commits[0].at) / 1000
@@ -73,14 +88,14 @@ class Observed:
 
 
 def observe(samples: Iterable[Sample], options: Options) -> Observed:
-    """The observed window of one partition, from its reads, oldest first."""
+    """Make the window of one partition from its samples, oldest first."""
     rows = list(samples)
     told = [row for row in rows if row.log_end is not None]
     ends, times = [row.log_end or 0 for row in told], [row.at for row in told]
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # Only the newest fit into the window, unless some take the place of others.
+    # Only the newest changes fit into the window, unless some of them replace others.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -89,13 +104,13 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     seen = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (seen - 1) if seen > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # Without the newest log end there is no current lag: an older one would make it look smaller than it is.
+    # Without the newest log end the current lag is unknown, because an older log end would make it too small.
     kept = (*_refreshed(times, ends, every)[-options.intervals :], ends[-1]) if rows and told[-1:] == rows[-1:] else ()
     return Observed(Window(ring.window().commits, kept), now, max(seen, 0), pace)
 
 
 def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
-    """Each offset with the time at which it was first seen; the first read is the first of them."""
+    """Return `(time, offset)` of the first read of each offset, starting with the first sample."""
     moves: list[tuple[int, int]] = []
     last = None
     for row in rows:
@@ -106,7 +121,7 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 
 
 def _refreshed(times: Sequence[int], ends: Sequence[int], every: int) -> list[int]:
-    """Log ends as Burrow keeps them, one every `offset_refresh`, from reads that may come more often."""
+    """Return one log end offset per `every` milliseconds, as Burrow keeps them, from more frequent reads."""
     kept: list[int] = []
     index = 0
     while index < len(times):
@@ -118,11 +133,11 @@ def _refreshed(times: Sequence[int], ends: Sequence[int], every: int) -> list[in
 def judge_observed(
     row: PartitionLag, samples: Iterable[Sample], watching: Watching
 ) -> tuple[PartitionVerdict, PartitionHealth]:
-    """The verdict on a partition of a classic, consumer or streams group.
+    """Return the verdict on a partition of a classic, consumer or streams group, and its health.
 
     Args:
         row: the newest read.
-        samples: every read kept, oldest first, the newest among them.
+        samples: all samples of the partition, oldest first, including the newest read.
     """
     seen = observe(samples, watching.rules)
     commits = seen.window.commits
@@ -163,7 +178,7 @@ def _of_lagging(seen: Observed, still: float, watching: Watching) -> tuple[Statu
 
 
 def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
-    """What a lag that could not be learned leaves open."""
+    """Return the verdicts that are undecided because the lag could not be read."""
     if row.lag is not None or not row.reason or row.reason in NO_LAG:
         return ()
     return (Undecided(Status.ERR, Lack.LAG, why=row.reason),)
@@ -172,12 +187,12 @@ def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
 def judge_share(
     row: PartitionLag, samples: Sequence[Sample], members: int | None, watching: Watching
 ) -> tuple[PartitionVerdict, PartitionHealth]:
-    """The verdict on one share partition.
+    """Return the verdict on one share partition, and its health.
 
     Args:
         row: the newest read.
-        samples: every read kept, oldest first, the newest among them.
-        members: how many members the group has; None when not known, which counts as some.
+        samples: all samples of the partition, oldest first, including the newest read.
+        members: number of members of the group; None if it is not known, in which case there may be members.
     """
     known = [sample for sample in samples if sample.position is not None and sample.lag is not None]
     moves = _share_moves(known)
@@ -202,7 +217,7 @@ def _of_lagging_share(
         return standstill, ()
     undecided: tuple[Undecided, ...] = ()
     seen = (known[-1].at - known[0].at) / 1000
-    if still >= seen:  # it never moved, as far as was seen
+    if still >= seen:  # the SPSO has not moved since the first read
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewound(moves[-watching.rules.intervals :]):
         return Status.REWIND, undecided
@@ -214,7 +229,7 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Each SPSO with the time at which it was first seen."""
+    """Return each SPSO as a commit at the time of its first read."""
     moves: list[Commit] = []
     for sample in known:
         if sample.position is not None and (not moves or sample.position != moves[-1].offset):
@@ -223,7 +238,7 @@ def _share_moves(known: Sequence[Sample]) -> list[Commit]:
 
 
 def _still(known: Sequence[Sample], allowed_lag: int) -> float:
-    """Seconds for which nothing was acknowledged."""
+    """Return for how many seconds no record was acknowledged."""
     since = known[-1].at
     for before, after in reversed(list(pairwise(known))):
         if before.position != after.position or _lag(after) < _lag(before) or _lag(before) <= allowed_lag:
@@ -233,7 +248,7 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 
 
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
-    """Whether the lag grew and never fell over a full window, and what waited at its start still waits."""
+    """Return whether the lag grew and never fell over a full window, and records from its start are still unread."""
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]
     recent = known[older[-1] :] if older else known

@@ -1,6 +1,6 @@
-"""Trends and estimates from reads: of the lag, of a log's growth, of the age of unread records, of losses to come.
+"""Computes trends and estimates from samples: lag, growth of a log, age of unread records, and records soon to be lost.
 
-Pure functions over samples without a gap in them; None where the samples do not tell.
+These are pure functions over samples without gaps. They return None if the samples do not determine the result.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 LEAST = 3
-"""Reads from which a trend is taken: two are a difference, and lag is a saw of commits and new records."""
+"""Smallest number of samples for a trend. Two are not enough, because the lag falls and rises with every commit."""
 
 _NOISE = 0.1
-"""A group that keeps up seems slower than the log by up to this part of it, between two commits in a rush hour."""
+"""Fraction by which a group that keeps up may seem slower than the log grows, between two commits at high traffic."""
 
 
 class Slope(NamedTuple):
-    """A straight line through reads.
+    """A straight line fitted to samples.
 
     Attributes:
-        rate: change a second.
-        error: standard error of the rate; 0 for a perfect line.
-        seconds: the span it is taken over.
+        rate: change per second.
+        error: standard error of the rate; 0 if all samples are on the line.
+        seconds: time between the first and the last sample.
     """
 
     rate: float
@@ -38,7 +38,7 @@ class Slope(NamedTuple):
 
 
 def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
-    """The line of least squares through values over times in seconds; None from fewer than `LEAST` reads."""
+    """Fit a line by least squares to values over times in seconds; None for fewer than `LEAST` samples."""
     count = len(times)
     if count < LEAST:
         return None
@@ -53,9 +53,10 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
 
 
 def drain(lag: float | None, trend: Slope | None) -> float | None:
-    """Seconds until the lag is gone at this trend, 0 when there is none.
+    """Return the seconds until the lag is 0 if the trend continues; 0 if there is no lag.
 
-    None when it does not fall, or not by twice the error of its trend: the saw of a group that keeps up is no trend.
+    It is None if the lag does not fall, or by less than twice the error of the trend, because the lag of a group that
+    keeps up also goes up and down.
     """
     if lag is None or lag <= 0:
         return None if lag is None else 0.0
@@ -65,12 +66,11 @@ def drain(lag: float | None, trend: Slope | None) -> float | None:
 
 
 def time_lag(position: int, samples: Sequence[Sample]) -> TimeLag | None:
-    """How old the record at `position` is, by interpolation over the log ends seen; 0 when the log ends there.
+    """Estimate the age of the record at `position` from the log end offsets of the samples; 0 if it is not written yet.
 
-    Between two reads the log is taken to have grown evenly. A record that was there at the first read is at least as
-    old as that read. None when no log end is known.
-
-    Source: the record at offset n is written when the log end becomes n + 1.
+    The log is assumed to grow evenly between two samples, and the record at offset n to be written when the log end
+    becomes n + 1. A record that exists at the first sample is at least as old as that sample. The result is None if no
+    log end offset is known.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:
@@ -86,9 +86,9 @@ def time_lag(position: int, samples: Sequence[Sample]) -> TimeLag | None:
 
 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
-    """By how much an offset grows a second, from the first to the last of `(milliseconds, offset)`.
+    """Return by how much an offset grows per second, from points `(milliseconds, offset)`.
 
-    Only the newest reads count that follow each other without an unknown one; None from fewer than two.
+    Only the points after the last unknown offset are used; the result is None if there are fewer than two.
     """
     known: list[tuple[int, int]] = []
     for at, value in reversed(points):
@@ -101,31 +101,32 @@ def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
 
 
 def deletion(samples: Sequence[Sample]) -> float | None:
-    """By how much the log start moves a second; None until it was seen to move twice.
+    """Return by how much the log start offset moves per second; None before it has moved twice.
 
-    Retention deletes whole segments: the start stands still for long and then leaps. So the pace is taken from the
-    first leap seen to the last.
+    Retention deletes whole segments, so that the log start stays for a long time and then jumps. The rate is therefore
+    computed from the first observed jump to the last one.
     """
     if not samples or samples[0].log_start == samples[-1].log_start is not None:
-        return None  # it never goes back
+        return None  # a log start offset never goes back
     known = [(sample.at, sample.log_start) for sample in samples if sample.log_start is not None]
     leaps = [(at, start) for (_, before), (at, start) in pairwise(known) if start > before]
     return growth(leaps)
 
 
 def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float | None = None) -> Loss | None:
-    """When retention will reach the group's position, if log start, log end and group go on as they did.
+    """Estimate when retention will delete records that the group has not read, if all rates stay the same.
 
-    By the topic's retention where it is known: the oldest unread record has an age, and it grows as far as the group
-    is slower than the log. And by the measured movement of the log start towards the position. The sooner counts.
+    There are two estimates, of which the sooner is returned: from the retention of the topic and the age of the oldest
+    unread record, which grows while the group is slower than the log; and from the movement of the log start offset
+    towards the group's position.
 
     Args:
         row: the newest read.
-        samples: reads of the partition without a gap.
-        retention: seconds that the topic keeps records for; None when not known or unlimited.
+        samples: samples of the partition without a gap.
+        retention: how long the topic keeps records, in seconds; None if it is not known or unlimited.
 
     Returns:
-        None when nothing is unread, when the group outruns the deletion, and when it cannot be told.
+        None if nothing is unread, if the group is faster than the deletion, or if neither estimate can be made.
     """
     if row.position is None or not row.lag or row.lost:
         return None
@@ -149,7 +150,7 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
 
 
 def _falling_behind(moved: float, grown: float | None) -> float | None:
-    """The part of what comes in that is not read: 1 when the group stands still, 0 or less when it keeps up."""
+    """Return the fraction of new records that is not read: 1 if the group reads nothing, at most 0 if it keeps up."""
     if grown is None:
         return None
     if grown <= 0:

@@ -1,4 +1,4 @@
-"""Collects the reads of one group: what a poller sees, in bounded memory, ready to be judged."""
+"""Collects the polled state and offsets of one group over time, in bounded memory."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionLag, TopicPartition
 
 SAMPLES_KEPT = 120
-"""Samples kept of a partition by default: 10 minutes at 5 s in full; what is older thins out, the oldest stays."""
+"""Samples kept per partition by default: all of the last minutes, fewer of the time before, and always the oldest."""
 
 _SAMPLE_FIELDS = 5
-_UNKNOWN = -1  # offsets and lags are never negative
+_UNKNOWN = -1  # stands for None; offsets and lags are never negative
 
 
 class Sample(NamedTuple):
@@ -29,8 +29,10 @@ class Sample(NamedTuple):
 
     Attributes:
         at: milliseconds since the epoch.
-        position: committed offset, or share-partition start offset; None when there is none or it is not known.
-        lag: as the group's type counts it; None when not known.
+        position: committed offset or share-partition start offset; None if there is none or it is not known.
+        log_end: log end offset; None if it is not known.
+        log_start: log start offset; None if it is not known.
+        lag: lag in records; None if it is not known.
     """
 
     at: int
@@ -41,7 +43,7 @@ class Sample(NamedTuple):
 
 
 class Samples:
-    """The samples of one partition, oldest first; 40 bytes each."""
+    """The samples of one partition, oldest first, in an array with 40 bytes per sample."""
 
     __slots__ = ("_rows",)
 
@@ -52,10 +54,10 @@ class Samples:
         return len(self._rows) // _SAMPLE_FIELDS
 
     def __iter__(self) -> Iterator[Sample]:
-        # Written out, because it is done for thousands of partitions again and again.
+        # Written without a helper function for speed, because this runs for thousands of partitions.
         values = self._rows.tolist()
         numbers = iter(values)
-        if values and min(values) >= 0:  # all is known
+        if values and min(values) >= 0:  # every value is known
             yield from map(Sample._make, zip(numbers, numbers, numbers, numbers, numbers, strict=True))
             return
         for at, position, log_end, log_start, lag in zip(numbers, numbers, numbers, numbers, numbers, strict=True):
@@ -68,10 +70,16 @@ class Samples:
             )
 
     def add(self, at: int, row: PartitionLag, length: int = SAMPLES_KEPT) -> None:
-        """Append what was read at `at`, in milliseconds, later than all before; keep at most `length`, at least 4."""
+        """Append a sample.
+
+        Args:
+            at: milliseconds since the epoch, later than all samples before.
+            row: the read.
+            length: largest number of samples to keep, at least 4.
+        """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin()
-        # Written out, because it is done for every partition in view at every poll.
+        # Written without a helper function for speed, because this runs for every partition in view at every poll.
         position, end, start, lag = row.position, row.log_end, row.log_start, row.lag
         self._rows.extend((
             at,
@@ -82,7 +90,7 @@ class Samples:
         ))  # fmt: skip
 
     def _thin(self) -> None:
-        """Drop every other sample of the older half, but never the oldest."""
+        """Drop every second sample of the older half, except the oldest sample."""
         half = len(self) // 2
         kept: array[int] = array("q")
         for number in range(0, half, 2):
@@ -92,15 +100,16 @@ class Samples:
 
 
 HOUR = 3600.0
-STRETCHES_KEPT = 512
-"""Stretches kept; a quiet minute is one, and so is each read that saw something change."""
+PERIODS_KEPT = 512
+"""Periods kept: one per read with a change, and one per minute without a change."""
 
 _QUIET = 60.0
-_STRETCH_FIELDS = 5  # end, seconds watched, state changes, entries into a rebalance, epoch steps
+_PERIOD_FIELDS = 5
+"""Fields per period: end, duration, state changes, entries into a rebalance, epoch steps."""
 
 
 class RebalanceLog:
-    """Collects what each read saw change since the read before, in an array of bounded length."""
+    """Counts changes of state and epoch from read to read, in an array of bounded length."""
 
     __slots__ = ("_epoch", "_has_epoch", "_rows", "_state")
 
@@ -111,13 +120,13 @@ class RebalanceLog:
         self._has_epoch = False
 
     def add(self, at: float, state: str, epoch: int | None, watched: float | None) -> None:
-        """Take a read.
+        """Add a read.
 
         Args:
             at: seconds since the epoch.
-            epoch: the group epoch; None for groups without.
-            watched: seconds since the read before; None when there was none, or a gap lies in between: what changed
-                over a gap is not counted, because nobody knows how often.
+            epoch: the group epoch; None for groups without epochs.
+            watched: seconds since the read before; None for the first read and after a gap. Changes during a gap are
+                not counted, because their number is not known.
         """
         before, self._state = self._state, state
         was, self._epoch = self._epoch, epoch
@@ -127,17 +136,17 @@ class RebalanceLog:
         changed = int(state != before)
         entered = int(state in REBALANCING and before not in REBALANCING)
         steps = max(epoch - was, 0) if epoch is not None and was is not None else 0
-        last = self._rows[-_STRETCH_FIELDS:]
+        last = self._rows[-_PERIOD_FIELDS:]
         if not (changed or steps) and last and not (last[2] or last[4]) and last[1] + watched <= _QUIET:
-            self._rows[-_STRETCH_FIELDS] = at
-            self._rows[1 - _STRETCH_FIELDS] += watched
+            self._rows[-_PERIOD_FIELDS] = at
+            self._rows[1 - _PERIOD_FIELDS] += watched
             return
         self._rows.extend((at, watched, changed, entered, steps))
-        del self._rows[: -STRETCHES_KEPT * _STRETCH_FIELDS]
+        del self._rows[: -PERIODS_KEPT * _PERIOD_FIELDS]
 
     def rate(self, now: float) -> RebalanceRate | None:
-        """What the last hour saw; None before two reads without a gap in between."""
-        rows = [self._rows[i : i + _STRETCH_FIELDS] for i in range(0, len(self._rows), _STRETCH_FIELDS)]
+        """Return the rebalances of the last hour; None before two reads without a gap between them."""
+        rows = [self._rows[i : i + _PERIOD_FIELDS] for i in range(0, len(self._rows), _PERIOD_FIELDS)]
         recent = [row for row in rows if row[0] > now - HOUR]
         if not recent:
             return None
@@ -150,29 +159,29 @@ class RebalanceLog:
 class ReadHistory:
     """The reads of one group, oldest first.
 
-    A partition takes 5 kB at most (`Samples`), the group 50 kB more, however long it is watched.
+    It needs at most 5 kB per partition (see `Samples`) plus 50 kB, however long the group is watched.
 
     Args:
-        watching: how the reads are to be judged.
+        watching: settings for judging the reads.
 
     Attributes:
-        length: samples kept of each partition from the next read on.
-        samples: partition → its reads; only partitions of the newest read of offsets are kept.
-        rows: the newest read of each partition.
-        series: summed lag and members over time; the lag is NaN where it was not read.
-        lag: summed at the newest good read of offsets; None before.
-        description: the newest.
-        state: at the newest read that told it.
-        empty_since: when it was first seen Empty without a break, and whether it was so at the first read; None when
-            it is not Empty.
-        rebalances: what changed from read to read.
-        gone: the group no longer exists.
-        first_at: the first good read, or None.
-        read_at: the newest good read, or None.
-        reads: how many reads succeeded.
-        failed: how many did not, in whole or in part.
-        steady_since: the first read after the newest gap: rates are taken from there.
-        lag_since: the first read since which the lag is summed over the same partitions; None when it is not known now.
+        length: number of samples kept per partition from the next read on.
+        samples: partition → its samples, for the partitions of the newest read of offsets.
+        rows: partition → its newest read.
+        series: total lag and number of members over time. The lag is NaN where it was not read.
+        lag: total lag at the newest good read of offsets; None before the first.
+        description: the newest description; None before the first.
+        state: the newest known state; None before the first.
+        empty_since: time from which the group was Empty at every read, in seconds since the epoch, and whether that was
+            the first read, so that it may have been Empty before; None if it is not Empty.
+        rebalances: counts of changes from read to read.
+        gone: True if the group no longer exists.
+        first_at: time of the first good read; None before it.
+        read_at: time of the newest good read; None before the first.
+        reads: number of reads that succeeded.
+        failed: number of reads that failed, completely or in part.
+        steady_since: time of the first read after the newest gap, from which rates are computed.
+        lag_since: time from which the total lag covers the same partitions; None if the lag is not known now.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
@@ -194,23 +203,23 @@ class ReadHistory:
         self.steady_since: float | None = None
         self.lag_since: float | None = None
         self._composition: tuple[int, int] | None = None
-        self._told_at: float | None = None
+        self._described_at: float | None = None
 
     @property
     def topics(self) -> set[str]:
-        """The topics of the newest read."""
+        """The topics in the newest read of offsets."""
         return {topic for topic, _ in self.rows}
 
     def add(
         self, at: float, description: GroupDescription | None, offsets: GroupOffsets | None, *, fault: bool = False
     ) -> None:
-        """Take what was read of the group; ignored when it is not later than the read before.
+        """Add a read of the group. It is ignored if it is not later than the read before.
 
         Args:
             at: seconds since the epoch.
-            description: None when the group could not be described, or was not asked for.
-            offsets: None when they could not be read, or for groups that have none.
-            fault: something was asked for and not learned: what is None is missing, and no rate goes across it.
+            description: None if the group could not be described or was not described this time.
+            offsets: None if they could not be read or the group has none.
+            fault: True if a part could not be read. No rate is computed across this read.
         """
         if self.read_at is not None and at <= self.read_at:
             return
@@ -223,37 +232,41 @@ class ReadHistory:
         gap = self.read_at is None or at - self.read_at > self.watching.gap_after
         if gap or (fault and offsets is None) or self.steady_since is None:
             self.steady_since = at
-        self._take_description(at, description)
-        self._take_offsets(at, offsets)
+        self._add_description(at, description)
+        self._add_offsets(at, offsets)
         self.gone = False
         self.reads += 1
         self.first_at = at if self.first_at is None else self.first_at
         self.read_at = at
 
     def interrupt(self) -> None:
-        """Nothing is known of the time until the next read: no rate is taken across it."""
-        self.steady_since = self.lag_since = self._told_at = None
+        """Begin a gap that lasts until the next read, across which no rate is computed."""
+        self.steady_since = self.lag_since = self._described_at = None
 
     def vanish(self) -> None:
-        """The group does not exist any more."""
+        """Note that the group no longer exists."""
         self.gone = True
 
-    def _take_description(self, at: float, description: GroupDescription | None) -> None:
+    def _add_description(self, at: float, description: GroupDescription | None) -> None:
         if description is None:
-            self._told_at = None
+            self._described_at = None
             return
-        watched = None if self._told_at is None or at - self._told_at > self.watching.gap_after else at - self._told_at
+        watched = (
+            None
+            if self._described_at is None or at - self._described_at > self.watching.gap_after
+            else at - self._described_at
+        )
         state = description.state
         self.rebalances.add(at, state, description.group_epoch, watched)
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # Over a gap it may have been something else in between.
+            # During a gap, the group may have had another state.
             self.empty_since = (at, self.state in (None, EMPTY))
-        self.description, self.state, self._told_at = description, state, at
+        self.description, self.state, self._described_at = description, state, at
 
-    def _take_offsets(self, at: float, offsets: GroupOffsets | None) -> None:
-        members = self.description.member_count if self.description is not None and self._told_at == at else None
+    def _add_offsets(self, at: float, offsets: GroupOffsets | None) -> None:
+        members = self.description.member_count if self.description is not None and self._described_at == at else None
         if offsets is None:
             self.series.add(at, None, members)
             self.lag_since = None

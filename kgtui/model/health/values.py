@@ -1,4 +1,4 @@
-"""The values that tell how a group does, and the settings of a watch."""
+"""Values that describe the health of a group, and the settings for judging it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from kgtui.model.verdict import GroupVerdict
 
 OBSERVED = "observed"
-"""The label of a verdict made from reads, not from the commits themselves."""
+"""Label of a verdict that is based on polled offsets instead of commits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """How reads are judged.
+    """Settings for judging the reads of a group.
 
     Attributes:
         rules: Burrow's settings.
-        commit_interval: seconds between the commits of a healthy group, until its own pace was seen; by default
-            Kafka's `auto.commit.interval.ms`.
+        commit_interval: assumed time between the commits of a healthy group until its own pace is known, in seconds; by
+            default that of Kafka's `auto.commit.interval.ms`.
         gap_after: longest time between two reads of a group, in seconds; a longer one is a gap, across which no rate
             is computed.
     """
@@ -36,12 +36,12 @@ class Watching:
 
     @property
     def window(self) -> float:
-        """Seconds that a full window of commits spans in a healthy group whose pace was not seen."""
+        """Time that a full window of commits takes in a healthy group with an unknown pace, in seconds."""
         return (self.rules.intervals - 1) * self.commit_interval
 
     @property
     def enough(self) -> int:
-        """Commits seen, with their lag, from which a slow consumer is told: half a window, at least 3."""
+        """Number of observed commits with a known lag that are needed for WARN: half a window, at least 3."""
         return max(3, self.rules.intervals // 2)
 
 
@@ -49,24 +49,27 @@ DEFAULT_WATCHING = Watching()
 
 
 class Lack(Enum):
-    """What a watch lacks to decide a verdict."""
+    """The kind of data that is missing to decide a verdict."""
 
     TIME = "time"
-    """`needs` and `has` are seconds in which the offset stands still."""
+    """Time: `needs` and `has` are seconds during which the offset does not change."""
     COMMITS = "commits"
-    """`needs` and `has` are commits seen."""
+    """Commits: `needs` and `has` are numbers of observed commits."""
     LAG = "lag"
-    """The lag is unknown; `why` says the reason."""
+    """The lag, which is not known; `why` has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A verdict worse than the one given, which the watch could neither find nor rule out.
+    """A verdict worse than the given one that the reads could neither confirm nor exclude.
 
     Attributes:
-        status: that verdict.
-        partitions: how many partitions it concerns.
-        why: the reason, for `Lack.LAG`: `forbidden`, `no leader`, …
+        status: the undecided verdict.
+        lack: kind of data that is missing.
+        needs: amount of this data that is needed.
+        has: amount of this data so far.
+        partitions: number of partitions for which the verdict is undecided.
+        why: reason for an unknown lag, such as `forbidden` or `no leader`; `` for other kinds of data.
     """
 
     status: Status
@@ -79,11 +82,12 @@ class Undecided:
 
 @dataclass(frozen=True, slots=True)
 class TimeLag:
-    """How old the oldest unread record is.
+    """The age of the oldest unread record.
 
     Attributes:
-        seconds: its age; 0 when nothing is unread.
-        at_least: it was there before the watch began, or a partition's is not known: the true age may be more.
+        seconds: the age; 0 if nothing is unread.
+        at_least: True if the record may be older, because it was written before the first read, or because the age is
+            not known for some partition.
     """
 
     seconds: float
@@ -92,13 +96,14 @@ class TimeLag:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Records that retention will delete before they are read, if all goes on as it does.
+    """Records that retention will delete before the group reads them, if all rates stay the same.
 
     Attributes:
-        seconds: until the first of them is gone.
-        basis: `retention` (the topic's, and the age of the record) or `log start` (its measured movement).
-        lead: records between log start and the group's position now.
-        at_most: it may come sooner, because the record may be older than was seen.
+        seconds: time until the first of them is deleted.
+        basis: what the estimate is based on: `retention` (of the topic, with the age of the record) or `log start` (its
+            observed movement).
+        lead: records from the log start to the group's position.
+        at_most: True if the loss may come sooner, because the record may be older than observed.
     """
 
     topic: str
@@ -109,20 +114,20 @@ class Loss:
     at_most: bool = False
 
     SOON = 86_400.0
-    """Seconds within which it is an error."""
+    """Time before the loss in which it is an error, in seconds."""
     NEAR = 3 * 86_400.0
-    """Seconds within which it is worth telling: a weekend."""
+    """Time before the loss in which it is reported, in seconds; longer than a weekend."""
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceRate:
-    """Changes of state and steps of the group epoch, while it was watched without a gap.
+    """Changes of the state and of the group epoch while the group was read without a gap.
 
     Attributes:
-        state_changes: how often another state was seen than before.
-        epoch_steps: by how much the group epoch grew (KIP-848, KIP-932, KIP-1071); None for groups without.
-        rebalances: steps of the epoch or entries into a rebalance, whichever are more.
-        seconds: watched, of the last hour.
+        state_changes: number of reads with another state than the read before.
+        epoch_steps: increase of the group epoch (KIP-848, KIP-932, KIP-1071); None for groups without epochs.
+        rebalances: the larger of the epoch increase and the number of observed rebalances.
+        seconds: how long the group was watched within the last hour.
     """
 
     state_changes: int
@@ -131,29 +136,30 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """Rebalances an hour from which a group flaps, once there were `FLAPPING_LEAST`."""
+    """Rebalances per hour from which a group is flapping, if there were at least `FLAPPING_LEAST`."""
     FLAPPING_LEAST = 3
 
     @property
     def per_hour(self) -> float | None:
-        """Rebalances an hour; None before anything was watched."""
+        """Rebalances per hour; None before the group was watched."""
         return self.rebalances * 3600 / self.seconds if self.seconds > 0 else None
 
     @property
     def flapping(self) -> bool:
-        """Whether the group rebalances again and again."""
+        """Whether the group is flapping: it rebalances again and again."""
         rate = self.per_hour
         return rate is not None and self.rebalances >= self.FLAPPING_LEAST and rate >= self.FLAPPING
 
 
 @dataclass(frozen=True, slots=True)
 class EmptySpell:
-    """For how long the group has been seen Empty.
+    """How long the group has been Empty.
 
     Attributes:
-        at_least: it was Empty when the watch began.
-        expires_in: seconds until the broker may delete its offsets, at the latest; None when the broker's
-            `offsets.retention.minutes` is not known.
+        seconds: observed time.
+        at_least: True if the group was already Empty at the first read.
+        expires_in: time until the broker may delete its offsets, in seconds; an upper limit if `at_least` is True. None
+            if `offsets.retention.minutes` of the broker is not known.
     """
 
     seconds: float
@@ -161,20 +167,20 @@ class EmptySpell:
     expires_in: float | None = None
 
     SOON = 86_400.0
-    """Seconds within which the expiry is worth a warning."""
+    """Time before the expiry in which it is a warning, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionHealth:
-    """The verdict on one partition and what it rests on.
+    """The verdict on one partition, with the values that it is based on.
 
     Attributes:
-        position: committed offset, or share-partition start offset.
-        still: seconds for which the position has not moved, as far as was seen.
-        commits: how many commits the window holds, or start offsets.
-        complete: how full the window is, 0 to 1.
-        undecided: see `Undecided`.
-        subscribed: whether a member subscribes to the topic; None when it is not known.
+        position: committed offset or share-partition start offset; None if there is none.
+        still: observed time since the position changed, in seconds.
+        commits: number of commits or start offsets in the window.
+        complete: fraction of a full window, from 0 to 1.
+        undecided: worse verdicts that could not be decided.
+        subscribed: whether a member subscribes to the topic; None if it is not known.
     """
 
     topic: str
@@ -191,31 +197,32 @@ class PartitionHealth:
 
 @dataclass(frozen=True, slots=True)
 class GroupHealth:
-    """How a group does.
+    """The health of a group.
 
     Attributes:
-        verdict: by Burrow's rules over the observed window, or for share groups by the rule of
-            `kgtui.model.health.judging`.
-        basis: `observed`.
-        worst: the partition that the verdict rests on: of those with the worst status the one with most lag; None
-            when all is well.
-        affected: how many partitions have that status.
-        undecided: worse verdicts that the watch could not decide.
-        lag: summed lag at the newest read; None when the offsets were never read.
-        trend: by how much the lag grows, in records a second; negative when it falls; None when not known.
-        trend_seconds: the span that the trend is taken over; 0 without one.
-        time_lag: None when not known.
-        drain: seconds until the lag is gone at the present trend, 0 when there is none; None when it does not fall.
-        lost: records that expired before they were read; None when not known.
-        loss: the soonest loss to come; None when none is in sight or it cannot be told.
+        verdict: verdict by the rules of `kgtui.model.health.judging`.
+        basis: what the verdict is based on: `observed`.
+        worst: the partition with the worst status, of several the one with the largest lag; None if every partition is
+            OK.
+        affected: number of partitions with the worst status.
+        undecided: worse verdicts that could not be decided.
+        lag: total lag at the newest read; None if the offsets were never read.
+        trend: change of the lag in records per second, negative if it falls; None if it is not known.
+        trend_seconds: time over which the trend was computed; 0 without a trend.
+        time_lag: age of the oldest unread record; None if it is not known.
+        drain: seconds until the lag is 0 at the current trend; 0 if there is no lag, None if the lag does not fall.
+        lost: records that expired before they were read; None if that is not known.
+        loss: the soonest expected loss of records; None if none is expected, or if it cannot be estimated.
         rebalances: None before two reads of the group's state.
-        holding_up: member id → epochs that it is behind the target assignment, None when it has left.
-        empty: None when the group is not Empty.
-        seconds: from the first read to the newest.
-        reads: how many reads succeeded.
-        failed: how many did not.
-        state: at the newest read.
-        read_at: when the newest good read was made; None when there was none.
+        holding_up: ids of members that delay a reconciliation → epochs behind the target assignment; None for a static
+            member that has left temporarily.
+        empty: None if the group is not Empty.
+        seconds: time from the first read to the newest.
+        reads: number of reads that succeeded.
+        failed: number of reads that failed.
+        state: state at the newest read.
+        read_at: time of the newest good read in seconds since the epoch; None if there was none.
+        partitions: the health of every partition.
     """
 
     verdict: GroupVerdict
@@ -247,5 +254,5 @@ class GroupHealth:
 
     @property
     def kind(self) -> Status:
-        """The status that says most: that of the worst partition where there is one, else the group's."""
+        """The most specific status: that of the worst partition or, if every partition is OK, of the group."""
         return self.worst.status if self.worst is not None else self.verdict.status

@@ -1,4 +1,4 @@
-"""A group's health in words: the reason of a verdict, and what a watch could not decide."""
+"""Texts about the health of a group: the reason for a verdict, and what is missing to decide one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def duration(seconds: float) -> str:
-    """A span of time by its two largest units: `45 s`, `2 min`, `3 h 20 min`, `5 d 1 h`."""
+    """Format a duration with its two largest units: `45 s`, `2 min`, `3 h 20 min`, `5 d 1 h`."""
     whole = max(round(seconds), 0)
     for index, (size, unit) in enumerate(_UNITS):
         if whole >= size:
@@ -28,9 +28,9 @@ def duration(seconds: float) -> str:
 
 
 def reason(health: GroupHealth, group_type: str | None = None) -> str:
-    """Why the verdict is what it is, in one line; `` when all is well. Names of topics are as the cluster has them."""
+    """Return the reason for a verdict in one line; `` if it is OK. Names of topics are not escaped."""
     if health.status is Status.NOT_FOUND:
-        return "the group does not exist any more"
+        return "the group no longer exists"
     worst = health.worst
     if worst is None:
         return ""
@@ -54,12 +54,12 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None, others: st
 
 
 def loss_in(loss: Loss) -> str:
-    """When the first records will be lost: `about 3 h`, `at most 3 h`."""
+    """Return the time until the first records are lost: `about 3 h`, `at most 3 h`."""
     return f"{'at most' if loss.at_most else 'about'} {duration(loss.seconds)}"
 
 
 def expiry(spell: EmptySpell) -> str:
-    """When the broker may drop the offsets of a group that is Empty; `` where that is not known."""
+    """Return when the offsets of an Empty group may expire; `` if that is not known."""
     if spell.expires_in is None:
         return ""
     at_most = "at most " if spell.at_least else ""
@@ -67,11 +67,11 @@ def expiry(spell: EmptySpell) -> str:
 
 
 def missing(undecided: Undecided) -> str:
-    """What it would take to decide: `STOP needs more than 45 s at a standstill, seen 20 s`."""
+    """Return what is missing to decide a verdict: `STOP needs more than 45 s without progress, observed 20 s`."""
     if undecided.lack is Lack.LAG:
         return f"no verdict where the lag is unknown: {undecided.why}"
     name = undecided.status.name
     if undecided.lack is Lack.COMMITS:
-        return f"{name} needs {undecided.needs:.0f} commits, seen {undecided.has:.0f}"
-    what = "of watching" if undecided.status is Status.WARN else "at a standstill"
-    return f"{name} needs more than {duration(undecided.needs)} {what}, seen {duration(undecided.has)}"
+        return f"{name} needs {undecided.needs:.0f} commits, observed {undecided.has:.0f}"
+    what = "of watching" if undecided.status is Status.WARN else "without progress"
+    return f"{name} needs more than {duration(undecided.needs)} {what}, observed {duration(undecided.has)}"

@@ -185,10 +185,10 @@ def test_what_so_short_a_watch_cannot_decide_is_said(run: Callable[..., Ran]) ->
     ran = run("check", "--for", "20s", "--all")
     assert ran.code == 0
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "OK?", "stuck": "OK?"}
-    assert "STOP needs more than 45 s at a standstill, seen 20 s" in ran.out
+    assert "STOP needs more than 45 s without progress, observed 20 s" in ran.out
     assert ran.err.splitlines() == [
-        "kgtui: after 20 s, 1 group could not be decided: WARN needs 5 commits, seen 3",
-        "kgtui: after 20 s, 1 group could not be decided: STOP needs more than 45 s at a standstill, seen 20 s",
+        "kgtui: after 20 s, 1 group could not be decided: WARN needs 5 commits, observed 3",
+        "kgtui: after 20 s, 1 group could not be decided: STOP needs more than 45 s without progress, observed 20 s",
     ]
 
 
@@ -218,7 +218,7 @@ def test_json_of_a_short_watch_has_what_it_lacks_in_numbers(run: Callable[..., R
     ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
     assert objects(ran)["stuck"]["undecided"] == [
         {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,
-         "text": "STOP needs more than 45 s at a standstill, seen 20 s"}
+         "text": "STOP needs more than 45 s without progress, observed 20 s"}
     ]  # fmt: skip
 
 
@@ -310,7 +310,7 @@ def test_a_group_that_goes_away_is_said_and_is_no_failure(
     script.happens.append(leave)
     ran = run("check", "stuck,fine")
     assert (ran.code, verdicts(ran), ran.err) == (0, {"stuck": "GONE"}, "")
-    assert ran.out.rstrip().endswith("the group does not exist any more")
+    assert ran.out.rstrip().endswith("the group no longer exists")
 
 
 def test_a_group_that_fails_and_then_is_gone_leaves_no_fault(

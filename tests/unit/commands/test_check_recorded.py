@@ -104,7 +104,7 @@ def test_any_moment_is_judged_by_what_came_before_it(check: Callable[..., Ran]) 
 def test_what_so_short_a_time_cannot_decide_is_said(check: Callable[..., Ran]) -> None:
     ran = check("--all", "stuck", "--for", "30s", "--at", at(STOPS + 3))
     assert (ran.code, ran.verdicts) == (0, {"stuck": "OK?"})
-    assert "after 30 s, 1 group could not be decided: STOP needs more than 45 s at a standstill" in ran.err
+    assert "after 30 s, 1 group could not be decided: STOP needs more than 45 s without progress" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from kgtui.model.cluster import Retention
 from kgtui.model.health import ReadHistory, Watching, health_of
-from kgtui.model.health.read_history import SAMPLES_KEPT, STRETCHES_KEPT, RebalanceLog
+from kgtui.model.health.read_history import PERIODS_KEPT, SAMPLES_KEPT, RebalanceLog
 from kgtui.model.health.values import EmptySpell, RebalanceRate, TimeLag
 from kgtui.model.health.wording import duration
 from tests.scripted import member
@@ -151,7 +151,7 @@ def test_memory_is_bounded_and_the_oldest_read_stays() -> None:
     assert len(kept) <= SAMPLES_KEPT
     assert kept[0].at == T0 * 1000
     assert [one.log_end for one in kept[-40:]] == list(range(100 + 20 * SAMPLES_KEPT - 40, 100 + 20 * SAMPLES_KEPT))
-    assert len(seen.rebalances._rows) <= STRETCHES_KEPT * 5
+    assert len(seen.rebalances._rows) <= PERIODS_KEPT * 5
     assert len(seen.series.times) <= 900
     assert health_of(seen).time_lag == TimeLag(5.0 * (20 * SAMPLES_KEPT - 1), at_least=True)
     assert health_of(seen).kind.name == "STOP"

@@ -22,7 +22,7 @@ def test_a_stuck_group_is_stopped_once_a_full_window_has_passed() -> None:
     """Ten commits at 5 s take 45 s from the first to the last: no verdict before that."""
     before, after = health_of(watch(stuck(10))), health_of(watch(stuck(11)))
     assert (before.status, kinds(before)) == (Status.OK, [("STOP", "time")])
-    assert missing(before.undecided[0]) == "STOP needs more than 45 s at a standstill, seen 45 s"
+    assert missing(before.undecided[0]) == "STOP needs more than 45 s without progress, observed 45 s"
     assert (after.status, after.kind, kinds(after)) == (Status.ERR, Status.STOP, [])
     assert after.basis == OBSERVED
     assert reason(after) == "no commit on t-0 for 50 s, 200 unread"
@@ -69,7 +69,7 @@ def test_a_slow_group_is_warned_of_once_enough_commits_were_seen() -> None:
     # The first two commits have no lag yet: no log end was old enough.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
-    assert missing(early.undecided[0]) == "WARN needs 5 commits, seen 4"
+    assert missing(early.undecided[0]) == "WARN needs 5 commits, observed 4"
     assert (late.status, late.undecided) == (Status.WARN, ())
     assert reason(late) == "the lag of t-0 does not fall over 7 commits, 2,024 unread"
 
@@ -144,7 +144,7 @@ def test_a_group_that_is_gone_is_not_found() -> None:
     seen = watch(stuck(20))
     seen.vanish()
     health = health_of(seen)
-    assert (health.status, reason(health)) == (Status.NOT_FOUND, "the group does not exist any more")
+    assert (health.status, reason(health)) == (Status.NOT_FOUND, "the group no longer exists")
 
 
 def test_a_window_is_the_changes_of_the_offset_with_the_lag_against_a_log_end_of_ten_seconds_ago() -> None:

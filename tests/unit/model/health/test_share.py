@@ -54,7 +54,7 @@ def test_a_group_that_does_not_get_through_what_was_waiting_is_slow() -> None:
     assert reason(health_of(seen(rows)), "share") == "the lag of t-0 does not fall, 5,076 unread"
     early = health_of(seen(rows[:6]))
     assert kinds(early) == [("WARN", "time")]
-    assert missing(early.undecided[0]) == "WARN needs more than 45 s of watching, seen 25 s"
+    assert missing(early.undecided[0]) == "WARN needs more than 45 s of watching, observed 25 s"
 
 
 def test_a_lag_that_grows_with_the_traffic_is_no_fault() -> None:
