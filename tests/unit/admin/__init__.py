@@ -1,1 +1,1 @@
-"""What is asked of brokers, against brokers that are functions."""
+"""Unit tests of `kgtui.admin` against brokers that are Python functions."""

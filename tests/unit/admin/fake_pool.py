@@ -1,7 +1,7 @@
-"""A pool whose brokers are functions: for tests of what is built on top of connections, without any.
+"""A pool without connections, whose brokers are Python functions.
 
-What a function answers is encoded and decoded again by the message tables of the version in use, so that a test cannot
-answer what no broker could.
+Requests and answers are encoded and decoded with the real message tables, so that a test cannot send an answer that no
+broker could send.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Sent(NamedTuple):
-    """One request."""
+    """A request that was sent."""
 
     node: int
     api: str
@@ -37,15 +37,16 @@ class Sent(NamedTuple):
 
 @dataclass
 class FakePool(Pool):
-    """See the module.
+    """A `Pool` that calls functions instead of brokers.
 
     Attributes:
-        answers: API name → what to answer a request: fields, bytes, or an exception to raise; may be async.
-        versions: API name, or `(API name, node)` → highest version; None is not supported.
-        coordinators: group → node, 1 if not named; an exception is an error of that group.
-        leaders: `(topic, partition)` → node, 1 if not named; a negative number is −error code.
+        answers: API name → function that returns the answer to a request: fields, bytes, or an exception to raise. It
+            may be asynchronous.
+        versions: API name, or `(API name, node)` → highest version; None if the API is not supported.
+        coordinators: group id → node id of its coordinator (1 by default), or the error of its lookup.
+        leaders: `(topic, partition)` → node id of its leader (1 by default), or a negative error code.
         sent: every request, in order.
-        looked_up: every look for coordinators, for leaders: what was asked for.
+        looked_up, leaders_looked_up: the arguments of every lookup of coordinators, and of leaders.
     """
 
     answers: dict[str, Callable[[Sent], Any]] = field(default_factory=dict)
@@ -142,11 +143,11 @@ class FakePool(Pool):
         return found
 
     def of(self, api: str) -> list[Sent]:
-        """The requests of one API."""
+        """Return the requests of one API."""
         return [sent for sent in self.sent if sent.api == api]
 
     def per_node(self, api: str) -> dict[int, int]:
-        """Node → number of requests of one API."""
+        """Return the number of requests of one API by node id."""
         counts: dict[int, int] = defaultdict(int)
         for sent in self.of(api):
             counts[sent.node] += 1

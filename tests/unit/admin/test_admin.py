@@ -1,4 +1,4 @@
-"""What is asked of the whole cluster: lists of every broker, configs from any."""
+"""Requests that concern the whole cluster: lists of all brokers, configs and retention from any broker."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def row(group: str, state: str = "Stable", kind: str = "classic", protocol: str = "consumer") -> dict[str, Any]:
-    """A group of ListGroups v5."""
+    """Return the fields of a group in a ListGroups v5 response."""
     return {"GroupId": group, "ProtocolType": protocol, "GroupState": state, "GroupType": kind}
 
 
@@ -35,7 +35,7 @@ def lists(*rows: dict[str, Any], code: int = 0) -> dict[str, Any]:
     return {"ErrorCode": code, "Groups": list(rows)}
 
 
-async def test_the_lists_of_all_brokers_are_one_sorted_by_id() -> None:
+async def test_lists_of_all_brokers_are_merged_and_sorted() -> None:
     pool = FakePool(answers={"ListGroups": lambda sent: lists(row(f"g{3 - sent.node}"), row(f"z{sent.node}"))})
     answer = await KafkaGroupAdmin(pool).list_groups()
     assert [(group, found.coordinator) for group, found in answer.rows.items()] == [
@@ -45,14 +45,14 @@ async def test_the_lists_of_all_brokers_are_one_sorted_by_id() -> None:
     assert pool.learned["g1"] == 2
 
 
-async def test_a_group_that_two_brokers_name_is_one() -> None:
-    """It moved while it was listed."""
+async def test_a_group_listed_by_two_brokers_appears_once() -> None:
+    """The group moved between the brokers while they were listed."""
     pool = FakePool(answers={"ListGroups": lambda _: lists(row("moves"))})
     assert list((await KafkaGroupAdmin(pool).list_groups()).rows) == ["moves"]
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["filtered by the broker", "filtered here"])
-async def test_filters_are_sent_in_kafkas_case_and_checked_here(honest: bool) -> None:
+async def test_filters_are_sent_in_kafkas_spelling_and_applied_again(honest: bool) -> None:
     rows = [row("a", "Empty", "consumer"), row("b"), row("c", "Empty", "share", "share"), row("d", "Odd", "swarm", "x")]
 
     def answer(sent: Sent) -> Any:
@@ -60,8 +60,10 @@ async def test_filters_are_sent_in_kafkas_case_and_checked_here(honest: bool) ->
         if not honest:
             return lists(*rows)
         types, states = sent.fields.get("TypesFilter"), sent.fields.get("StatesFilter")
-        kept = [r for r in rows if (not types or r["GroupType"] in types) and (not states or r["GroupState"] in states)]
-        return lists(*kept)
+        retention_rows = [
+            r for r in rows if (not types or r["GroupType"] in types) and (not states or r["GroupState"] in states)
+        ]
+        return lists(*retention_rows)
 
     admin = KafkaGroupAdmin(FakePool(answers={"ListGroups": answer}, nodes=(1,)))
 
@@ -74,7 +76,7 @@ async def test_filters_are_sent_in_kafkas_case_and_checked_here(honest: bool) ->
     assert await listed(protocols=[]) == []
 
 
-async def test_a_broker_that_loads_is_asked_again_and_one_that_never_ends_is_a_fault() -> None:
+async def test_a_loading_broker_is_asked_again_until_the_deadline() -> None:
     times: dict[int, int] = {1: 0, 2: 0}
 
     def answer(sent: Sent) -> Any:
@@ -90,7 +92,7 @@ async def test_a_broker_that_loads_is_asked_again_and_one_that_never_ends_is_a_f
     assert (times[1], times[2] > 3, answered.coverage.brokers) == (3, True, (1, 2))
 
 
-async def test_no_broker_that_lists_is_unreachable_with_what_was_tried() -> None:
+async def test_listing_raises_if_no_broker_answers() -> None:
     pool = FakePool(answers={"ListGroups": lambda sent: DeadlineError("late", broker=sent.node)}, nodes=(1, 2))
     with pytest.raises(UnreachableError) as caught:
         await KafkaGroupAdmin(pool).list_groups()
@@ -98,7 +100,7 @@ async def test_no_broker_that_lists_is_unreachable_with_what_was_tried() -> None
 
 
 def config(name: str, source: int = 5) -> dict[str, Any]:
-    """A config of DescribeConfigs v4."""
+    """Return the fields of a config in a DescribeConfigs v4 response."""
     return {
         "Name": name, "Value": "1", "ReadOnly": False, "ConfigSource": source, "IsSensitive": False,
         "Synonyms": [{"Name": f"group.{name}", "Value": "1", "Source": source}], "ConfigType": 3, "Documentation": None,
@@ -120,14 +122,14 @@ def configs(sent: Sent, codes: dict[str, int] | None = None, *rows: dict[str, An
     }
 
 
-async def test_configs_are_told_by_name_with_their_sources() -> None:
+async def test_configs_are_sorted_and_have_sources() -> None:
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, None, config("b", 8), config("a", 99))})
     (a, b) = (await KafkaGroupAdmin(pool).group_configs(["g"])).rows["g"]
     assert (a.name, a.source, a.type) == ("a", "UNKNOWN_99", "INT")
     assert (b.source, b.synonyms) == ("DYNAMIC_GROUP_CONFIG", (("group.b", "1", "DYNAMIC_GROUP_CONFIG"),))
 
 
-async def test_a_silent_controller_is_not_the_only_one_asked_for_configs() -> None:
+async def test_another_broker_is_asked_for_configs_if_one_is_silent() -> None:
     def answer(sent: Sent) -> Any:
         return ConnectError("refused", broker=1) if sent.node == 1 else configs(sent, None, config("a"))
 
@@ -149,8 +151,8 @@ KEPT = {
 }
 
 
-def kept(sent: Sent) -> dict[str, Any]:
-    """What brokers say, of the keys asked for, with 29 for topics that are not named above."""
+def retention_rows(sent: Sent) -> dict[str, Any]:
+    """Return a function that answers DescribeConfigs for some topics, and with error 29 for all others."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]
@@ -163,9 +165,9 @@ def kept(sent: Sent) -> dict[str, Any]:
     return {"Results": results}
 
 
-async def test_only_what_time_alone_deletes_has_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retention_is_known_only_where_time_alone_deletes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
-    pool = FakePool(answers={"DescribeConfigs": kept})
+    pool = FakePool(answers={"DescribeConfigs": retention_rows})
     answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size", "by-key", "for-ever", "secret"])
     assert answer.rows == Retention({"plain": 60.0, "both": 60.0}, 120.0)
     (fault,) = answer.faults
@@ -174,17 +176,19 @@ async def test_only_what_time_alone_deletes_has_a_time(monkeypatch: pytest.Monke
     assert len(pool.sent) == 3
 
 
-async def test_what_one_request_brought_is_kept_when_the_next_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retention_of_earlier_requests_survives_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 1)
     pool = FakePool(answers={
-        "DescribeConfigs": lambda sent: kept(sent) if len(pool.sent) == 1 else ConnectError("refused", broker=sent.node)
+        "DescribeConfigs": lambda sent: (
+            retention_rows(sent) if len(pool.sent) == 1 else ConnectError("refused", broker=sent.node)
+        )
     })  # fmt: skip
     answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size"])
     assert answer.rows == Retention({"plain": 60.0}, 120.0)
     assert [fault.name for fault in answer.faults] == ["NOT_CONNECTED"]
 
 
-async def test_a_black_hole_holds_up_no_configs(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hanging_broker_does_not_delay_retention(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, None, config("a"))})
     version = pool.version
 
@@ -197,7 +201,7 @@ async def test_a_black_hole_holds_up_no_configs(monkeypatch: pytest.MonkeyPatch)
     assert list((await KafkaGroupAdmin(pool).group_configs(["g"], timeout=60)).rows) == ["g"]
 
 
-async def test_brokers_without_group_configs_say_so_and_a_refusal_is_one() -> None:
+async def test_unsupported_and_forbidden_group_configs_differ() -> None:
     codes = {"old": NOT_KNOWN, "forbidden": FORBIDDEN, "": NOT_KNOWN}
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, codes)})
     answered = await KafkaGroupAdmin(pool).group_configs(["old", "forbidden", "", "fine"])

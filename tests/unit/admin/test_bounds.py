@@ -1,4 +1,4 @@
-"""Log starts and ends: one request a leader, errors kept by partition."""
+"""Reading log starts and log ends: requests per leader, and errors per partition."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Logs:
-    """ListOffsets of brokers that lead what `FakePool.leaders` says.
+    """Brokers that answer ListOffsets for the partitions that `FakePool.leaders` assigns to them.
 
     Attributes:
-        codes: `(topic, partition)` → error code, of both or of one timestamp.
-        led_by: partition → its real leader, where the metadata is out of date.
+        codes: `(topic, partition)` → error code, for both timestamps or for one of them.
+        led_by: `(topic, partition)` → its real leader, where the metadata is out of date.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Logs:
         return await KafkaGroupAdmin(self.pool).partition_bounds(partitions, starts=starts, timeout=timeout)
 
 
-async def test_partitions_are_asked_for_in_two_requests_a_leader() -> None:
+async def test_log_starts_and_ends_take_two_requests_per_leader() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 0): 2}
     wanted = [("a", 0), ("a", 1), ("b", 0), ("a", 0)]
@@ -66,7 +66,7 @@ async def test_partitions_are_asked_for_in_two_requests_a_leader() -> None:
     assert answer.faults == ()
 
 
-async def test_log_ends_alone_take_one_request_a_leader() -> None:
+async def test_log_ends_alone_take_one_request_per_leader() -> None:
     logs = Logs()
     logs.codes = {("b", 0, -1): OUT_OF_RANGE}
     answer = await logs.read(("a", 0), ("b", 0), starts=False)
@@ -78,7 +78,7 @@ async def test_log_ends_alone_take_one_request_a_leader() -> None:
     assert logs.pool.per_node("ListOffsets") == {1: 1}
 
 
-async def test_a_leader_that_moved_is_looked_up_again_for_its_partitions_only() -> None:
+async def test_only_partitions_of_a_moved_leader_are_repeated() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer
@@ -95,7 +95,7 @@ async def test_a_leader_that_moved_is_looked_up_again_for_its_partitions_only() 
     assert [len(sent.fields["Topics"]) for sent in logs.pool.sent] == [2, 2, 1, 1]
 
 
-async def test_a_leader_that_never_settles_is_told_as_such() -> None:
+async def test_a_leader_that_keeps_moving_is_reported() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 9}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -104,7 +104,7 @@ async def test_a_leader_that_never_settles_is_told_as_such() -> None:
     assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
 
 
-async def test_a_deleted_topic_is_known_at_once_and_costs_nothing() -> None:
+async def test_a_deleted_topic_is_reported_without_a_repetition() -> None:
     logs = Logs()
     logs.pool.leaders = {"retired": -UNKNOWN_TOPIC}
     answer = await logs.read(("retired", 0), ("a", 0))
@@ -113,7 +113,7 @@ async def test_a_deleted_topic_is_known_at_once_and_costs_nothing() -> None:
     assert len(logs.pool.leaders_looked_up) == 1
 
 
-async def test_a_partition_that_the_topic_does_not_have_is_unknown() -> None:
+async def test_a_missing_partition_has_an_unknown_bound() -> None:
     logs = Logs()
     logs.pool.partitions = 1
     answer = await logs.read(("shrunk", 5))
@@ -121,7 +121,7 @@ async def test_a_partition_that_the_topic_does_not_have_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("where", ["metadata", "list offsets"])
-async def test_a_forbidden_topic_is_told_as_such(where: str) -> None:
+async def test_a_forbidden_topic_has_its_error_code(where: str) -> None:
     logs = Logs()
     if where == "metadata":
         logs.pool.leaders = {"secret": -FORBIDDEN}
@@ -133,7 +133,7 @@ async def test_a_forbidden_topic_is_told_as_such(where: str) -> None:
     assert len(logs.pool.leaders_looked_up) == 1
 
 
-async def test_a_partition_without_a_leader_is_told_after_a_few_looks() -> None:
+async def test_a_leaderless_partition_is_reported_after_a_few_attempts() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): -LEADERLESS}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -142,18 +142,18 @@ async def test_a_partition_without_a_leader_is_told_after_a_few_looks() -> None:
     assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
     logs.pool.leaders_looked_up.clear()
     await logs.read(("a", 0), timeout=0)
-    assert len(logs.pool.leaders_looked_up) == 1, "no time for a second look"
+    assert len(logs.pool.leaders_looked_up) == 1, "there is no time for a second attempt"
 
 
 @pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),
                                                (-1, PartitionBounds(START, None, OUT_OF_RANGE))])  # fmt: skip
-async def test_one_end_of_the_log_is_worth_having(failed: int, known: PartitionBounds) -> None:
+async def test_one_known_bound_is_kept_if_the_other_fails(failed: int, known: PartitionBounds) -> None:
     logs = Logs()
     logs.codes = {("a", 0, failed): OUT_OF_RANGE}
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}
 
 
-async def test_a_silent_leader_costs_only_its_partitions_and_is_named() -> None:
+async def test_a_silent_leader_affects_only_its_partitions() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 1): 2}
     honest = logs.answer
@@ -163,7 +163,7 @@ async def test_a_silent_leader_costs_only_its_partitions_and_is_named() -> None:
     assert [(fault.broker, fault.name, fault.group) for fault in answer.faults] == [(2, "NO_ANSWER", None)]
 
 
-async def test_only_a_cluster_of_which_nothing_was_learned_is_unreachable() -> None:
+async def test_bounds_raise_only_if_nothing_could_be_read() -> None:
     logs = Logs()
     logs.pool.unreachable = [UnreachableError("gone")]
     with pytest.raises(UnreachableError):
@@ -181,7 +181,7 @@ async def test_only_a_cluster_of_which_nothing_was_learned_is_unreachable() -> N
     assert [fault.name for fault in answered.faults] == ["UNREACHABLE"]
 
 
-async def test_long_lists_of_partitions_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_partitions_are_split_into_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 3)
     logs = Logs()
     logs.pool.partitions = 10

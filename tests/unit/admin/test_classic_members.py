@@ -1,4 +1,4 @@
-"""What members of classic groups wrote of themselves, read through their group's description."""
+"""Decoding the bytes of members of classic groups: consumers, Connect workers and schema registry nodes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kgtui.protocol.messages.groups import DESCRIBE_GROUPS
 
 
 def _described(row: dict[str, Any]) -> tuple[Member, ...]:
-    """The members of a row of DescribeGroups that has gone over the wire."""
+    """Return the members of a DescribeGroups response that was encoded and decoded."""
     body = DESCRIBE_GROUPS.response.encode(6, {"Groups": [row]})
     (read,) = DESCRIBE_GROUPS.response.decode(6, body)["Groups"]
     return classic_group(read, 7, "test").members or ()
 
 
 def classic(protocol: str, *members: tuple[bytes, bytes], state: str = "Stable") -> tuple[Member, ...]:
-    """Members of a classic group, by their metadata and assignments, in the order given."""
+    """Return the members of a classic group with these metadata and assignments, in the given order."""
     rows = [
         {
             "MemberId": f"m-{number}",
@@ -38,20 +38,20 @@ def classic(protocol: str, *members: tuple[bytes, bytes], state: str = "Stable")
 
 
 def worker(url: str, allocation: connect.Assignment | None, assigned: connect.Assignment | None) -> tuple[bytes, bytes]:
-    """The bytes of a Connect worker."""
+    """Return the encoded metadata of a Connect worker."""
     metadata = connect.encode_subscription(connect.Subscription(2, url, 5, allocation))
     return metadata, b"" if assigned is None else connect.encode_assignment(assigned)
 
 
-def given_to(assigned: connect.Tasks = (), revoked: connect.Tasks = (), *, version: int = 2) -> connect.Assignment:
-    """An assignment by the leader, whose address is http://a/."""
+def assignment_to(assigned: connect.Tasks = (), revoked: connect.Tasks = (), *, version: int = 2) -> connect.Assignment:
+    """Return an encoded assignment by the leader, whose address is http://a/."""
     return connect.Assignment(version, 0, "m-0", "http://a/", 9, assigned, revoked, 300_000 if revoked else 0)
 
 
 # consumers
 
 
-def test_a_consumer_tells_its_topics_rack_and_partitions() -> None:
+def test_consumer_members_have_topics_rack_and_partitions() -> None:
     metadata = consumer.encode_subscription(consumer.Subscription(3, ("b", "a"), rack="r1"))
     assigned = consumer.encode_assignment([("b", (2, 0)), ("a", (1,)), ("b", (1,))])
     (member,) = classic("consumer", (metadata, assigned))
@@ -60,7 +60,7 @@ def test_a_consumer_tells_its_topics_rack_and_partitions() -> None:
     assert (member.protocol, member.epoch, member.target, member.undecoded) == ("classic", None, None, b"")
 
 
-def test_a_rebalancing_group_tells_no_assignment() -> None:
+def test_members_of_a_rebalancing_group_have_no_assignment() -> None:
     metadata = consumer.encode_subscription(consumer.Subscription(1, ("a",)))
     (member,) = classic("consumer", (metadata, b""), state="PreparingRebalance")
     assert (member.topics, member.assignment, member.assigned_count) == (("a",), None, None)
@@ -71,10 +71,10 @@ def test_a_rebalancing_group_tells_no_assignment() -> None:
 # Connect
 
 
-def test_an_increment_counts_on_what_the_worker_had() -> None:
-    """KIP-415: what it said it had, less what is revoked, and what is new."""
-    had = given_to((("files", (-1, 0, 1)), ("db", (0,)), ("old", (-1, 3))))
-    now = given_to((("db", (-1, 1)), ("files", (0,))), (("files", (1,)), ("old", (-1, 3))))
+def test_a_cooperative_connect_assignment_is_applied_to_the_previous_one() -> None:
+    """KIP-415: the worker runs what it had before, without what is revoked, and with what is new."""
+    had = assignment_to((("files", (-1, 0, 1)), ("db", (0,)), ("old", (-1, 3))))
+    now = assignment_to((("db", (-1, 1)), ("files", (0,))), (("files", (1,)), ("old", (-1, 3))))
     (member,) = classic("connect", worker("http://a/", had, now))
     assert member.connect == ConnectWorker(
         url="http://a/",
@@ -89,25 +89,25 @@ def test_an_increment_counts_on_what_the_worker_had() -> None:
     assert member.assigned_count == 5
 
 
-def test_an_eager_assignment_is_all_that_the_worker_has() -> None:
+def test_an_eager_connect_assignment_replaces_the_previous_one() -> None:
     metadata = connect.encode_subscription(connect.Subscription(0, "http://b/", 5))
-    assigned = connect.encode_assignment(given_to((("db", (-1, 0)),), version=0))
+    assigned = connect.encode_assignment(assignment_to((("db", (-1, 0)),), version=0))
     (member,) = classic("connect", (metadata, assigned))
     assert member.connect is not None
     assert (member.connect.connectors, member.connect.tasks) == (("db",), (("db", (0,)),))
     assert member.connect.leader is False
 
 
-def test_who_leads_is_known_while_any_worker_has_an_assignment() -> None:
+def test_the_connect_leader_comes_from_any_assignment() -> None:
     waiting, leads = classic(
-        "connect", worker("http://b/", None, None), worker("http://a/", None, given_to((("db", (0,)),)))
+        "connect", worker("http://b/", None, None), worker("http://a/", None, assignment_to((("db", (0,)),)))
     )
     assert waiting.connect == ConnectWorker(url="http://b/", config_offset=5)
     assert leads.connect is not None
     assert leads.connect.leader is True
     (alone,) = classic("connect", worker("http://a/", None, None))
     assert alone.connect is not None
-    assert alone.connect.leader is None, "nobody has said yet who leads"
+    assert alone.connect.leader is None, "no assignment names the leader yet"
 
 
 units = st.sets(st.tuples(st.sampled_from(["a", "b-1", "c"]), st.integers(-1, 3)))
@@ -120,10 +120,10 @@ def rows_of(found: set[tuple[str, int]]) -> connect.Tasks:
 
 
 @given(had=units, revoked=units, new=units)
-def test_whatever_the_increments_a_worker_runs_what_is_left_of_them(
+def test_any_sequence_of_connect_increments_is_applied(
     had: set[tuple[str, int]], revoked: set[tuple[str, int]], new: set[tuple[str, int]]
 ) -> None:
-    allocation, increment = given_to(rows_of(had)), given_to(rows_of(new), rows_of(revoked))
+    allocation, increment = assignment_to(rows_of(had)), assignment_to(rows_of(new), rows_of(revoked))
     (member,) = classic("connect", worker("http://a/", allocation, increment))
     assert member.connect is not None
     running = {(name, -1) for name in member.connect.connectors}
@@ -139,7 +139,7 @@ def node(host: str, *, eligible: bool = True) -> schema_registry.Identity:
     return schema_registry.Identity(1, host, 8081, eligible)
 
 
-def test_registry_nodes_tell_who_leads() -> None:
+def test_registry_nodes_name_their_leader() -> None:
     assigned = schema_registry.encode_assignment(schema_registry.Assignment(1, 0, "m-0", node("a")))
     nodes = classic(
         "sr",
@@ -163,12 +163,12 @@ def test_registry_nodes_without_a_leader_or_an_assignment() -> None:
     assert waiting.registry == RegistryNode("http://b:8081", True)
 
 
-# what nobody can read
+# bytes that cannot be decoded
 
 
 @pytest.mark.parametrize("protocol", ["consumer", "connect", "sr", "weblogic", ""])
 @pytest.mark.parametrize("garbage", [b"\xff\xfe\xfd", b"\x00", b"\x00\x01\x7f\xff\xff\xff", b"not json {", b"[1, 2]"])
-def test_bytes_that_follow_no_protocol_are_kept(protocol: str, garbage: bytes) -> None:
+def test_undecodable_bytes_are_kept(protocol: str, garbage: bytes) -> None:
     (member,) = classic(protocol, (garbage, garbage))
     assert member.undecoded == garbage
     assert (member.member_id, member.client_id, member.host) == ("m-0", "client", "/10.0.0.1")
@@ -176,7 +176,7 @@ def test_bytes_that_follow_no_protocol_are_kept(protocol: str, garbage: bytes) -
 
 
 @given(protocol=st.sampled_from(["consumer", "connect", "sr", "x"]), metadata=st.binary(), assigned=st.binary())
-def test_no_bytes_of_a_member_hide_a_group(protocol: str, metadata: bytes, assigned: bytes) -> None:
+def test_no_member_bytes_prevent_the_description(protocol: str, metadata: bytes, assigned: bytes) -> None:
     damaged, _ = classic(protocol, (metadata, assigned), (b"", b""))
     told = (damaged.topics, damaged.connect, damaged.registry)
     assert damaged.undecoded == (b"" if any(part is not None for part in told) else metadata)

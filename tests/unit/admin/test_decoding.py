@@ -1,4 +1,4 @@
-"""Descriptions from rows: what the describes of each type tell."""
+"""Decoding the describe responses of each group type."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ APIS = {
 }
 
 
-def decoded(group_type: str, row: dict[str, Any], version: int | None = None) -> Any:
-    """A description, from a row that has gone over the wire."""
+def decode_row(group_type: str, row: dict[str, Any], version: int | None = None) -> Any:
+    """Encode and decode a response with one group, and return its description."""
     api, newest = APIS[group_type]
     used = newest if version is None else version
     body = api.response.encode(used, {"Groups": [row]})
@@ -37,7 +37,7 @@ def decoded(group_type: str, row: dict[str, Any], version: int | None = None) ->
 
 
 def newer(**changes: Any) -> dict[str, Any]:
-    """What the rows of the newer describes have in common."""
+    """Return the fields that the describe responses of consumer, share and streams groups have in common."""
     return {
         "GroupId": "g",
         "GroupState": "STABLE",
@@ -59,20 +59,20 @@ def newer_member(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def owned(*partitions: int) -> dict[str, Any]:
+def partitions(*partitions: int) -> dict[str, Any]:
     return {"TopicPartitions": [{"TopicId": UUID(int=1), "TopicName": "a", "Partitions": list(partitions)}]}
 
 
-def test_a_consumer_group_tells_what_members_have_and_shall_have() -> None:
+def test_consumer_group_members_have_assignment_and_target() -> None:
     row = newer_member(
         InstanceId="i",
         RackId="r",
         SubscribedTopicRegex="a.*",
-        Assignment=owned(1, 0),
-        TargetAssignment=owned(),
+        Assignment=partitions(1, 0),
+        TargetAssignment=partitions(),
         MemberType=0,
     )
-    found = decoded(CONSUMER, newer(Members=[row]))
+    found = decode_row(CONSUMER, newer(Members=[row]))
     (member,) = found.members
     assert (found.state, found.assignor, found.group_epoch, found.assignment_epoch) == ("Stable", "uniform", 4, 3)
     assert (member.instance_id, member.rack, member.regex, member.epoch) == ("i", "r", "a.*", 3)
@@ -83,16 +83,14 @@ def test_a_consumer_group_tells_what_members_have_and_shall_have() -> None:
 @pytest.mark.parametrize(
     ("version", "told", "protocol"), [(0, {}, None), (1, {"MemberType": 1}, "consumer"), (1, {"MemberType": 9}, None)]
 )
-def test_a_kind_of_member_that_is_not_told_or_not_known(
-    version: int, told: dict[str, Any], protocol: str | None
-) -> None:
-    row = newer_member(SubscribedTopicRegex="", Assignment=owned(), TargetAssignment=owned(), **told)
-    (member,) = decoded(CONSUMER, newer(Members=[row]), version).members
+def test_an_unknown_member_type_is_none(version: int, told: dict[str, Any], protocol: str | None) -> None:
+    row = newer_member(SubscribedTopicRegex="", Assignment=partitions(), TargetAssignment=partitions(), **told)
+    (member,) = decode_row(CONSUMER, newer(Members=[row]), version).members
     assert (member.protocol, member.regex, member.instance_id) == (protocol, None, None)
 
 
-def test_a_share_group_has_no_target() -> None:
-    found = decoded(SHARE, newer(Members=[newer_member(Assignment=owned(0))]))
+def test_share_group_members_have_no_target() -> None:
+    found = decode_row(SHARE, newer(Members=[newer_member(Assignment=partitions(0))]))
     (member,) = found.members
     assert (found.type, member.protocol, member.assignment, member.target) == ("share", "share", (("a", (0,)),), None)
 
@@ -114,7 +112,7 @@ def streams_member(**changes: Any) -> dict[str, Any]:
     return row | changes
 
 
-def test_a_streams_group_tells_tasks_by_role() -> None:
+def test_streams_group_members_have_tasks_by_role() -> None:
     row = streams_member(
         UserEndpoint={"Host": "h", "Port": 80},
         ClientTags=[{"Key": "zone", "Value": "b"}, {"Key": "a", "Value": ""}],
@@ -122,7 +120,7 @@ def test_a_streams_group_tells_tasks_by_role() -> None:
         Assignment=tasks(active=[("1", [1, 0]), ("0", [2])], warmup=[("2", [3])]),
         TargetAssignment=tasks(standby=[("0", [2])]),
     )
-    found = decoded(STREAMS, newer(Topology=None, Members=[row]))
+    found = decode_row(STREAMS, newer(Topology=None, Members=[row]))
     (member,) = found.members
     assert member.streams.assignment == StreamsAssignment((("0", (2,)), ("1", (0, 1))), (), (("2", (3,)),))
     assert member.streams.target == StreamsAssignment((), (("0", (2,)),), ())
@@ -131,7 +129,7 @@ def test_a_streams_group_tells_tasks_by_role() -> None:
     assert found.topology is None
 
 
-def test_a_topology_that_is_there_and_one_that_was_never_stored() -> None:
+def test_stored_and_missing_topologies_are_decoded() -> None:
     sub = {
         "SubtopologyId": "0",
         "SourceTopics": ["in"],
@@ -141,28 +139,28 @@ def test_a_topology_that_is_there_and_one_that_was_never_stored() -> None:
         ],
         "RepartitionSourceTopics": [],
     }
-    found = decoded(
+    found = decode_row(
         STREAMS, newer(Topology={"Epoch": 1, "Subtopologies": [sub]}, Members=[streams_member(IsClassic=True)])
     )
     (part,) = found.topology.subtopologies
     assert (part.source_topics, part.changelog_topics[0].configs) == (("in",), (("k", "v"),))
     assert found.members[0].protocol == "classic"
-    assert decoded(STREAMS, newer(Topology={"Epoch": 1, "Subtopologies": None})).topology.subtopologies is None
+    assert decode_row(STREAMS, newer(Topology={"Epoch": 1, "Subtopologies": None})).topology.subtopologies is None
 
 
-def test_operations_are_named_and_not_told_is_not_none_allowed() -> None:
+def test_operations_that_were_not_sent_differ_from_none_allowed() -> None:
     assert operations(3400) == frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"})
     assert operations(0) == frozenset()
     assert operations(-2147483648) is None
 
 
 @given(names=st.lists(st.tuples(st.text(max_size=2), st.text(max_size=2), st.text(max_size=2)), max_size=6))
-def test_members_come_in_one_order_whatever_the_brokers(names: list[tuple[str, str, str]]) -> None:
+def test_members_are_sorted_in_any_order_of_the_broker(names: list[tuple[str, str, str]]) -> None:
     rows = [
         {"MemberId": member, "ClientId": client, "ClientHost": host, "MemberMetadata": b"", "MemberAssignment": b""}
         for member, client, host in names
     ]
     group = {"GroupId": "g", "GroupState": "Stable", "ProtocolType": "x", "ProtocolData": ""}
-    members = decoded(CLASSIC, group | {"Members": rows}).members
+    members = decode_row(CLASSIC, group | {"Members": rows}).members
     assert [(m.client_id, m.host, m.member_id) for m in members] == sorted((c, h, m) for m, c, h in names)
-    assert members == decoded(CLASSIC, group | {"Members": rows[::-1]}).members
+    assert members == decode_row(CLASSIC, group | {"Members": rows[::-1]}).members

@@ -1,4 +1,4 @@
-"""Describes: the RPC of a group's type, what is tried next, and what proves nothing."""
+"""Describing groups: which RPC is asked, in which order, and what an answer proves."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ HOSTILE = ["[/red]", "two\nlines\r\n", "\x1b[31m", "a\x00b", "", " ", "x" * 32_0
 
 
 class Cluster:
-    """Brokers with groups of every type, which answer as Kafka's do.
+    """Brokers that answer lists and describes of every type as Kafka's brokers do.
 
     Args:
-        groups: group → (type, state); a type that is not Kafka's yet is listed and described by nothing.
-        disabled: RPCs that are there and switched off.
-        pool: see `FakePool`.
+        groups: group id → (type, state). A type that Kafka does not have is listed, and no RPC describes it.
+        disabled: RPCs that exist and are switched off.
+        pool: attributes of `FakePool`.
     """
 
     def __init__(self, groups: Mapping[str, tuple[str, str]], *, disabled: tuple[str, ...] = (), **pool: Any) -> None:
@@ -48,7 +48,7 @@ class Cluster:
         self.admin = KafkaGroupAdmin(self.pool)
 
     def list(self, sent: Sent) -> dict[str, Any]:
-        """ListGroups."""
+        """Answer ListGroups."""
         return {
             "Groups": [
                 {
@@ -62,7 +62,7 @@ class Cluster:
         }
 
     def describe(self, sent: Sent) -> dict[str, Any]:
-        """Any of the four."""
+        """Answer one of the four describe RPCs."""
         names: list[str] = sent.fields["Groups" if sent.api == "DescribeGroups" else "GroupIds"]
         return {"Groups": [self._row(sent, name) for name in reversed(names)]}
 
@@ -86,18 +86,18 @@ class Cluster:
         return row | {"ErrorCode": 69, "GroupState": "Dead" if classic else ""} | message
 
 
-def kinds(answer: Answer[Mapping[str, GroupDescription]]) -> dict[str, tuple[str, str, bool]]:
+def types_by_group(answer: Answer[Mapping[str, GroupDescription]]) -> dict[str, tuple[str, str, bool]]:
     return {name: (row.type, row.state, row.authoritative) for name, row in answer.rows.items()}
 
 
 ALL = {"c": ("consumer", "Stable"), "k": ("classic", "Stable"), "s": ("share", "Empty"), "t": ("streams", "NotReady")}
 
 
-async def test_listed_groups_are_described_by_one_request_each_type() -> None:
+async def test_listed_groups_take_one_request_per_type() -> None:
     cluster = Cluster(ALL)
     await cluster.admin.list_groups()
     answer = await cluster.admin.describe_groups(ALL)
-    assert kinds(answer) == {name: (*told, True) for name, told in ALL.items()}
+    assert types_by_group(answer) == {name: (*told, True) for name, told in ALL.items()}
     assert {sent.api: sent.fields.get("GroupIds") or sent.fields["Groups"] for sent in cluster.pool.sent[1:]} == {
         "ConsumerGroupDescribe": ["c"],
         "DescribeGroups": ["k"],
@@ -106,24 +106,24 @@ async def test_listed_groups_are_described_by_one_request_each_type() -> None:
     }
 
 
-async def test_types_are_found_out_for_groups_never_listed() -> None:
+async def test_unlisted_groups_are_described_by_trying_each_type() -> None:
     answer = await Cluster(ALL).admin.describe_groups([*ALL, "nope"])
-    assert kinds(answer) == {name: (*told, True) for name, told in ALL.items()}
+    assert types_by_group(answer) == {name: (*told, True) for name, told in ALL.items()}
     assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
 
 
 @pytest.mark.parametrize("version", [0, 5, 6])
-async def test_a_type_remembered_from_a_list_proves_nothing(version: int) -> None:
-    """A group deleted and made again under another type is described as what it is now."""
+async def test_a_remembered_type_is_checked_with_the_coordinator(version: int) -> None:
+    """A group that was deleted and created again with another type is described with the new type."""
     cluster = Cluster({"g": ("classic", "Empty"), "h": ("consumer", "Empty")}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()
     cluster.groups |= {"g": ("consumer", "Stable"), "h": ("classic", "Stable")}
     answer = await cluster.admin.describe_groups(["g", "h"])
-    assert kinds(answer) == {"g": ("consumer", "Stable", True), "h": ("classic", "Stable", True)}
+    assert types_by_group(answer) == {"g": ("consumer", "Stable", True), "h": ("classic", "Stable", True)}
 
 
-async def test_what_every_rpc_denies_is_gone_without_a_look_at_the_list() -> None:
-    """Consoles come and go all the time, and a list may be of 100,000 groups."""
+async def test_a_group_that_every_rpc_denies_needs_no_list() -> None:
+    """Groups of console consumers disappear all the time, and a list may contain 100,000 groups."""
     cluster = Cluster(ALL)
     await cluster.admin.list_groups()
     del cluster.groups["k"]
@@ -134,8 +134,8 @@ async def test_what_every_rpc_denies_is_gone_without_a_look_at_the_list() -> Non
     assert "ListGroups" not in {sent.api for sent in cluster.pool.sent[before:]}
 
 
-async def test_what_has_left_the_list_is_gone_without_another_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A screen shows it until every broker was asked, and describes it until then; the oldest are forgotten."""
+async def test_a_group_no_longer_listed_needs_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen describes such a group until every broker was asked. The oldest types are forgotten."""
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
     feed = cluster.admin.listing_feed(1)
@@ -150,14 +150,14 @@ async def test_what_has_left_the_list_is_gone_without_another_look_at_it(monkeyp
         assert ("ListGroups" in {sent.api for sent in cluster.pool.sent[before:]}) is seen
 
 
-async def test_a_list_without_the_groups_in_doubt_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_list_without_the_undecided_groups_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster(ALL)
     monkeypatch.setattr(listing, "decode_list_groups", lambda version, body: pytest.fail("decoded"))
     answer = await cluster.admin.describe_groups(["nope"])
     assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
 
 
-async def test_a_type_from_a_newer_broker_survives_the_list_and_cannot_be_described() -> None:
+async def test_an_unknown_type_is_listed_and_not_described() -> None:
     cluster = Cluster({"future": ("swarm", "Swarming"), "k": ("classic", "Stable")})
     future = (await cluster.admin.list_groups()).rows["future"]
     assert (future.type, future.protocol, future.state, future.kind) == ("swarm", "swarm", "Swarming", "other")
@@ -168,7 +168,7 @@ async def test_a_type_from_a_newer_broker_survives_the_list_and_cannot_be_descri
     assert "swarm" in fault.message
 
 
-async def test_a_state_of_a_newer_broker_is_kept_as_written() -> None:
+async def test_an_unknown_state_is_kept_as_sent() -> None:
     cluster = Cluster({"a": ("classic", "Hibernating"), "b": ("consumer", "preparingREBALANCE")})
     assert {group: row.state for group, row in (await cluster.admin.list_groups()).rows.items()} == {
         "a": "Hibernating",
@@ -178,7 +178,7 @@ async def test_a_state_of_a_newer_broker_is_kept_as_written() -> None:
     assert [row.state for row in answer.rows.values()] == ["Hibernating", "PreparingRebalance"]
 
 
-async def test_an_unknown_error_code_is_a_fault_of_its_group() -> None:
+async def test_an_unknown_error_code_is_a_fault_of_the_group() -> None:
     cluster = Cluster(ALL)
     cluster.codes = {"c": 31_999, "s": 30}
     await cluster.admin.list_groups()
@@ -191,8 +191,8 @@ async def test_an_unknown_error_code_is_a_fault_of_its_group() -> None:
 
 
 @pytest.mark.parametrize("how", ["switched off", "too old"])
-async def test_a_listed_group_whose_rpc_is_not_there_is_not_supported(how: str) -> None:
-    """Neither an error nor Dead nor gone; every other type is described all the same."""
+async def test_a_missing_describe_rpc_is_reported_as_not_supported(how: str) -> None:
+    """The group is neither Dead nor missing, and groups of other types are described."""
     rpcs = ("ShareGroupDescribe", "StreamsGroupDescribe")
     cluster = Cluster(ALL, disabled=rpcs) if how == "switched off" else Cluster(ALL, versions=dict.fromkeys(rpcs))
     for _ in range(2):  # without a list, then with one
@@ -205,42 +205,42 @@ async def test_a_listed_group_whose_rpc_is_not_there_is_not_supported(how: str) 
         await cluster.admin.list_groups()
 
 
-async def test_dead_of_an_old_describe_is_looked_up_in_the_list() -> None:
-    """What is not listed is not found; what is listed is told as listed, which nobody may act on."""
+async def test_dead_from_an_old_broker_is_checked_in_the_list() -> None:
+    """An unlisted group is not found. A listed one is described from the list, and marked as not authoritative."""
     versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4, "ConsumerGroupDescribe": None}
     versions |= dict.fromkeys(["ShareGroupDescribe", "StreamsGroupDescribe"])
     cluster = Cluster({"dying": ("classic", "Dead")}, versions=versions)
     answer = await cluster.admin.describe_groups(["dying", "nope"])
-    assert kinds(answer) == {"dying": ("classic", "Dead", False)}
+    assert types_by_group(answer) == {"dying": ("classic", "Dead", False)}
     assert answer.rows["dying"].members is None
     assert [(fault.group, fault.name) for fault in answer.faults] == [("nope", "GROUP_ID_NOT_FOUND")]
 
 
 @pytest.mark.parametrize("version", [5, 6])
-async def test_hostile_ids_are_described_and_missed_like_others(version: int) -> None:
+async def test_hostile_ids_are_described_or_not_found(version: int) -> None:
     cluster = Cluster(dict.fromkeys(HOSTILE, ("classic", "Empty")), versions={"DescribeGroups": version})
     answer = await cluster.admin.describe_groups(HOSTILE)
-    assert kinds(answer) == dict.fromkeys(HOSTILE, ("classic", "Empty", True))
+    assert types_by_group(answer) == dict.fromkeys(HOSTILE, ("classic", "Empty", True))
     absent = [f"{name}?" for name in HOSTILE]
     answer = await Cluster({}, versions={"DescribeGroups": version}).admin.describe_groups(absent)
     assert [(fault.group, fault.code) for fault in answer.faults] == [(name, 69) for name in absent]
 
 
-async def test_the_empty_id_goes_to_the_classic_rpc_alone() -> None:
-    """ConsumerGroupDescribe of 3.9 fails every group of a request in which one has no id."""
+async def test_the_empty_id_is_described_as_classic_only() -> None:
+    """On 3.9, ConsumerGroupDescribe fails for all groups of a request if one of them has an empty id."""
     cluster = Cluster({"": ("classic", "Empty"), "c": ("consumer", "Stable")})
     assert list((await cluster.admin.describe_groups(["", "c"])).rows) == ["", "c"]
     assert {sent.api for sent in cluster.pool.sent if "" in sent.fields.get("GroupIds", [])} == set()
 
 
-async def test_a_broker_before_2_3_is_not_asked_for_permissions() -> None:
+async def test_old_brokers_are_not_asked_for_authorized_operations() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 2, "ListGroups": 2}
     cluster = Cluster({"k": ("classic", "Stable")}, versions=versions)
     found = (await cluster.admin.describe_groups(["k"])).rows["k"]
     assert (found.operations, found.source) == (None, "DescribeGroups v2")
 
 
-async def test_a_connection_lost_at_the_second_rpc_costs_only_what_was_still_open() -> None:
+async def test_a_connection_lost_at_the_second_rpc_keeps_earlier_descriptions() -> None:
     cluster = Cluster(ALL)
     cluster.pool.answers["DescribeGroups"] = lambda _: ConnectError("refused", broker=1)
     answer = await cluster.admin.describe_groups(["c", "k"])
@@ -248,14 +248,14 @@ async def test_a_connection_lost_at_the_second_rpc_costs_only_what_was_still_ope
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_states_and_types_that_old_brokers_do_not_list_are_described() -> None:
+async def test_missing_states_and_types_in_lists_are_described() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows
     assert [(group, row.type, row.state) for group, row in rows.items()] == [("b", "classic", "Empty")]
 
 
-async def test_a_broker_that_lists_nothing_leaves_the_others() -> None:
+async def test_a_failing_list_does_not_affect_other_brokers() -> None:
     cluster = Cluster(ALL, nodes=(1, 2))
     honest = cluster.list
     cluster.pool.answers["ListGroups"] = lambda sent: (
@@ -277,14 +277,14 @@ states = st.sampled_from(["Stable", "Empty", "Assigning", "PreparingRebalance", 
     wrong=st.dictionaries(st.text(max_size=4), kinds_of_groups, max_size=4),
     version=st.sampled_from([5, 6]),
 )
-async def test_whatever_was_remembered_each_group_is_told_as_it_is(
+async def test_descriptions_are_right_whatever_was_remembered(
     groups: dict[str, tuple[str, str]], absent: set[str], wrong: dict[str, str], version: int
 ) -> None:
-    """Never Dead, never gone, never another type; and what is not there is not found."""
+    """An existing group is never described as Dead, missing or of another type, and a missing one is not found."""
     groups = {name: told for name, told in groups.items() if name}
     cluster = Cluster({name: (kind, "Empty") for name, kind in wrong.items()}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()
     cluster.groups = groups
     answer = await cluster.admin.describe_groups([*groups, *(absent - groups.keys())])
-    assert kinds(answer) == {name: (*told, True) for name, told in groups.items()}
+    assert types_by_group(answer) == {name: (*told, True) for name, told in groups.items()}
     assert {fault.group: fault.code for fault in answer.faults} == dict.fromkeys(absent - groups.keys(), 69)

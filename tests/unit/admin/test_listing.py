@@ -1,4 +1,4 @@
-"""The list of one broker, again and again: what changed, and nothing else."""
+"""Listing one broker repeatedly, and the differences between its lists."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ EMPTY: Group = ("consumer", "Empty", "consumer")
 
 @dataclass
 class Brokers:
-    """Groups by broker, listed in the order in which they are there.
+    """Brokers that list their groups in the order of a mapping.
 
     Attributes:
-        groups: node → group → (protocol type, state, type).
-        tags: a section of tagged fields for every row.
+        groups: node id → group id → (protocol type, state, type).
+        tags: encoded tagged fields that are added to every row.
     """
 
     groups: dict[int, dict[str, Group]]
@@ -45,7 +45,7 @@ class Brokers:
         self.admin = KafkaGroupAdmin(self.pool)
 
     def answer(self, sent: Sent) -> Any:
-        """ListGroups."""
+        """Answer ListGroups."""
         if isinstance(self.error, Exception):
             return self.error
         rows = [self.row(sent.version, name, sent.node) for name in self.groups[sent.node]]
@@ -54,7 +54,7 @@ class Brokers:
         return self._tagged(answer) if self.tags else answer
 
     def row(self, version: int, name: str, node: int = 1) -> dict[str, Any]:
-        """One group as a version lists it."""
+        """Return the fields of one group in a version of ListGroups."""
         protocol, state, kind = self.groups[node][name]
         row = {"GroupId": name, "ProtocolType": protocol}
         if version >= 4:
@@ -64,19 +64,19 @@ class Brokers:
         return row
 
     def _tagged(self, answer: dict[str, Any]) -> bytes:
-        """The answer with tagged fields behind each row, instead of the zero that says that there are none."""
+        """Return the encoded answer with tagged fields after each row, where it has none."""
         groups = answer.pop("Groups")
         head = LIST_GROUPS.response.encode(5, answer | {"Groups": []})[:-2]
         one_row = [LIST_GROUPS.response.encode(5, answer | {"Groups": [row]})[len(head) + 1 : -2] for row in groups]
         return head + bytes([len(groups) + 1]) + b"".join(row + self.tags for row in one_row) + b"\0"
 
-    def use(self, version: int) -> None:
-        """Upgrade the brokers, or roll them back."""
+    def set_version(self, version: int) -> None:
+        """Change the version of ListGroups, as when brokers are upgraded or rolled back."""
         self.pool.versions = {"ListGroups": version, "ConsumerGroupDescribe": 1 if version >= 5 else None}
 
 
-async def follow(feed: ListingFeed, known: dict[str, Listing]) -> tuple[set[str], set[str]]:
-    """Poll, and keep `known` up to date by what the feed tells; returns what was new or other, and what was gone."""
+async def poll_and_apply(feed: ListingFeed, known: dict[str, Listing]) -> tuple[set[str], set[str]]:
+    """Poll, and apply the differences to `known`. Returns the updated listings and the removed ids."""
     delta = await feed.poll()
     assert not delta.updated.keys() & set(delta.removed)
     known.update(delta.updated)
@@ -86,12 +86,12 @@ async def follow(feed: ListingFeed, known: dict[str, Listing]) -> tuple[set[str]
     return set(delta.updated), set(delta.removed)
 
 
-async def test_a_poll_tells_what_is_new_other_and_gone() -> None:
+async def test_a_poll_returns_new_changed_and_removed_groups() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": STABLE, "c": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
-    assert await follow(feed, known) == ({"a", "b", "c"}, set())
+    assert await poll_and_apply(feed, known) == ({"a", "b", "c"}, set())
     brokers.groups[1] = {"d": STABLE, "a": STABLE, "b": EMPTY}
-    assert await follow(feed, known) == ({"b", "d"}, {"c"})
+    assert await poll_and_apply(feed, known) == ({"b", "d"}, {"c"})
     assert known == {
         "a": Listing("consumer", "consumer", "Stable", 1),
         "b": Listing("consumer", "consumer", "Empty", 1),
@@ -99,34 +99,34 @@ async def test_a_poll_tells_what_is_new_other_and_gone() -> None:
     }
 
 
-async def test_the_same_answer_again_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its throttle time may differ: that is no news of any group."""
+async def test_an_unchanged_list_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The throttle time may differ, which says nothing about groups."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
-    await follow(feed, known)
+    await poll_and_apply(feed, known)
     monkeypatch.setattr(listing, "row_decoder", lambda version: pytest.fail)
     brokers.throttle = 77
-    assert await follow(feed, known) == (set(), set())
+    assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_another_order_is_no_news() -> None:
+async def test_a_changed_order_is_no_difference() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
-    await follow(feed, known)
+    await poll_and_apply(feed, known)
     brokers.groups[1] = {"b": EMPTY, "a": STABLE}
-    assert await follow(feed, known) == (set(), set())
+    assert await poll_and_apply(feed, known) == (set(), set())
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
-async def test_a_broker_upgraded_or_rolled_back_between_polls(before: int, after: int) -> None:
-    """Rows of two versions cannot be compared: all are told again as they are now, and only what is gone is gone."""
+async def test_a_version_change_between_polls_is_handled(before: int, after: int) -> None:
+    """Rows of two versions cannot be compared: every group is reported again, and only missing ones as removed."""
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
-    brokers.use(before)
+    brokers.set_version(before)
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
-    await follow(feed, known)
-    brokers.use(after)
+    await poll_and_apply(feed, known)
+    brokers.set_version(after)
     brokers.groups[1] = {"a": STABLE, "new": EMPTY}
-    assert await follow(feed, known) == ({"a", "new"}, {"gone"})
+    assert await poll_and_apply(feed, known) == ({"a", "new"}, {"gone"})
     state = "Stable" if after >= 4 else None
     kind = "consumer" if after >= 5 else "classic"
     assert known["a"] == Listing(kind, "consumer", state, 1)
@@ -134,27 +134,27 @@ async def test_a_broker_upgraded_or_rolled_back_between_polls(before: int, after
     assert (delta.total, delta.updated, delta.states_listed) == (2, {}, after >= 4)
 
 
-async def test_brokers_that_may_have_newer_groups_do_not_call_them_classic() -> None:
-    """Before ListGroups v5 only a broker without ConsumerGroupDescribe says by that that a group is classic."""
+async def test_an_unlisted_type_is_classic_only_without_consumer_groups() -> None:
+    """Before ListGroups v5, a group is known to be classic only if the broker does not have ConsumerGroupDescribe."""
     brokers = Brokers({1: {"a": STABLE, "c": ("connect", "Stable", "classic")}})
     brokers.pool.versions = {"ListGroups": 4, "ConsumerGroupDescribe": 0}
     delta = await brokers.admin.listing_feed(1).poll()
     assert {group: row.type for group, row in delta.updated.items()} == {"a": None, "c": "classic"}
 
 
-async def test_long_ids_and_unknown_tags_are_carried() -> None:
+async def test_long_ids_and_unknown_tags_are_decoded() -> None:
     long, hostile = "x" * 32_000, "[/red]\n\x1b\u202e\x00"
     brokers = Brokers({1: {long: STABLE, hostile: EMPTY, "": EMPTY}})
     brokers.tags = b"\x02\x07\x04news\x84\x07\x01!"  # two tags: 7 is "news", 900 is "!"
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
-    assert await follow(feed, known) == ({long, hostile, ""}, set())
+    assert await poll_and_apply(feed, known) == ({long, hostile, ""}, set())
     assert known[long] == Listing("consumer", "consumer", "Stable", 1)
     del brokers.groups[1][long]
-    assert await follow(feed, known) == (set(), {long})
+    assert await poll_and_apply(feed, known) == (set(), {long})
 
 
-async def test_a_group_that_moved_is_told_by_its_new_broker_and_gone_from_the_old() -> None:
-    """Whichever is polled first, the group is described where it is."""
+async def test_a_moved_group_is_described_at_its_new_broker() -> None:
+    """This holds whichever broker is polled first."""
     for first, second in ((1, 2), (2, 1)):
         brokers = Brokers({1: {"a": STABLE, "moves": STABLE}, 2: {"b": EMPTY}})
         feeds = {node: brokers.admin.listing_feed(node) for node in (1, 2)}
@@ -167,10 +167,10 @@ async def test_a_group_that_moved_is_told_by_its_new_broker_and_gone_from_the_ol
         assert brokers.pool.learned["moves"] == 2
 
 
-async def test_an_error_raises_and_what_was_known_stays() -> None:
+async def test_a_failed_poll_raises_and_keeps_the_known_list() -> None:
     brokers = Brokers({1: {"a": STABLE}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
-    await follow(feed, known)
+    await poll_and_apply(feed, known)
     brokers.error = 14
     with pytest.raises(BrokerError, match="list groups"):
         await feed.poll()
@@ -178,7 +178,7 @@ async def test_an_error_raises_and_what_was_known_stays() -> None:
     with pytest.raises(DeadlineError):
         await feed.poll()
     brokers.error = 0
-    assert await follow(feed, known) == (set(), set())
+    assert await poll_and_apply(feed, known) == (set(), set())
 
 
 async def test_equal_listings_are_one_object() -> None:
@@ -193,16 +193,16 @@ polls = st.lists(st.tuples(st.dictionaries(ids, told, max_size=6), st.sampled_fr
 
 
 @given(polls=polls)
-async def test_whatever_happens_between_polls_the_feed_ends_at_what_is_listed(
+async def test_the_differences_add_up_to_the_list(
     polls: list[tuple[dict[str, Group], int]],
 ) -> None:
-    """Applying what each poll tells gives the list, over any changes of groups and of the broker's version."""
+    """Applying the differences of each poll gives the current list, for any changes of groups and versions."""
     brokers = Brokers({1: {}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     for groups, version in polls:
-        brokers.use(version)
+        brokers.set_version(version)
         brokers.groups[1] = groups
-        await follow(feed, known)
+        await poll_and_apply(feed, known)
         assert known.keys() == groups.keys()
         for name, (protocol, state, kind) in groups.items():
             assert known[name].protocol == protocol
@@ -217,17 +217,17 @@ changes = st.lists(st.tuples(st.sampled_from(["order", "state", "gone", "new"]),
 @pytest.mark.parametrize("version", [2, 5])
 @pytest.mark.parametrize(("together", "patience"), [(2, 2), (4, 30), (10, 16)])
 @given(changes=changes)
-async def test_rows_that_move_change_go_and_come_in_any_order(
+async def test_the_differences_add_up_for_rows_in_any_order(
     changes: list[tuple[str, list[str]]], version: int, together: int, patience: int
 ) -> None:
-    """A few rows of many change at a time, so that most are passed over without being read."""
+    """Few of many rows change at a time, so that most of them are skipped without decoding."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listing, "_ROWS_PER_CHUNK", together)
         patch.setattr(listing, "_MISSES_TO_STOP", patience)
         brokers = Brokers({1: {f"group-{number}": STABLE for number in range(0, 40, 2)}})
-        brokers.use(version)
+        brokers.set_version(version)
         feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
-        await follow(feed, known)
+        await poll_and_apply(feed, known)
         for what, order in changes:
             groups = brokers.groups[1]
             if what == "order":
@@ -240,7 +240,7 @@ async def test_rows_that_move_change_go_and_come_in_any_order(
                 elif what == "new":
                     groups = {name: STABLE} | groups
             brokers.groups[1] = groups
-            await follow(feed, known)
+            await poll_and_apply(feed, known)
             assert known.keys() == groups.keys()
             if version >= 4:
                 assert {name: row.state for name, row in known.items()} == {
@@ -248,22 +248,22 @@ async def test_rows_that_move_change_go_and_come_in_any_order(
                 }
 
 
-async def test_a_group_named_like_the_bytes_of_a_list_hides_nothing() -> None:
-    """Where known rows seem to begin inside of another row's name, they are not passed over."""
+async def test_an_id_that_looks_like_encoded_rows_hides_nothing() -> None:
+    """Bytes of a known row within the id of another group must not be skipped."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
-    await follow(feed, known)
+    await poll_and_apply(feed, known)
     rows = LIST_GROUPS.response.encode(5, {"Groups": [brokers.row(5, name) for name in ("a", "b")]})[7:-1]
     hostile = rows.decode()
     brokers.groups[1] = {hostile: STABLE, "a": EMPTY, "b": EMPTY}
-    assert await follow(feed, known) == ({hostile, "a"}, set())
+    assert await poll_and_apply(feed, known) == ({hostile, "a"}, set())
 
 
-async def test_few_rows_are_split_where_few_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_chunks_with_changes_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     brokers = Brokers({1: {f"g{number}": STABLE for number in range(3000)}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
-    await follow(feed, known)
+    await poll_and_apply(feed, known)
     brokers.groups[1] = {"first": EMPTY} | {f"g{number}": STABLE for number in range(3000) if number != 2000}
     brokers.groups[1]["g1000"] = EMPTY
     monkeypatch.setattr(ListGroupsRows, "take", lambda rows, most: [] if not rows.left else pytest.fail("gave up"))
-    assert await follow(feed, known) == ({"first", "g1000"}, {"g2000"})
+    assert await poll_and_apply(feed, known) == ({"first", "g1000"}, {"g2000"})

@@ -1,4 +1,4 @@
-"""Committed offsets and share offsets: batches that fit, halves when an answer is late, one by one on old brokers."""
+"""Reading committed offsets and share offsets: batch sizes, late answers, and old brokers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = [f"g{number:03}" for number in range(GROUPS_PER_REQUEST)]
 def commit(
     partition: int, offset: int = 5, epoch: int = 0, metadata: str | None = "", error: int = 0
 ) -> dict[str, Any]:
-    """A partition of OffsetFetch."""
+    """Return the fields of a partition in an OffsetFetch response."""
     return {
         "PartitionIndex": partition,
         "CommittedOffset": offset,
@@ -40,7 +40,7 @@ def commit(
 
 
 def group(name: str, *partitions: dict[str, Any], topic: str = "orders", error: int = 0) -> dict[str, Any]:
-    """A group of OffsetFetch v8 and later."""
+    """Return the fields of a group in an OffsetFetch response (v8 or later)."""
     topics = [{"Name": topic, "Partitions": list(partitions)}] if partitions else []
     return {"GroupId": name, "Topics": topics, "ErrorCode": error}
 
@@ -49,8 +49,8 @@ def names_of(sent: Sent) -> list[str]:
     return [row["GroupId"] for row in sent.fields["Groups"]]
 
 
-def each(partitions: int = 1) -> Callable[[Sent], Any]:
-    """Answers every group with so many partitions."""
+def every_group_with(partitions: int = 1) -> Callable[[Sent], Any]:
+    """Return a function that answers OffsetFetch with this number of partitions for every group."""
     return lambda sent: {"Groups": [group(name, *map(commit, range(partitions))) for name in names_of(sent)]}
 
 
@@ -58,7 +58,7 @@ async def read(pool: FakePool, names: Sequence[str], timeout: float = 30) -> Any
     return await OffsetReader(pool).committed(1, names, Deadline(timeout), Lane.BULK)
 
 
-async def test_rows_are_sorted_and_minus_one_is_unknown() -> None:
+async def test_offsets_are_sorted_and_minus_one_is_none() -> None:
     def answer(sent: Sent) -> Any:
         rows = [commit(2, 7, 3, "note"), commit(0, NONE, NONE, None), commit(1, NONE, NONE, None, error=29)]
         return {"Groups": [group("g", *rows, topic="b") | {"Topics": [
@@ -75,32 +75,32 @@ async def test_rows_are_sorted_and_minus_one_is_unknown() -> None:
 
 
 async def test_up_to_200_small_groups_share_a_request() -> None:
-    pool = FakePool(answers={"OffsetFetch": each()})
+    pool = FakePool(answers={"OffsetFetch": every_group_with()})
     batch = await read(pool, NAMES)
     assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
 
 
-async def test_the_next_requests_are_as_long_as_what_they_bring_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer should hold no more than 20,000 partitions or so; the size follows what the last one held."""
+async def test_the_batch_size_follows_the_size_of_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer should contain about 20,000 partitions at most."""
     assert offsets.PARTITIONS_PER_REQUEST == 20_000
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
-    reader, many = OffsetReader(pool := FakePool(answers={"OffsetFetch": each(20)})), NAMES[:25]
+    reader, many = OffsetReader(pool := FakePool(answers={"OffsetFetch": every_group_with(20)})), NAMES[:25]
     await reader.committed(1, many[:2], Deadline(30), Lane.BULK)
     await reader.committed(1, many, Deadline(30), Lane.BULK)
     fit = 200 // 20
     assert [len(names_of(sent)) for sent in pool.sent] == [2, fit, fit, 5]
-    pool.answers["OffsetFetch"] = each(400)
+    pool.answers["OffsetFetch"] = every_group_with(400)
     await reader.committed(1, many[:3], Deadline(30), Lane.BULK)
     pool.sent.clear()
     await reader.committed(1, many[:3], Deadline(30), Lane.BULK)
     assert [len(names_of(sent)) for sent in pool.sent] == [1, 1, 1]
     await reader.committed(2, many, Deadline(30), Lane.BULK)
-    assert len(names_of(pool.sent[3])) == len(many), "another broker has other groups"
+    assert len(names_of(pool.sent[3])) == len(many), "another broker must have a batch size of its own"
 
 
-async def test_an_answer_that_is_late_is_asked_for_in_halves() -> None:
+async def test_a_late_request_is_split_in_halves() -> None:
     def answer(sent: Sent) -> Any:
-        return each()(sent) if len(names_of(sent)) <= 3 else DeadlineError("late", broker=1)
+        return every_group_with()(sent) if len(names_of(sent)) <= 3 else DeadlineError("late", broker=1)
 
     pool = FakePool(answers={"OffsetFetch": answer})
     batch = await read(pool, NAMES[:10])
@@ -109,18 +109,18 @@ async def test_an_answer_that_is_late_is_asked_for_in_halves() -> None:
     assert pool.sent[0].timeout == pytest.approx(15, abs=1)
 
 
-async def test_one_group_that_is_too_long_costs_no_other_group_its_rows() -> None:
+async def test_one_slow_group_does_not_affect_the_others() -> None:
     def answer(sent: Sent) -> Any:
-        return DeadlineError("late", broker=1) if "g002" in names_of(sent) else each()(sent)
+        return DeadlineError("late", broker=1) if "g002" in names_of(sent) else every_group_with()(sent)
 
     answered = await KafkaGroupAdmin(FakePool(answers={"OffsetFetch": answer})).committed_offsets(NAMES[:8])
     assert list(answered.rows) == [name for name in NAMES[:8] if name != "g002"]
     assert [(fault.group, fault.name, fault.broker) for fault in answered.faults] == [("g002", "NO_ANSWER", 1)]
 
 
-async def test_a_group_that_is_too_long_leaves_time_to_those_behind_it() -> None:
+async def test_a_slow_group_leaves_time_for_those_after_it() -> None:
     def answer(sent: Sent) -> Any:
-        return DeadlineError("late", broker=1) if "g000" in names_of(sent) else each()(sent)
+        return DeadlineError("late", broker=1) if "g000" in names_of(sent) else every_group_with()(sent)
 
     pool = FakePool(answers={"OffsetFetch": answer})
     await read(pool, NAMES[:2], timeout=40)
@@ -128,11 +128,11 @@ async def test_a_group_that_is_too_long_leaves_time_to_those_behind_it() -> None
     assert [sent.timeout for sent in pool.sent] == [pytest.approx(wait, abs=2) for wait in (20, 20, 40)]
 
 
-async def test_a_connection_lost_between_two_requests_costs_only_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_lost_between_requests_keeps_the_first_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
 
     def answer(sent: Sent) -> Any:
-        return each(200)(sent) if len(pool.sent) < 2 else DisconnectedError("lost", broker=1)
+        return every_group_with(200)(sent) if len(pool.sent) < 2 else DisconnectedError("lost", broker=1)
 
     pool = FakePool(answers={"OffsetFetch": answer})
     reader = OffsetReader(pool)
@@ -144,7 +144,7 @@ async def test_a_connection_lost_between_two_requests_costs_only_the_second(monk
     assert batch.without_result(["a", "b", "c"]) == ["b", "c"]
 
 
-async def test_errors_are_kept_by_group() -> None:
+async def test_error_codes_are_kept_per_group() -> None:
     def answer(sent: Sent) -> Any:
         codes = {"forbidden": 30, "newer": 31_999, "fine": 0}
         return {"Groups": [group(name, commit(0), error=codes[name]) for name in reversed(names_of(sent))]}
@@ -156,7 +156,7 @@ async def test_errors_are_kept_by_group() -> None:
 
 
 class OneByOne:
-    """OffsetFetch of brokers before 3.0, a group a request; tells how many were under way at once."""
+    """A broker before 3.0, with one group per OffsetFetch request. Counts the concurrent requests."""
 
     def __init__(self, broken: str = "") -> None:
         self.under_way = self.most = 0
@@ -173,7 +173,7 @@ class OneByOne:
 
 
 @pytest.mark.parametrize("version", [2, 5, BATCHED_FROM - 1])
-async def test_old_brokers_are_asked_one_by_one_a_few_at_once(version: int) -> None:
+async def test_old_brokers_get_a_few_single_group_requests_at_once(version: int) -> None:
     answer = OneByOne()
     pool = FakePool(answers={"OffsetFetch": answer}, versions={"OffsetFetch": version})
     batch = await read(pool, NAMES[:20])
@@ -181,14 +181,14 @@ async def test_old_brokers_are_asked_one_by_one_a_few_at_once(version: int) -> N
     assert (len(pool.sent), answer.most) == (20, CONCURRENT_REQUESTS)
 
 
-async def test_one_by_one_a_lost_connection_costs_only_what_it_carried() -> None:
+async def test_a_lost_connection_affects_only_its_single_group_request() -> None:
     versions: dict[str | tuple[str, int], int | None] = {"OffsetFetch": 7}
     batch = await read(FakePool(answers={"OffsetFetch": OneByOne("g003")}, versions=versions), NAMES[:8])
     assert batch.without_result(NAMES[:8]) == ["g003"]
     assert isinstance(batch.error, DisconnectedError)
 
 
-async def test_brokers_that_cannot_list_all_topics_are_not_supported() -> None:
+async def test_brokers_without_all_topics_requests_are_not_supported() -> None:
     pool = FakePool(versions={"OffsetFetch": 1})
     answered = await KafkaGroupAdmin(pool).committed_offsets(["g"])
     assert [(fault.name, fault.code) for fault in answered.faults] == [("NOT_SUPPORTED", None)]
@@ -196,13 +196,13 @@ async def test_brokers_that_cannot_list_all_topics_are_not_supported() -> None:
 
 
 def share(name: str, *partitions: dict[str, Any], error: int = 0) -> dict[str, Any]:
-    """A group of DescribeShareGroupOffsets."""
+    """Return the fields of a group in a DescribeShareGroupOffsets response."""
     topics = [{"TopicName": "jobs", "TopicId": UUID(int=1), "Partitions": list(partitions)}] if partitions else []
     return {"GroupId": name, "Topics": topics, "ErrorCode": error, "ErrorMessage": None}
 
 
 @pytest.mark.parametrize(("version", "lag"), [(0, None), (1, 4)])
-async def test_share_offsets_without_a_start_or_a_lag_are_unknown(version: int, lag: int | None) -> None:
+async def test_share_offsets_without_start_or_lag_are_none(version: int, lag: int | None) -> None:
     told = {"PartitionIndex": 1, "StartOffset": 6, "LeaderEpoch": 2, "Lag": 4, "ErrorCode": 0, "ErrorMessage": None}
     if version == 0:
         del told["Lag"]
@@ -227,7 +227,7 @@ async def test_share_offsets_without_a_start_or_a_lag_are_unknown(version: int, 
 
 
 @pytest.mark.parametrize("how", ["switched off", "too old"])
-async def test_share_offsets_that_a_broker_does_not_have_are_not_supported(how: str) -> None:
+async def test_a_broker_without_share_offsets_is_not_supported(how: str) -> None:
     pool = FakePool(answers={"DescribeShareGroupOffsets": lambda _: {"Groups": [share("s", error=35)]}})
     if how == "too old":
         pool.versions["DescribeShareGroupOffsets"] = None

@@ -1,4 +1,4 @@
-"""Groups read in full: positions, logs, and what fails without hiding the rest."""
+"""The group reader: descriptions, offsets, log bounds, and faults that do not hide the rest."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import TopicPartition
 
 
-class OutOfReach(ScriptedAdmin):
-    """A cluster that goes away before its logs are asked for."""
+class UnreachableBeforeLogs(ScriptedAdmin):
+    """A cluster that cannot be reached when log bounds are requested."""
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = 30.0
@@ -36,7 +36,7 @@ def listings(admin: ScriptedAdmin) -> dict[str, Listing]:
 
 
 def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
-    """Group id → the lag of each partition."""
+    """Return the lag of each partition by group id."""
     return {group: [row.lag for row in lags(rows)] for group, rows in read.offsets_by_group().items()}
 
 
@@ -55,11 +55,11 @@ def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
         ("swarm", "swarm", False),
     ],
 )
-def test_offsets_are_asked_for_where_they_say_something(group_type: str | None, protocol: str, asked: bool) -> None:
+def test_offsets_are_read_only_for_groups_that_commit_them(group_type: str | None, protocol: str, asked: bool) -> None:
     assert has_offsets(Listing(group_type, protocol, "Stable", 1)) is asked
 
 
-async def test_every_group_is_read_by_the_calls_of_its_type() -> None:
+async def test_every_group_is_read_with_the_calls_of_its_type() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     admin.add("s", "share", lag=7)
@@ -75,7 +75,7 @@ async def test_every_group_is_read_by_the_calls_of_its_type() -> None:
     assert read.faults == []
 
 
-async def test_partitions_owned_without_a_commit_have_their_log() -> None:
+async def test_owned_partitions_without_a_commit_have_log_bounds() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)), ("gone", (0,)))),), lag=5)
     admin.bounds["t-c", 1] = PartitionBounds(3, 9)
@@ -86,8 +86,8 @@ async def test_partitions_owned_without_a_commit_have_their_log() -> None:
     ]
 
 
-async def test_partitions_that_active_tasks_read_have_their_log() -> None:
-    """Sources and repartition topics of the subtopologies; not those of standby tasks."""
+async def test_partitions_of_active_tasks_have_log_bounds() -> None:
+    """They are the source and repartition topics of the subtopologies. Standby tasks do not count."""
     held = StreamsAssignment(active=(("0", (0,)), ("1", (1,))), standby=(("0", (2,)),))
     parts = (Subtopology("0", ("in",)), Subtopology("1", (), (), (), (TopicInfo("again", 2, -1),)))
     admin = ScriptedAdmin()
@@ -107,7 +107,7 @@ async def test_partitions_that_active_tasks_read_have_their_log() -> None:
     ]
 
 
-async def test_faults_stay_with_their_groups_and_the_worst_is_told_first() -> None:
+async def test_faults_belong_to_groups_and_describe_faults_come_first() -> None:
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
@@ -124,8 +124,8 @@ async def test_faults_stay_with_their_groups_and_the_worst_is_told_first() -> No
     assert faults["forbidden"].name == "GROUP_AUTHORIZATION_FAILED"
 
 
-async def test_a_cluster_that_goes_away_before_the_logs_leaves_what_was_read() -> None:
-    admin = OutOfReach()
+async def test_unreachable_logs_leave_descriptions_and_offsets() -> None:
+    admin = UnreachableBeforeLogs()
     admin.add("c", lag=5)
     read = await read_in_full(admin, Deadline(5), listings(admin))
     assert read.descriptions["c"].state == "Stable"
@@ -134,7 +134,7 @@ async def test_a_cluster_that_goes_away_before_the_logs_leaves_what_was_read() -
     assert [(fault.name, fault.group) for fault in read.general_faults] == [("UNREACHABLE", None)]
 
 
-async def test_descriptions_are_told_before_the_logs_are_there() -> None:
+async def test_descriptions_are_reported_before_the_logs_are_read() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     told: list[tuple[set[str], set[str]]] = []
@@ -150,7 +150,7 @@ async def test_descriptions_are_told_before_the_logs_are_there() -> None:
     assert "partition_bounds" not in called
 
 
-async def test_groups_that_need_no_description_have_their_offsets_read() -> None:
+async def test_offsets_are_read_without_describing_the_group() -> None:
     admin = ScriptedAdmin()
     admin.add("live", lag=5)
     admin.add("empty", state="Empty", lag=7)
@@ -162,7 +162,7 @@ async def test_groups_that_need_no_description_have_their_offsets_read() -> None
     }
 
 
-async def test_a_lag_needs_no_log_starts() -> None:
+async def test_the_lag_needs_no_log_starts() -> None:
     admin = ScriptedAdmin()
     admin.add("c", "consumer", lag=7)
     full = (await read_in_full(admin, Deadline(5), listings(admin))).offsets_by_group()["c"]

@@ -1,4 +1,4 @@
-"""Work about groups: to their coordinators in batches, again where they moved, and never twice where it must not be."""
+"""Sending requests to coordinators in batches, and repeating them where that is safe."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ OK = 0
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Resubmit at once."""
+    """Repeat requests without a pause."""
     monkeypatch.setattr(routing, "FIRST_PAUSE", 0.0001)
     monkeypatch.setattr(routing, "LONGEST_PAUSE", 0.0001)
 
 
 class Script:
-    """A way to send that answers each group by its own script: error codes, exceptions, None for no row at all."""
+    """A `send` function with scripted results per group: error codes, exceptions, or None for no row at all."""
 
     def __init__(self, scripts: dict[str, list[int | KgtuiError | None]]) -> None:
         self.scripts = scripts
@@ -67,7 +67,7 @@ class Script:
         return batch
 
     def times(self, name: str) -> int:
-        """How often a group was sent."""
+        """Return how often a group was sent."""
         return sum(names.count(name) for _, names in self.sent)
 
 
@@ -79,7 +79,7 @@ async def run(
     )
 
 
-async def test_groups_go_to_their_coordinators_in_batches() -> None:
+async def test_groups_are_sent_to_their_coordinators_in_batches() -> None:
     names = [f"g{number:02}" for number in range(25)]
     pool = FakePool(coordinators={name: number % 2 + 1 for number, name in enumerate(names)})
     script = Script({name: [OK] for name in names})
@@ -90,14 +90,14 @@ async def test_groups_go_to_their_coordinators_in_batches() -> None:
     assert answer.coverage.groups == (25, 25)
 
 
-async def test_a_group_asked_for_twice_is_sent_once() -> None:
+async def test_a_repeated_id_is_sent_once() -> None:
     script = Script({"a": [OK]})
     answer = await Router(FakePool()).run(["a", "a"], script, deadline=Deadline(5), size=9, asked="describe")
     assert (script.sent, answer.coverage.groups) == ([(1, ["a"])], (1, 1))
 
 
 @pytest.mark.parametrize("code", [MOVED, NOT_AVAILABLE])
-async def test_a_moved_group_is_looked_up_again_and_the_others_are_not_asked_twice(code: int) -> None:
+async def test_only_a_moved_group_is_looked_up_and_sent_again(code: int) -> None:
     pool = FakePool(coordinators={"moved": 1, "stays": 1})
     script = Script({"moved": [code, OK], "stays": [OK]})
 
@@ -111,7 +111,7 @@ async def test_a_moved_group_is_looked_up_again_and_the_others_are_not_asked_twi
     assert pool.looked_up == [["moved", "stays"], ["moved"]]
 
 
-async def test_a_loading_coordinator_is_asked_again_without_a_look() -> None:
+async def test_a_loading_coordinator_is_asked_again_without_a_lookup() -> None:
     pool = FakePool()
     script = Script({"a": [LOADING, LOADING, OK]})
     answer = await run(pool, script)
@@ -119,7 +119,7 @@ async def test_a_loading_coordinator_is_asked_again_without_a_look() -> None:
     assert pool.looked_up == [["a"], [], []]
 
 
-async def test_a_coordinator_that_loads_for_ever_is_a_fault_at_the_deadline() -> None:
+async def test_an_endlessly_loading_coordinator_is_a_fault_at_the_deadline() -> None:
     script = Script({"a": [LOADING], "b": [OK]})
     answer = await run(FakePool(), script, timeout=0.05)
     (fault,) = answer.faults
@@ -129,7 +129,7 @@ async def test_a_coordinator_that_loads_for_ever_is_a_fault_at_the_deadline() ->
     assert (list(answer.rows), script.times("b")) == (["b"], 1)
 
 
-async def test_a_refusal_and_a_code_of_a_newer_broker_are_final() -> None:
+async def test_final_and_unknown_error_codes_are_not_repeated() -> None:
     script = Script({"forbidden": [FORBIDDEN], "newer": [NEWER], "fine": [OK]})
     answer = await run(FakePool(), script)
     assert [(fault.group, fault.name) for fault in answer.faults] == [
@@ -141,7 +141,7 @@ async def test_a_refusal_and_a_code_of_a_newer_broker_are_final() -> None:
 
 
 @pytest.mark.parametrize("error", [DisconnectedError("broke", broker=2), ConnectError("refused", broker=2)])
-async def test_after_a_lost_connection_the_coordinator_is_found_again_a_few_times(error: KgtuiError) -> None:
+async def test_a_lost_connection_is_repeated_a_few_times(error: KgtuiError) -> None:
     pool = FakePool(coordinators={"a": 2})
     script = Script({"a": [error]})
     answer = await run(pool, script)
@@ -162,7 +162,7 @@ async def test_after_a_lost_connection_the_coordinator_is_found_again_a_few_time
         BrokerError("no", code=29, name="TOPIC_AUTHORIZATION_FAILED"),
     ],
 )
-async def test_any_other_failed_exchange_is_a_fault_of_its_groups_only(error: KgtuiError) -> None:
+async def test_any_other_error_is_a_fault_of_its_batch(error: KgtuiError) -> None:
     pool = FakePool(coordinators={"a": 1, "b": 1, "c": 2})
     script = Script({"a": [error], "b": [OK], "c": [OK]})
     answer = await run(pool, script)
@@ -174,7 +174,7 @@ async def test_any_other_failed_exchange_is_a_fault_of_its_groups_only(error: Kg
     assert len(script.sent) == 2
 
 
-async def test_what_came_before_an_error_inside_a_batch_is_kept() -> None:
+async def test_results_before_an_error_within_a_batch_are_kept() -> None:
     async def send(node: int, names: Sequence[str], deadline: Deadline) -> Batch[str]:
         return Batch(rows={names[0]: "known"}, codes={names[1]: (FORBIDDEN, "no")}, error=DeadlineError("late"))
 
@@ -186,14 +186,14 @@ async def test_what_came_before_an_error_inside_a_batch_is_kept() -> None:
     ]
 
 
-async def test_a_group_that_the_answer_leaves_out_is_a_fault() -> None:
+async def test_a_group_missing_in_the_answer_is_a_fault() -> None:
     answer = await run(FakePool(), Script({"a": [OK], "b": [None]}))
     (fault,) = answer.faults
     assert (fault.group, fault.name, fault.broker) == ("b", "NO_ANSWER", 1)
     assert "does not name" in fault.message
 
 
-async def test_a_group_without_a_coordinator_is_a_fault_of_its_own() -> None:
+async def test_a_group_without_coordinator_has_a_fault() -> None:
     error = BrokerError("no coordinator", code=NOT_AVAILABLE, name="COORDINATOR_NOT_AVAILABLE")
     script = Script({"a": [OK], "b": [OK]})
     answer = await run(FakePool(coordinators={"b": error}), script)
@@ -201,7 +201,7 @@ async def test_a_group_without_a_coordinator_is_a_fault_of_its_own() -> None:
     assert script.times("b") == 0
 
 
-async def test_only_a_cluster_of_which_nothing_was_learned_is_unreachable() -> None:
+async def test_the_router_raises_only_if_nothing_could_be_read() -> None:
     gone = UnreachableError("nothing answers", (("127.0.0.1:9092", "refused"),))
     with pytest.raises(UnreachableError):
         await run(FakePool(unreachable=[gone]), Script({"a": [OK]}))
@@ -221,20 +221,20 @@ async def test_only_a_cluster_of_which_nothing_was_learned_is_unreachable() -> N
     ("error", "times"),
     [(DisconnectedError("lost"), 1), (DeadlineError("late"), 1), (ConnectError("refused"), RECONNECTS + 1)],
 )
-async def test_what_must_not_be_repeated_is_sent_again_only_if_it_never_left(error: KgtuiError, times: int) -> None:
+async def test_a_write_is_repeated_only_if_it_was_never_sent(error: KgtuiError, times: int) -> None:
     script = Script({"a": [error]})
     answer = await run(FakePool(), script, repeat=False)
     assert script.times("a") == times
     assert [fault.name for fault in answer.faults] == [error.fault_name]
 
 
-async def test_what_must_not_be_repeated_follows_a_group_that_moved() -> None:
+async def test_a_write_follows_a_moved_group() -> None:
     script = Script({"a": [MOVED, LOADING, OK]})
     answer = await run(FakePool(), script, repeat=False)
     assert (list(answer.rows), script.times("a")) == (["a"], 3)
 
 
-async def test_a_delete_whose_answer_is_lost_is_uncertain_and_never_sent_again() -> None:
+async def test_a_delete_with_a_lost_answer_is_uncertain_and_not_repeated() -> None:
     def answer(sent: Sent) -> Any:
         pool.coordinators["moved"] = 3
         code = MOVED if sent.node == 1 else OK
@@ -265,11 +265,11 @@ steps = st.sampled_from([OK, MOVED, LOADING, FORBIDDEN, NEWER, None]) | st.sampl
     size=st.integers(1, 4),
     repeat=st.booleans(),
 )
-def test_every_group_ends_as_a_row_or_as_a_fault(
+def test_every_group_ends_with_one_row_or_one_fault(
     scripts: dict[str, list[int | KgtuiError | None]], nodes: list[int], size: int, repeat: bool
 ) -> None:
-    """Whatever brokers do: each group exactly once, in the order asked for, and a row is never thrown away."""
-    # Each script ends in something final, so that no run has to wait for its deadline.
+    """Each group appears exactly once, in the given order, and no row is lost, whatever the brokers answer."""
+    # Each script ends with a final result, so that no run waits for its deadline.
     script = Script({name: [*some, OK] for name, some in scripts.items()})
     pool = FakePool(coordinators=dict(zip(scripts, nodes, strict=False)))
     answer = asyncio.run(run(pool, script, size=size, repeat=repeat))

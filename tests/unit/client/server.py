@@ -1,4 +1,4 @@
-"""A broker of a few lines, for tests of the client: answers what the test tells it to."""
+"""Fake brokers for tests of the client. A test decides how each request is answered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Request(NamedTuple):
-    """One request as it arrived."""
+    """A received request."""
 
     key: int
     version: int
@@ -28,13 +28,13 @@ class Request(NamedTuple):
 
 
 Answer: TypeAlias = "dict[str, Any] | bytes | None"
-"""Fields of the response, raw bytes of its body, or None for no answer at all."""
+"""The fields of a response, the bytes of its body, or None to send no answer."""
 
 Handler: TypeAlias = "Callable[[Request], Answer | Awaitable[Answer]]"
 
 
 class FakeBroker:
-    """One broker on loopback; `on[api.key]` answers a request, every other is answered sensibly."""
+    """A broker on loopback. `on[api.key]` answers requests of an API; the others have a default answer."""
 
     def __init__(self, node: int, cluster: FakeCluster) -> None:
         self.node = node
@@ -50,7 +50,7 @@ class FakeBroker:
         self.received: list[Request] = []
         self.connections = 0
         self.arrived = 0
-        """Requests that arrived, whether looked at yet or not."""
+        """Number of requests received, including those that are not answered yet."""
         self._open: dict[int, asyncio.StreamWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -64,7 +64,7 @@ class FakeBroker:
         return len(self._open)
 
     def requests(self, key: int) -> list[Request]:
-        """What was received of one API."""
+        """Return the received requests of one API."""
         return [request for request in self.received if request.key == key]
 
     def api_versions(self, request: Request) -> Answer:
@@ -100,7 +100,7 @@ class FakeBroker:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """Stop listening and break every connection."""
+        """Stop listening, and close every connection."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -110,7 +110,7 @@ class FakeBroker:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def hang_up(self) -> None:
-        """Break every connection."""
+        """Close every connection."""
         for writer in list(self._open.values()):
             writer.transport.abort()
 
@@ -130,7 +130,7 @@ class FakeBroker:
                 size = int.from_bytes(await reader.readexactly(4), "big")
                 frames.put_nowait(await reader.readexactly(size))
                 self.arrived += 1
-                self.cluster.noticed()
+                self.cluster.notify_waiting()
         except (OSError, EOFError, asyncio.CancelledError):
             pass
         finally:
@@ -138,10 +138,10 @@ class FakeBroker:
             writer.transport.abort()
             del self._open[number]
             self._tasks.discard(task)
-            self.cluster.noticed()
+            self.cluster.notify_waiting()
 
     async def _answer_all(self, frames: asyncio.Queue[bytes], number: int, writer: asyncio.StreamWriter) -> None:
-        """Answer one request after the other, as a broker does for each connection."""
+        """Answer requests one after the other, as a broker does on each connection."""
         try:
             while True:
                 await self._answer(await frames.get(), number, writer)
@@ -162,7 +162,7 @@ class FakeBroker:
         fields = api.request.decode(header.version, frame, header.size)
         request = Request(header.api_key, header.version, fields, number, header.client_id)
         self.received.append(request)
-        self.cluster.noticed()
+        self.cluster.notify_waiting()
         handler = self.on.get(header.api_key)
         answer: Answer | Awaitable[Answer] = {} if handler is None else handler(request)
         if isinstance(answer, Awaitable):
@@ -177,7 +177,7 @@ class FakeBroker:
 
 
 class FakeCluster:
-    """Some brokers, topics and coordinators."""
+    """A cluster of fake brokers, with topics and coordinators."""
 
     def __init__(self, size: int) -> None:
         self.brokers = {node: FakeBroker(node, self) for node in range(1, size + 1)}
@@ -215,11 +215,11 @@ class FakeCluster:
         host, port = self.advertised()[node]
         return {"NodeId": node, "Host": host, "Port": port, "ErrorCode": 0}
 
-    def noticed(self) -> None:
+    def notify_waiting(self) -> None:
         self._news.set()
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Wait until `condition` holds; looked at after each request that arrives."""
+        """Wait until `condition` is true. It is evaluated after each request."""
         async with asyncio.timeout(10):
             while not condition():
                 self._news.clear()
@@ -227,18 +227,18 @@ class FakeCluster:
 
 
 def always(answer: Answer) -> Handler:
-    """Answer every request with the same."""
+    """Return a handler that answers every request with the same value."""
     return lambda request: answer
 
 
 def groups(*ids: str) -> dict[str, Any]:
-    """A ListGroups response."""
+    """Return the fields of a ListGroups response with these groups."""
     return {"Groups": [{"GroupId": group, "ProtocolType": "consumer"} for group in ids]}
 
 
 @asynccontextmanager
 async def cluster(size: int = 1, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[FakeCluster]:
-    """Start a cluster; every broker lists one group named after itself."""
+    """Run a cluster in which every broker lists one group that is named after the broker."""
     fake = FakeCluster(size)
     for node, broker in fake.brokers.items():
         broker.on[LIST_GROUPS.key] = always(groups(f"group-of-{node}"))

@@ -1,4 +1,4 @@
-"""When a broker is tried again, and how several are asked for the same."""
+"""Unit tests of the backoff after failures, and of asking several brokers at the same time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgtui.client.first_success import AllFailedError, all_of, first_success
 from kgtui.errors import ConnectError, DecodeError, KgtuiError
 
 
-def test_pauses_double_up_to_the_longest_and_start_again_after_a_success() -> None:
+def test_pauses_double_up_to_a_limit_and_reset_after_success() -> None:
     now = 100.0
     backoff = Backoff(0.1, 1.0, clock=lambda: now, chance=lambda: 0.5)
     assert backoff.remaining() == 0
@@ -26,7 +26,7 @@ def test_pauses_double_up_to_the_longest_and_start_again_after_a_success() -> No
     assert (backoff.failures, round(backoff.failed(), 6)) == (0, 0.1)
 
 
-def test_chance_takes_or_gives_a_fifth_and_pauses_do_differ() -> None:
+def test_jitter_changes_a_pause_by_up_to_a_fifth() -> None:
     assert Backoff(1, 9, chance=lambda: 0.0).failed() == pytest.approx(0.8)
     assert Backoff(1, 9, chance=lambda: 1.0).failed() == pytest.approx(1.2)
     pauses = {Backoff(1, 9).failed() for _ in range(20)}
@@ -34,13 +34,13 @@ def test_chance_takes_or_gives_a_fifth_and_pauses_do_differ() -> None:
     assert all(0.8 <= pause <= 1.2 for pause in pauses)
 
 
-def test_a_thousand_failures_do_not_overflow() -> None:
+def test_a_thousand_failures_do_not_overflow_the_pause() -> None:
     backoff = Backoff(0.1, 5.0, chance=lambda: 0.5)
     assert [backoff.failed() for _ in range(2000)][-1] == 5.0
 
 
 class Runners:
-    """Things to ask, which answer when told to."""
+    """Runners whose result is set by the test."""
 
     def __init__(self) -> None:
         self.started: list[int] = []
@@ -64,21 +64,21 @@ class Runners:
         raise AssertionError
 
 
-async def test_the_next_is_asked_when_one_fails_or_is_silent() -> None:
+async def test_the_next_runner_starts_after_a_failure_or_the_head_start() -> None:
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
     assert await first_success(runners, head_start=0.01, losing=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
-async def test_without_a_head_start_all_are_asked_at_once() -> None:
+async def test_all_runners_start_at_once_without_a_head_start() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, losing=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [1])
 
 
-async def test_the_errors_of_all_are_kept_in_order() -> None:
+async def test_the_error_lists_all_failures_in_order() -> None:
     asked = Runners()
     runners = [partial(asked.fail, number) for number in range(4)]
     with pytest.raises(AllFailedError) as caught:
@@ -88,14 +88,14 @@ async def test_the_errors_of_all_are_kept_in_order() -> None:
         await first_success(list[partial[asyncio.Future[int]]](), head_start=0, losing=(ConnectError,))
 
 
-async def test_an_error_of_another_kind_ends_it() -> None:
+async def test_an_unexpected_error_is_raised_at_once() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
         await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, losing=(DecodeError,))
     assert asked.cancelled == [1]
 
 
-async def test_answers_that_come_too_late_are_handed_back() -> None:
+async def test_late_results_are_discarded() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
@@ -103,7 +103,7 @@ async def test_answers_that_come_too_late_are_handed_back() -> None:
     assert sorted([first, *left]) == [1, 2]
 
 
-async def test_cancelling_ends_everything_that_was_asked() -> None:
+async def test_cancellation_cancels_every_runner() -> None:
     asked = Runners()
     runners = [partial(asked.hang, number) for number in (1, 2)]
     task = asyncio.create_task(first_success(runners, head_start=0, losing=(KgtuiError,)))
@@ -115,7 +115,7 @@ async def test_cancelling_ends_everything_that_was_asked() -> None:
     assert sorted(asked.cancelled) == [1, 2]
 
 
-async def test_all_of_gives_results_in_order_or_the_first_error() -> None:
+async def test_all_of_returns_results_in_order_or_raises_the_first_error() -> None:
     asked = Runners()
     assert await all_of(asked.answer(number) for number in (3, 1, 2)) == [3, 1, 2]
     with pytest.raises(ConnectError, match="2 failed"):

@@ -1,4 +1,4 @@
-"""A broker that takes connections and never answers holds up nobody but itself."""
+"""A broker that accepts connections and never answers must not delay requests to other brokers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.faults import FaultyLink
 from tests.unit.client.server import cluster
 
 FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
-"""Waiting for the dead broker would last longer than any test."""
+"""Time limits so long that a test would fail if a call waited for the hanging broker."""
 
 
 @pytest.mark.parametrize("met_before", [True, False])
-async def test_calls_to_healthy_brokers_never_wait_for_the_dead_one(met_before: bool) -> None:
-    """Whether its connection dies or is never made: everything else is done before the call to it is."""
+async def test_a_hanging_broker_does_not_delay_other_calls(met_before: bool) -> None:
+    """The broker stops answering on an open connection, or accepts none. All other calls end before the call to it."""
     async with cluster(3) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         fake.hosts[1] = ("127.0.0.1", hole.port)
         fake.topics = {"t": {0: 2, 1: 3}}
@@ -54,8 +54,8 @@ async def test_calls_to_healthy_brokers_never_wait_for_the_dead_one(met_before: 
         assert all(isinstance(error, ClientError) for error in ended), "closing the pool ends them"
 
 
-async def trouble(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
-    """Stall, break, refuse, tear and slow down links at random, each for a moment."""
+async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
+    """Stall, close, refuse, cut and slow down connections at random, each for a short time."""
     for _ in range(12):
         link = chance.choice(links)
         match chance.randrange(5):
@@ -74,7 +74,7 @@ async def trouble(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
 
 
 async def call_at_random(pool: Pool, chance: random.Random) -> None:
-    """Call either broker on either lane; an answer is the right one, and an error one of those that are announced."""
+    """Call a random broker on a random lane. An answer must be correct, and an error of a documented type."""
     for _ in range(25):
         node, lane = chance.choice((1, 2)), chance.choice(list(Lane))
         with suppress(ClientError, UnreachableError):
@@ -82,8 +82,8 @@ async def call_at_random(pool: Pool, chance: random.Random) -> None:
             assert [row["GroupId"] for row in reply.value["Groups"]] == [f"group-of-{node}"]
 
 
-async def heal(pool: Pool, node: int, lane: Lane) -> None:
-    """Call until there is an answer."""
+async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
+    """Repeat a call until it succeeds."""
     async with asyncio.timeout(10):
         while True:
             with suppress(ClientError):
@@ -93,8 +93,8 @@ async def heal(pool: Pool, node: int, lane: Lane) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_any_mixture_of_faults_heals(seed: int) -> None:
-    """While links fail at random, calls only fail in the ways they may; afterwards all is well, and nothing is left."""
+async def test_the_pool_recovers_from_random_link_faults(seed: int) -> None:
+    """Calls raise only documented errors while connections fail. Afterwards all calls succeed, and nothing leaks."""
     chance = random.Random(seed)
     options = PoolOptions(connect_timeout=0.2, backoff=0.001, backoff_max=0.01, head_start=0.01, stall=0.02)
     async with (
@@ -105,8 +105,10 @@ async def test_any_mixture_of_faults_heals(seed: int) -> None:
         fake.hosts = {1: ("127.0.0.1", first.port), 2: ("127.0.0.1", second.port)}
         async with Pool([first.address, second.address], options=options) as pool:
             await pool.metadata(timeout=5)
-            await asyncio.gather(*(call_at_random(pool, chance) for _ in range(8)), trouble((first, second), chance))
+            await asyncio.gather(
+                *(call_at_random(pool, chance) for _ in range(8)), inject_faults((first, second), chance)
+            )
             for node in (1, 2):
                 for lane in Lane:
-                    await heal(pool, node, lane)
+                    await call_until_answered(pool, node, lane)
     assert asyncio.all_tasks() == {asyncio.current_task()}

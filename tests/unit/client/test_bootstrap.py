@@ -1,4 +1,4 @@
-"""From the seeds to the cluster, and back to the seeds when nobody answers."""
+"""Finding the brokers of a cluster through the seeds, at the start and after brokers have moved."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ QUICK = PoolOptions(connect_timeout=2.0, backoff=0.01, backoff_max=0.02, head_st
 
 
 def closed_port() -> int:
-    """A port where nothing listens."""
+    """Return a port on which nothing listens."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port: int = sock.getsockname()[1]
         return port
 
 
-async def test_the_first_good_answer_counts() -> None:
-    """A black-holed seed, a refused one and one that does not resolve delay nothing."""
+async def test_the_first_good_answer_of_a_seed_is_used() -> None:
+    """Seeds that hang, refuse the connection or do not resolve must not delay it."""
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         seeds = [hole.address, f"127.0.0.1:{closed_port()}", "no-such-host.invalid:9092", fake[1].address]
@@ -41,7 +41,7 @@ async def test_the_first_good_answer_counts() -> None:
 
 
 async def test_all_seeds_are_asked_at_once() -> None:
-    """Each of three silent seeds has got a connection before any of them is given up."""
+    """All three silent seeds are connected to before the first attempt times out."""
     async with cluster(1) as fake:
         holes = [FaultyLink("127.0.0.1", fake[1].port) for _ in range(3)]
         for hole in holes:
@@ -58,7 +58,7 @@ async def test_all_seeds_are_asked_at_once() -> None:
             await hole.__aexit__(None, None, None)
 
 
-async def test_when_nothing_answers_every_try_is_told_with_its_reason() -> None:
+async def test_the_error_lists_every_attempt_with_its_reason() -> None:
     refused = f"127.0.0.1:{closed_port()}"
     async with Pool([refused, "no-such-host.invalid:9092"], options=QUICK) as pool:
         with pytest.raises(UnreachableError) as caught:
@@ -71,7 +71,7 @@ async def test_when_nothing_answers_every_try_is_told_with_its_reason() -> None:
     assert caught.value.exit_code == 3
 
 
-async def test_a_deadline_before_the_end_tells_what_is_known_so_far() -> None:
+async def test_an_early_deadline_reports_the_attempts_so_far() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         refused = f"127.0.0.1:{closed_port()}"
@@ -82,18 +82,20 @@ async def test_a_deadline_before_the_end_tells_what_is_known_so_far() -> None:
             assert "refused the connection" in attempts[refused]
             assert attempts[hole.address] == f"{hole.address} has not answered within 0.3 s"
             await hole.resume()
-            assert (await pool.metadata(timeout=10)).cluster_id == "fake", "the look goes on meanwhile"
+            assert (await pool.metadata(timeout=10)).cluster_id == "fake", (
+                "the lookup must continue after the deadline of one caller"
+            )
             assert hole.connections == 1
 
 
-async def test_callers_at_the_same_time_share_one_look() -> None:
+async def test_concurrent_callers_share_one_lookup() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         views = await asyncio.gather(*(pool.metadata(timeout=5) for _ in range(20)))
         assert len({id(view) for view in views}) == 1
         assert (fake[1].connections, len(fake[1].requests(METADATA.key))) == (1, 1)
 
 
-async def test_a_refresh_asks_the_next_broker_when_one_is_silent() -> None:
+async def test_a_refresh_asks_another_broker_if_one_is_silent() -> None:
     async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         for node in (1, 2, 3):
@@ -105,7 +107,7 @@ async def test_a_refresh_asks_the_next_broker_when_one_is_silent() -> None:
 
 
 async def test_seeds_are_asked_again_when_no_known_broker_answers() -> None:
-    """The whole cluster has moved; the address that was given leads to it."""
+    """All brokers have new addresses, and the seed knows them."""
     async with (
         cluster(1) as old,
         cluster(1) as new,
@@ -120,7 +122,7 @@ async def test_seeds_are_asked_again_when_no_known_broker_answers() -> None:
         assert (await pool.call(1, LIST_GROUPS, {}, timeout=5)).value["Groups"]
 
 
-async def test_rebootstrap_goes_to_the_seeds_though_brokers_answer() -> None:
+async def test_rebootstrap_asks_the_seeds_although_brokers_answer() -> None:
     async with (
         cluster(1) as fake,
         FaultyLink("127.0.0.1", fake[1].port) as seed,
@@ -133,7 +135,7 @@ async def test_rebootstrap_goes_to_the_seeds_though_brokers_answer() -> None:
         assert seed.connections == 2
 
 
-async def test_a_broker_that_moved_is_called_at_its_new_address() -> None:
+async def test_a_moved_broker_is_called_at_its_new_address() -> None:
     async with (
         cluster(1) as fake,
         FaultyLink("127.0.0.1", fake[1].port) as link,
@@ -147,7 +149,7 @@ async def test_a_broker_that_moved_is_called_at_its_new_address() -> None:
         await fake.until(lambda: fake[1].open_connections == 1)
 
 
-async def test_a_new_broker_is_found_when_it_is_called() -> None:
+async def test_calling_an_unknown_broker_refreshes_the_metadata() -> None:
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         second = fake.brokers.pop(2)
         await pool.metadata(timeout=5)
@@ -156,7 +158,7 @@ async def test_a_new_broker_is_found_when_it_is_called() -> None:
         assert (await pool.call(2, LIST_GROUPS, {}, timeout=5)).node == 2
 
 
-async def test_features_are_the_newest_that_any_broker_told() -> None:
+async def test_features_come_from_the_broker_with_the_newest_epoch() -> None:
     def told(epoch: int, level: int) -> Answer:
         row = {"Name": "share.version", "MaxVersionLevel": level, "MinVersionLevel": 0}
         keys = [
@@ -173,21 +175,21 @@ async def test_features_are_the_newest_that_any_broker_told() -> None:
         assert (await pool.metadata(timeout=5, refresh=True)).features == {"share.version": 1}
 
 
-async def test_a_controller_is_told_from_a_broker() -> None:
+async def test_a_controller_as_seed_is_reported() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         del fake[1].ranges[METADATA.key]
         with pytest.raises(UnreachableError, match=r"is a Kafka node, but not a broker \(a controller\?\)"):
             await pool.metadata(timeout=5)
 
 
-async def test_a_broker_that_knows_of_none_yet_is_not_a_way_in() -> None:
+async def test_a_seed_that_knows_no_broker_yet_is_reported() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[METADATA.key] = always({"Brokers": []})
         with pytest.raises(UnreachableError, match="knows no broker yet because the cluster is starting"):
             await pool.metadata(timeout=5)
 
 
-async def test_a_damaged_answer_to_the_handshake_is_not_kafka() -> None:
+async def test_a_damaged_handshake_answer_is_reported_as_not_kafka() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
         def damaged(request: Request) -> Answer:

@@ -1,4 +1,4 @@
-"""Why there is no connection: what a person reads, for each thing that can be on the other side."""
+"""The messages for failed connections: one test per kind of failure or peer."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ LOGIN = Security("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
 
 
 @pytest.fixture(autouse=True)
-def _quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect_errors, "PROBE_TIMEOUT", 0.5)
 
 
 @asynccontextmanager
 async def server(talk: Talk, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
-    """A server that says something of its own; the address."""
+    """Run a server whose connections are handled by `talk`, and return its address."""
     writers: set[asyncio.StreamWriter] = set()
     tasks: set[asyncio.Task[None]] = set()
 
@@ -64,7 +64,7 @@ async def server(talk: Talk, host: str = "127.0.0.1", port: int = 0) -> AsyncIte
 
 
 async def reason(address: str, security: Security = PLAINTEXT, options: PoolOptions = QUICK) -> str:
-    """What the pool says of an address that is no way in."""
+    """Return the reason that the pool gives for a failed connection to an address."""
     async with Pool([address], security, options=options) as pool:
         with pytest.raises(UnreachableError) as caught:
             await pool.metadata(timeout=20)
@@ -80,7 +80,7 @@ async def http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
     await writer.drain()
 
 
-async def patient_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def open_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """An HTTP server that keeps the connection open after its answer."""
     await reader.read(100)
     writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -102,8 +102,8 @@ async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         pass
 
 
-async def curt(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Hangs up as soon as something is said."""
+async def hangs_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Closes the connection at the first bytes that arrive."""
     await reader.read(1)
 
 
@@ -111,7 +111,7 @@ async def curt(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
     ("talk", "says"),
     [
         (http, "is not a Kafka port: an HTTP server answers there; check host and port"),
-        (patient_http, "is not a Kafka port: an HTTP server answers there; check host and port"),
+        (open_http, "is not a Kafka port: an HTTP server answers there; check host and port"),
         (ssh, "is not a Kafka port: an SSH server answers there; check host and port"),
         (
             smtp,
@@ -122,7 +122,7 @@ async def curt(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
             "accepts connections but sends nothing: it may be overloaded or stopped, or the port may not be Kafka's",
         ),
         (
-            curt,
+            hangs_up,
             (
                 "closes the connection without an answer: the port may not be Kafka's, or a proxy there has no broker "
                 "behind it"
@@ -131,12 +131,12 @@ async def curt(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
     ],
 )
 @pytest.mark.parametrize("security", [PLAINTEXT, TLS], ids=["plain", "tls"])
-async def test_something_else_listens_there(talk: Talk, says: str, security: Security) -> None:
+async def test_another_protocol_on_the_port_is_named(talk: Talk, says: str, security: Security) -> None:
     async with server(talk) as address:
         assert await reason(address, security) == f"{address} {says}"
 
 
-async def test_nothing_listens_there() -> None:
+async def test_a_refused_connection_says_that_nothing_listens() -> None:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port = sock.getsockname()[1]
@@ -145,14 +145,14 @@ async def test_nothing_listens_there() -> None:
     assert await reason(address) == expected
 
 
-async def test_a_name_that_does_not_resolve() -> None:
+async def test_a_host_that_does_not_resolve_is_reported() -> None:
     said = await reason("no-such-host.invalid:9092", options=PoolOptions(connect_timeout=10))
     assert said.startswith("no-such-host.invalid does not resolve (")
     assert "check the name, and the DNS or /etc/hosts of this machine" in said
 
 
-async def test_an_address_where_packets_vanish() -> None:
-    """A full backlog answers no SYN, as a firewall that drops packets."""
+async def test_dropped_packets_are_reported_as_a_timeout() -> None:
+    """A full listen backlog ignores SYN packets, like a firewall that drops them."""
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -173,7 +173,7 @@ async def test_an_address_where_packets_vanish() -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-signed certificate for another name, with its key."""
+    """Create a self-signed certificate for another host, with its key, in one file."""
     folder = tmp_path_factory.mktemp("tls")
     file, key = folder / "other.pem", folder / "other.key"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=other.example"]
@@ -190,7 +190,7 @@ def tls_server(certificate: Path) -> ssl.SSLContext:
     return context
 
 
-async def test_a_certificate_for_another_name(certificate: Path, tls_server: ssl.SSLContext) -> None:
+async def test_a_certificate_for_another_host_is_reported(certificate: Path, tls_server: ssl.SSLContext) -> None:
     security = Security("SSL", tls=Tls(trust_file=str(certificate)))
     async with cluster(1, tls=tls_server) as fake:
         said = await reason(fake[1].address, security)
@@ -201,14 +201,14 @@ async def test_a_certificate_for_another_name(certificate: Path, tls_server: ssl
             assert (await pool.metadata(timeout=10)).cluster_id == "fake"
 
 
-async def test_a_certificate_that_is_not_trusted(tls_server: ssl.SSLContext) -> None:
+async def test_an_untrusted_certificate_is_reported(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
         said = await reason(fake[1].address, Security("SSL", tls=Tls(verify_hostname=False)))
         assert said.startswith(f"the certificate of {fake[1].address} is not trusted (")
         assert "name its CA with ssl.truststore.type=PEM and ssl.truststore.location=FILE" in said
 
 
-async def test_tls_on_the_other_side(tls_server: ssl.SSLContext) -> None:
+async def test_a_tls_port_is_recognized_from_plain_text(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
         address = fake[1].address
         said = await reason(address)
@@ -217,7 +217,7 @@ async def test_tls_on_the_other_side(tls_server: ssl.SSLContext) -> None:
         )
 
 
-async def test_plain_text_on_the_other_side() -> None:
+async def test_a_plain_text_port_is_recognized_from_tls() -> None:
     async with cluster(1) as fake:
         address = fake[1].address
         said = await reason(address, TLS)
@@ -226,7 +226,7 @@ async def test_plain_text_on_the_other_side() -> None:
 
 @pytest.fixture
 def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`other.example` has two addresses."""
+    """Let `other.example` resolve to two addresses."""
     real = socket.getaddrinfo
 
     def resolve(host: str | bytes | None, port: int, *args: int, **more: int) -> list[object]:
@@ -237,8 +237,8 @@ def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_all_addresses_of_a_name_are_tried(certificate: Path, tls_server: ssl.SSLContext) -> None:
-    """The first address is a black hole; the certificate is checked for the name, not for the address."""
+async def test_all_addresses_of_a_host_are_tried(certificate: Path, tls_server: ssl.SSLContext) -> None:
+    """The first address hangs. The certificate is checked for the host name, not for the address."""
     security = Security("SSL", tls=Tls(trust_file=str(certificate)))
     async with (
         cluster(1, tls=tls_server) as fake,
@@ -249,7 +249,7 @@ async def test_all_addresses_of_a_name_are_tried(certificate: Path, tls_server: 
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_a_wrong_password_is_not_tried_at_the_next_address() -> None:
+async def test_a_refused_login_is_not_repeated_at_the_next_address() -> None:
     tries: list[int] = []
 
     async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -265,10 +265,8 @@ async def test_a_wrong_password_is_not_tried_at_the_next_address() -> None:
     assert len(tries) == 1
 
 
-async def test_a_tls_peer_that_does_not_say_goodbye_does_not_hold_up_the_end(
-    certificate: Path, tls_server: ssl.SSLContext
-) -> None:
-    """TLS waits half a minute for the other side's last word; the pool does not."""
+async def test_closing_does_not_wait_for_a_silent_tls_peer(certificate: Path, tls_server: ssl.SSLContext) -> None:
+    """TLS would wait half a minute for the peer to close the connection."""
     security = Security("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
     async with cluster(1, tls=tls_server) as fake:
         pool = Pool(fake.seeds, security)
@@ -280,7 +278,7 @@ async def test_a_tls_peer_that_does_not_say_goodbye_does_not_hold_up_the_end(
 
 
 def sasl(*, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: int = 0) -> Talk:
-    """A broker's side of a SASL handshake: ApiVersions v0, SaslHandshake v1, SaslAuthenticate v0-1."""
+    """Return a handler that plays the broker in a SASL login (SaslHandshake v1, SaslAuthenticate v0-1)."""
 
     def text(word: str) -> bytes:
         return len(word).to_bytes(2, "big") + word.encode()
@@ -305,7 +303,7 @@ def sasl(*, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: in
     return talk
 
 
-async def test_a_mechanism_that_is_not_offered() -> None:
+async def test_an_unsupported_sasl_mechanism_lists_those_offered() -> None:
     for code in (0, 33):
         async with server(sasl(offered=("SCRAM-SHA-512", "OAUTHBEARER"), code=code)) as address:
             said = await reason(address, LOGIN)
@@ -314,18 +312,18 @@ async def test_a_mechanism_that_is_not_offered() -> None:
                 assert "it offers SCRAM-SHA-512, OAUTHBEARER: set sasl.mechanism to one of those" in said
 
 
-async def test_a_refused_password() -> None:
+async def test_a_refused_password_names_the_user() -> None:
     async with server(sasl(login_code=58)) as address:
         assert await reason(address, LOGIN) == (
             f"{address} refused the login as 'alice': check user name and password in sasl.jaas.config"
         )
 
 
-async def test_a_listener_without_login() -> None:
+async def test_a_listener_without_sasl_is_reported() -> None:
     async with server(sasl(code=34)) as address:
         assert "does not ask for a login there: use the SASL port" in await reason(address, LOGIN)
 
 
-async def test_a_login_that_fails_for_a_reason_of_the_brokers_own() -> None:
+async def test_another_login_error_names_the_broker_error() -> None:
     async with server(sasl(login_code=44)) as address:
         assert await reason(address, LOGIN) == f"{address} refused the login with PolicyViolationError (44)"

@@ -1,4 +1,4 @@
-"""A package whose own code waits until it is wanted."""
+"""Importing a module of a package without running the `__init__` of the package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ assert "aiokafka.consumer" not in sys.modules
 
 
 def run(code: str) -> str:
-    """The output of a program of its own."""
+    """Return the output of a program that runs in a new process."""
     return subprocess.run([sys.executable, "-c", FIRST + code], capture_output=True, text=True, check=True).stdout
 
 
@@ -33,21 +33,21 @@ def run(code: str) -> str:
         "from aiokafka import *\nprint(AIOKafkaConsumer.__module__)",
     ],
 )
-def test_whoever_wants_the_package_gets_all_of_it(code: str) -> None:
+def test_importing_the_package_later_runs_its_init(code: str) -> None:
     assert run(code) == "aiokafka.consumer.consumer\n"
 
 
-def test_its_modules_are_loaded_once() -> None:
+def test_modules_imported_early_are_not_loaded_again() -> None:
     code = "import aiokafka\nprint(aiokafka.__version__ > '', aiokafka.conn.create_conn is create_conn)"
     assert run(code) == "True True\n"
 
 
-def test_what_it_does_not_have_is_missing_as_ever() -> None:
+def test_a_missing_attribute_raises_as_usual() -> None:
     code = "import aiokafka\nprint(hasattr(aiokafka, 'nonsense'), 'aiokafka.consumer' in sys.modules)"
     assert run(code) == "False True\n"
 
 
-def test_a_package_that_is_loaded_stays_as_it_is() -> None:
+def test_a_loaded_package_is_not_changed() -> None:
     import aiokafka
 
     before = type(aiokafka)
@@ -56,7 +56,7 @@ def test_a_package_that_is_loaded_stays_as_it_is() -> None:
     assert type(aiokafka) is before
 
 
-def test_a_package_that_is_not_there_is_left_to_the_import() -> None:
+def test_a_missing_package_fails_at_its_import() -> None:
     with lazy_package("kgtui_no_such_package"):
         pass
     assert "kgtui_no_such_package" not in sys.modules

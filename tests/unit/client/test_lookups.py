@@ -1,4 +1,4 @@
-"""Coordinators of groups and leaders of partitions: looked up in batches, remembered, looked up again."""
+"""Looking up and caching the coordinators of groups and the leaders of partitions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lookups(fake: FakeCluster) -> int:
     return sum(len(broker.requests(FIND_COORDINATOR.key)) for broker in fake.brokers.values())
 
 
-async def test_coordinators_are_looked_up_in_batches_and_remembered() -> None:
+async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
     async with cluster(3) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         wanted = {f"group-{number}": number % 3 + 1 for number in range(25)}
         fake.group_nodes = dict(wanted)
@@ -43,14 +43,14 @@ async def test_coordinators_are_looked_up_in_batches_and_remembered() -> None:
         assert (await pool.find_coordinators(["group-24"], timeout=5, refresh=True)).nodes == {"group-24": 3}
 
 
-async def test_what_a_list_told_needs_no_lookup() -> None:
+async def test_coordinators_learned_from_a_list_need_no_lookup() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
         found = await pool.find_coordinators(["g1", "g999"], timeout=5)
         assert (found.nodes, fake[1].received) == ({"g1": 1, "g999": 1}, [])
 
 
-async def test_brokers_before_kip_699_are_asked_for_one_group_each() -> None:
+async def test_old_brokers_are_asked_for_one_group_per_request() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[FIND_COORDINATOR.key] = (0, 3)
         found = await pool.find_coordinators(["a", "b", "c"], timeout=5)
@@ -58,7 +58,7 @@ async def test_brokers_before_kip_699_are_asked_for_one_group_each() -> None:
         assert sorted(request.fields["Key"] for request in fake[1].requests(FIND_COORDINATOR.key)) == ["a", "b", "c"]
 
 
-async def test_a_coordinator_that_moves_or_loads_is_asked_for_again() -> None:
+async def test_the_lookup_is_repeated_while_a_coordinator_moves_or_loads() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"moving": [16, 15], "loading": [14], "forbidden": [30, 30, 30]}
         found = await pool.find_coordinators(["moving", "loading", "forbidden", "fine"], timeout=5)
@@ -72,7 +72,7 @@ async def test_a_coordinator_that_moves_or_loads_is_asked_for_again() -> None:
         assert asked == [["moving", "loading", "forbidden", "fine"], ["moving", "loading"], ["moving"]]
 
 
-async def test_what_is_still_moving_at_the_deadline_is_an_error_of_that_group() -> None:
+async def test_a_group_still_moving_at_the_deadline_has_an_error() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"stuck": [15] * 1000}
         found = await pool.find_coordinators(["stuck", "fine"], timeout=0.1)
@@ -81,7 +81,7 @@ async def test_what_is_still_moving_at_the_deadline_is_an_error_of_that_group() 
         assert found.errors["stuck"].code == 15
 
 
-async def test_a_silent_broker_is_passed_over() -> None:
+async def test_another_broker_is_asked_if_one_is_silent() -> None:
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         for node in (1, 2):
             await pool.call(node, LIST_GROUPS, {}, timeout=5)
@@ -91,7 +91,7 @@ async def test_a_silent_broker_is_passed_over() -> None:
             assert found.nodes == {f"g{number}": 1}
 
 
-async def test_when_no_broker_answers_each_group_has_an_error() -> None:
+async def test_each_group_has_an_error_if_no_broker_answers() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         fake[1].on[FIND_COORDINATOR.key] = always(None)
@@ -101,7 +101,7 @@ async def test_when_no_broker_answers_each_group_has_an_error() -> None:
         assert set(found.errors) == {"a", "b"}
 
 
-async def test_a_cluster_that_was_never_reached_raises() -> None:
+async def test_a_lookup_raises_if_the_cluster_was_never_reached() -> None:
     async with cluster(1) as fake:
         seeds = fake.seeds
     async with Pool(seeds, options=QUICK) as pool:
@@ -111,17 +111,17 @@ async def test_a_cluster_that_was_never_reached_raises() -> None:
             await pool.find_leaders(["a"], timeout=5)
 
 
-async def test_a_broker_that_wants_us_to_start_over_is_obeyed() -> None:
+async def test_rebootstrap_required_clears_the_caches_and_asks_the_seeds() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators(["other"], 1)
         fake.group_codes = {"g": [129]}
         found = await pool.find_coordinators(["g"], timeout=5)
         assert found.nodes == {"g": 1}
         await pool.find_coordinators(["other"], timeout=5)
-        assert len(fake[1].requests(FIND_COORDINATOR.key)) == 3, "what was learned is forgotten"
+        assert len(fake[1].requests(FIND_COORDINATOR.key)) == 3, "the caches must be cleared"
 
 
-async def test_leaders_are_looked_up_in_batches_and_remembered() -> None:
+async def test_leaders_are_looked_up_in_batches_and_cached() -> None:
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {f"t{number}": {0: 1, 1: 2} for number in range(25)}
         await pool.metadata(timeout=5)
@@ -138,7 +138,7 @@ async def test_leaders_are_looked_up_in_batches_and_remembered() -> None:
         assert (await pool.find_leaders(["t3"], timeout=5, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_topics_and_partitions_without_leader_have_their_code_and_are_asked_for_again() -> None:
+async def test_missing_leaders_have_an_error_code_and_are_not_cached() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {"half": {0: 1, 1: -1}}
         leaders = await pool.find_leaders(["half", "gone"], timeout=5)
@@ -150,8 +150,8 @@ async def test_topics_and_partitions_without_leader_have_their_code_and_are_aske
         assert leaders.errors == {}
 
 
-async def test_a_topic_is_never_asked_for_where_that_would_create_it() -> None:
-    """Metadata before v4 creates the topics it names, where the broker is set up so."""
+async def test_no_request_is_sent_that_could_create_a_topic() -> None:
+    """Metadata before v4 creates missing topics if the broker is configured to do so."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[METADATA.key] = (0, 3)
         with pytest.raises(UnreachableError, match="without creating it"):
@@ -159,7 +159,7 @@ async def test_a_topic_is_never_asked_for_where_that_would_create_it() -> None:
         assert all(request.fields["Topics"] == [] for request in fake[1].requests(METADATA.key))
 
 
-async def test_many_lookups_at_once() -> None:
+async def test_many_concurrent_lookups_succeed() -> None:
     async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
         answers = await asyncio.gather(*(pool.find_coordinators([f"g{n}"], timeout=5) for n in range(50)))
         assert [list(found.nodes) for found in answers] == [[f"g{n}"] for n in range(50)]

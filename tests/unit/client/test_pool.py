@@ -1,4 +1,4 @@
-"""The pool over brokers of a few lines."""
+"""`Pool` with simple fake brokers: negotiation, limits, deadlines, backoff, throttling and closing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 QUICK = PoolOptions(connect_timeout=2.0, backoff=0.01, backoff_max=0.02, head_start=0.05, retry_pause=0.01, stall=0.05)
 
 
-async def test_one_call() -> None:
+async def test_a_call_returns_the_decoded_answer() -> None:
     async with cluster(2) as fake, Pool([fake[1].address], options=QUICK) as pool:
         view = await pool.metadata(timeout=5)
         assert {node: broker.port for node, broker in view.brokers.items()} == {1: fake[1].port, 2: fake[2].port}
@@ -56,8 +56,8 @@ async def test_the_connection_to_the_seed_becomes_the_bulk_lane() -> None:
         assert len(fake[1].requests(METADATA.key)) == 1
 
 
-async def test_versions_are_negotiated_with_each_broker() -> None:
-    """In the middle of an upgrade one broker is old and the other is new."""
+async def test_versions_are_negotiated_per_broker() -> None:
+    """During an upgrade, one broker is older than the other."""
     async with cluster(2) as fake, Pool(fake.seeds[1:], options=QUICK) as pool:
         fake[1].ranges |= {LIST_GROUPS.key: (0, 3), API_VERSIONS.key: (0, 3)}
         fake[2].ranges |= {LIST_GROUPS.key: (1, 99)}
@@ -67,7 +67,7 @@ async def test_versions_are_negotiated_with_each_broker() -> None:
         assert (await pool.call(2, LIST_GROUPS, {}, timeout=5, version=2)).version == 2
 
 
-async def test_a_broker_without_the_api_is_told_from_one_that_fails() -> None:
+async def test_an_unsupported_api_has_an_error_of_its_own() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges |= {OFFSET_FETCH.key: (10, 12), LIST_GROUPS.key: (0, 2)}
         del fake[1].ranges[DESCRIBE_GROUPS.key]
@@ -81,7 +81,7 @@ async def test_a_broker_without_the_api_is_told_from_one_that_fails() -> None:
         assert (caught.value.broker, caught.value.address) == (1, fake[1].address)
 
 
-async def test_a_broker_before_kip_511_is_spoken_to_in_its_own_versions() -> None:
+async def test_old_brokers_are_asked_in_versions_they_support() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges |= {API_VERSIONS.key: (0, 2)}
         view = await pool.metadata(timeout=5)
@@ -89,7 +89,7 @@ async def test_a_broker_before_kip_511_is_spoken_to_in_its_own_versions() -> Non
         assert [request.version for request in fake[1].requests(API_VERSIONS.key)] == [0, 2]
 
 
-async def test_features_are_unknown_where_the_broker_does_not_tell() -> None:
+async def test_features_are_none_if_the_broker_does_not_report_them() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[API_VERSIONS.key] = lambda request: {
             **_answer(fake[1].api_versions(request)),
@@ -103,14 +103,14 @@ def _answer(answer: Answer) -> dict[str, Any]:
     return answer
 
 
-async def test_a_seed_without_port_is_refused_at_once() -> None:
+async def test_a_seed_without_port_is_a_config_error() -> None:
     for seeds in (["kafka"], ["::1:9092"], ["a:b"], []):
         with pytest.raises(ConfigError):
             Pool(seeds)
 
 
-async def test_calls_of_one_connection_are_limited_and_lanes_are_apart() -> None:
-    """Two bulk requests are under way at most, four on the interactive lane; a stuck bulk lane leaves that alone."""
+async def test_concurrent_calls_are_limited_per_lane() -> None:
+    """At most two requests are sent at once on the bulk lane, and four on the interactive lane, which does not wait."""
     gate = asyncio.Event()
 
     async def held(request: Request) -> Answer:
@@ -129,7 +129,7 @@ async def test_calls_of_one_connection_are_limited_and_lanes_are_apart() -> None
 
 
 @pytest.mark.parametrize(("lane", "limit"), [(Lane.BULK, 2), (Lane.UI, 4)])
-async def test_no_more_than_so_many_requests_are_sent_before_an_answer(lane: Lane, limit: int) -> None:
+async def test_requests_in_flight_are_limited(lane: Lane, limit: int) -> None:
     gate = asyncio.Event()
 
     async def held(request: Request) -> Answer:
@@ -152,7 +152,7 @@ async def test_no_more_than_so_many_requests_are_sent_before_an_answer(lane: Lan
         assert len(fake[1].requests(LIST_GROUPS.key)) == 9
 
 
-async def test_a_missed_deadline_says_what_was_waited_for() -> None:
+async def test_a_missed_deadline_names_the_step() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=replace(QUICK, stall=60)) as pool:
         await pool.version(1, LIST_GROUPS, timeout=5)
         fake[1].on[LIST_GROUPS.key] = always(None)
@@ -170,7 +170,7 @@ async def test_a_missed_deadline_says_what_was_waited_for() -> None:
         await asyncio.gather(*held, return_exceptions=True)
 
 
-async def test_a_short_deadline_alone_does_not_cost_the_connection() -> None:
+async def test_a_short_deadline_keeps_the_connection() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=PoolOptions(stall=60)) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
         gate = asyncio.Event()
@@ -186,12 +186,12 @@ async def test_a_short_deadline_alone_does_not_cost_the_connection() -> None:
         fake[1].on[LIST_GROUPS.key] = always(groups("next"))
         reply = await pool.call(1, LIST_GROUPS, {}, timeout=5)
         assert [row["GroupId"] for row in reply.value["Groups"]] == ["next"], (
-            "the late answer is not taken for this one"
+            "the late answer must not be used for this request"
         )
         assert fake[1].connections == 1
 
 
-async def test_a_silent_connection_is_replaced() -> None:
+async def test_a_silent_connection_is_replaced_after_a_missed_deadline() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         fake.hosts[1] = ("127.0.0.1", link.port)
         async with Pool([link.address], options=QUICK) as pool:
@@ -200,13 +200,13 @@ async def test_a_silent_connection_is_replaced() -> None:
             with pytest.raises(DeadlineError):
                 await pool.call(1, LIST_GROUPS, {}, timeout=0.1)
             await link.resume()
-            reply = await eventually(pool)
+            reply = await call_until_answered(pool)
             assert [row["GroupId"] for row in reply["Groups"]] == ["group-of-1"]
             assert link.connections == 2
 
 
-async def eventually(pool: Pool, node: int = 1) -> dict[str, Any]:
-    """The list of a broker, asked again while its breaker is open."""
+async def call_until_answered(pool: Pool, node: int = 1) -> dict[str, Any]:
+    """List the groups of a broker, and repeat it during the backoff."""
     async with asyncio.timeout(10):
         while True:
             try:
@@ -215,7 +215,7 @@ async def eventually(pool: Pool, node: int = 1) -> dict[str, Any]:
                 await asyncio.sleep(0.005)
 
 
-async def test_an_abandoned_call_leaves_the_connection_usable() -> None:
+async def test_a_cancelled_call_keeps_the_connection() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         gate = asyncio.Event()
 
@@ -235,8 +235,8 @@ async def test_an_abandoned_call_leaves_the_connection_usable() -> None:
         assert fake[1].connections == 1
 
 
-async def test_a_read_is_repeated_on_a_connection_that_the_broker_had_given_up() -> None:
-    """Idle connections and expired logins are closed just when they are used again; the caller sees nothing of it."""
+async def test_a_read_is_repeated_if_the_idle_connection_was_closed() -> None:
+    """Brokers may close idle connections just when they are used again, which the caller must not notice."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
 
@@ -266,7 +266,7 @@ async def test_a_write_is_never_repeated() -> None:
         assert len(fake[1].requests(DELETE_GROUPS.key)) == 1
 
 
-async def test_a_dead_broker_fails_fast_until_its_time_is_over() -> None:
+async def test_calls_fail_fast_during_the_backoff() -> None:
     options = PoolOptions(backoff=60, backoff_max=60)
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=options) as pool:
         await pool.metadata(timeout=5)
@@ -282,11 +282,11 @@ async def test_a_dead_broker_fails_fast_until_its_time_is_over() -> None:
             await link.resume()
             with pytest.raises(ConnectError, match="refused the connection"):
                 await pool.call(2, LIST_GROUPS, {}, timeout=5)
-            assert link.connections == 0, "the breaker is open: nothing is tried"
+            assert link.connections == 0, "no attempt is allowed during the backoff"
 
 
-async def test_nobody_waits_long_for_the_second_attempt_to_connect() -> None:
-    """After a failure, calls fail while the next attempt hangs; as soon as it succeeds, calls do."""
+async def test_calls_do_not_wait_long_for_a_second_connection_attempt() -> None:
+    """After a failure, calls fail soon while the next attempt hangs, and succeed once the attempt does."""
     options = PoolOptions(connect_timeout=600, second_wait=0.02, backoff=0.001, backoff_max=0.001)
     async with (
         cluster(2) as fake,
@@ -306,23 +306,23 @@ async def test_nobody_waits_long_for_the_second_attempt_to_connect() -> None:
                     await pool.call(2, LIST_GROUPS, {}, timeout=600)
             with pytest.raises(ConnectError, match="refused the connection"):
                 await pool.call(2, LIST_GROUPS, {}, timeout=600)
-        assert link.connections == 1, "the attempt goes on"
+        assert link.connections == 1, "the attempt must continue"
         link.cut()
         await link.resume()
-        assert await eventually(pool, node=2)
+        assert await call_until_answered(pool, node=2)
 
 
-async def test_a_broker_that_comes_back_is_used_again() -> None:
+async def test_a_returning_broker_is_called_again() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
         await fake[1].stop()
         with pytest.raises(ClientError):
             await pool.call(1, LIST_GROUPS, {}, timeout=5)
         await fake[1].start()
-        assert await eventually(pool)
+        assert await call_until_answered(pool)
 
 
-async def test_throttle_time_is_waited_for() -> None:
+async def test_the_next_request_waits_for_the_throttle_time() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         loop = asyncio.get_running_loop()
         fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": 150})
@@ -337,7 +337,7 @@ async def test_throttle_time_is_waited_for() -> None:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
 
 
-async def test_long_answers_are_decoded_in_a_thread_and_short_ones_here() -> None:
+async def test_only_long_answers_are_decoded_in_a_thread() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
         def where(version: int, body: bytes) -> tuple[bool, int]:
@@ -352,7 +352,7 @@ async def test_long_answers_are_decoded_in_a_thread_and_short_ones_here() -> Non
         assert size > QUICK.thread_bytes
 
 
-async def test_a_damaged_answer_does_not_break_the_connection() -> None:
+async def test_a_damaged_answer_keeps_the_connection() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[LIST_GROUPS.key] = always(b"\0\0\0\0\0\0\x7fshort")
         with pytest.raises(DecodeError):
@@ -362,7 +362,7 @@ async def test_a_damaged_answer_does_not_break_the_connection() -> None:
         assert fake[1].connections == 1
 
 
-async def test_a_connection_cut_in_the_middle_of_an_answer() -> None:
+async def test_a_connection_cut_within_an_answer_is_reported() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         fake.hosts[1] = ("127.0.0.1", link.port)
         async with Pool([link.address], options=QUICK) as pool:
@@ -370,16 +370,16 @@ async def test_a_connection_cut_in_the_middle_of_an_answer() -> None:
             link.cut_after(10)
             with pytest.raises(DisconnectedError, match="closed the connection before it answered ListGroups"):
                 await pool.call(1, LIST_GROUPS, {}, timeout=5, lane=Lane.UI)
-            assert await eventually(pool)
+            assert await call_until_answered(pool)
 
 
-async def test_a_broker_that_is_not_there_is_named() -> None:
+async def test_calling_an_unknown_broker_names_it() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         with pytest.raises(ConnectError, match="broker 9 is not in the cluster now"):
             await pool.call(9, LIST_GROUPS, {}, timeout=5)
 
 
-async def test_name_and_time_limit_of_the_properties_are_kept() -> None:
+async def test_client_id_and_request_timeout_of_the_properties_apply() -> None:
     security = Security(client_id="ops", request_timeout=0.02)
     async with cluster(1) as fake, Pool(fake.seeds, security, options=QUICK) as pool:
         await pool.metadata(timeout=5)
@@ -390,8 +390,8 @@ async def test_name_and_time_limit_of_the_properties_are_kept() -> None:
         assert {request.client_id for request in fake[1].received} == {"ops"}
 
 
-async def test_two_brokers_that_advertise_one_address() -> None:
-    """A mistake in advertised.listeners, or a port forward: told as it is, and no reason to fall over."""
+async def test_two_brokers_with_one_advertised_address() -> None:
+    """This happens with a wrong advertised.listeners or a port forward, and must not break the pool."""
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         fake.hosts[2] = ("127.0.0.1", fake[1].port)
         assert len((await pool.metadata(timeout=5)).brokers) == 2
@@ -400,7 +400,7 @@ async def test_two_brokers_that_advertise_one_address() -> None:
             await pool.metadata(timeout=5, refresh=True)
 
 
-async def test_closing_while_the_cluster_is_looked_for() -> None:
+async def test_closing_during_the_bootstrap_fails_the_call() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         link.black_hole()
         pool = Pool([link.address], options=PoolOptions(connect_timeout=60))
@@ -411,7 +411,7 @@ async def test_closing_while_the_cluster_is_looked_for() -> None:
             await looking
 
 
-async def test_everything_is_closed_on_exit() -> None:
+async def test_exit_closes_all_connections() -> None:
     async with cluster(3) as fake:
         pool = Pool(fake.seeds, options=QUICK)
         fake[3].on[LIST_GROUPS.key] = always(None)
@@ -433,7 +433,7 @@ async def test_everything_is_closed_on_exit() -> None:
     assert not others
 
 
-async def test_closing_while_a_connection_is_being_made() -> None:
+async def test_closing_cancels_a_connection_attempt() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         fake.hosts[2] = ("127.0.0.1", link.port)
         link.black_hole()
@@ -446,5 +446,5 @@ async def test_closing_while_a_connection_is_being_made() -> None:
             await waiting
 
 
-async def test_a_pool_that_was_never_used_closes() -> None:
+async def test_an_unused_pool_can_be_closed() -> None:
     await Pool(["localhost:1"]).close()

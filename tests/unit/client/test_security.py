@@ -1,4 +1,4 @@
-"""Java client properties: what is honoured, what is passed over, what is refused by name."""
+"""Reading Java client properties: which are used, ignored, reported as unknown, or refused."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required userna
 SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN}
 
 
-def test_nothing_given_is_plain_text() -> None:
+def test_no_properties_mean_plain_text() -> None:
     assert from_properties({}) == PLAINTEXT == Security("PLAINTEXT", None, "", Secret(""), None)
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL", "sasl_ssl"])
-def test_logins_with_a_password(protocol: str, mechanism: str) -> None:
+def test_password_logins_are_read(protocol: str, mechanism: str) -> None:
     jaas = PLAIN if mechanism == "PLAIN" else SCRAM
     security = from_properties({"security.protocol": protocol, "sasl.mechanism": mechanism, "sasl.jaas.config": jaas})
     assert (security.protocol, security.mechanism, security.username) == (protocol.upper(), mechanism, "alice")
@@ -36,7 +36,7 @@ def test_logins_with_a_password(protocol: str, mechanism: str) -> None:
     assert security.tls == (Tls() if security.protocol == "SASL_SSL" else None)
 
 
-def test_times_and_name() -> None:
+def test_timeouts_and_client_id_are_read() -> None:
     security = from_properties({"client.id": "ops", "request.timeout.ms": "1500", "default.api.timeout.ms": "60000"})
     assert (security.client_id, security.request_timeout, security.api_timeout) == ("ops", 1.5, 60.0)
     for text in ("0", "-1", "1.5", "soon", "٣"):
@@ -96,14 +96,14 @@ def test_times_and_name() -> None:
         ({"ssl.trustmanager.algorithm": "Own"}, "ssl.trustmanager.algorithm is not supported yet: remove it"),
     ],
 )
-def test_what_matters_and_is_not_supported_is_refused_by_name(properties: dict[str, str], says: str) -> None:
+def test_unsupported_properties_are_refused_by_name(properties: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(properties)
     assert says in str(caught.value)
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_usual_values_that_change_nothing_are_no_reason_to_refuse() -> None:
+def test_default_values_of_unsupported_properties_are_accepted() -> None:
     properties = {
         "ssl.protocol": "TLSv1.3",
         "ssl.trustmanager.algorithm": "PKIX",
@@ -112,8 +112,8 @@ def test_usual_values_that_change_nothing_are_no_reason_to_refuse() -> None:
     assert from_properties(properties | {"ssl.cipher.suites": "", "config.providers": " "}) == PLAINTEXT
 
 
-def test_what_an_admin_client_does_not_need_is_passed_over_and_typing_mistakes_are_named() -> None:
-    """That every property of Kafka's own clients is known is checked against Kafka itself, in the contract tests."""
+def test_irrelevant_properties_are_ignored_and_unknown_ones_reported() -> None:
+    """The contract tests check against Kafka that every property of its clients is known."""
     passed_over = [
         "acks",
         "group.id",
@@ -145,7 +145,7 @@ def test_what_an_admin_client_does_not_need_is_passed_over_and_typing_mistakes_a
         ('"\N{SNOWMAN}"', "\N{SNOWMAN}"),
     ],
 )
-def test_jaas_values(option: str, value: str) -> None:
+def test_jaas_options_are_parsed_like_java(option: str, value: str) -> None:
     module = parse_jaas(
         f"a.b.PlainLoginModule  required\n  /* a comment; */ password={option} // more\n username = u ;\n"
     )
@@ -173,7 +173,7 @@ def test_jaas_values(option: str, value: str) -> None:
         (PLAIN + PLAIN, "there should be one login module"),
     ],
 )
-def test_jaas_mistakes_say_where_and_repeat_no_value(text: str, says: str) -> None:
+def test_jaas_errors_name_the_place_and_no_value(text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_jaas(text)
     assert str(caught.value).startswith("sasl.jaas.config: ")
@@ -181,7 +181,7 @@ def test_jaas_mistakes_say_where_and_repeat_no_value(text: str, says: str) -> No
     assert "hunter2" not in str(caught.value)
 
 
-def test_secrets_are_masked_wherever_they_are_printed() -> None:
+def test_secrets_are_masked_when_printed() -> None:
     security = from_properties(SASL)
     tls = Tls(key_pem=Secret("hunter2"), key_password=Secret("hunter2"))
     shown = f"{security!r} {security} {security.password} {security.password!r} {tls!r} {parse_jaas(PLAIN)!r}"
@@ -195,7 +195,7 @@ def test_secrets_are_masked_wherever_they_are_printed() -> None:
 
 @pytest.fixture(scope="module")
 def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`cert.pem`, `key.pem`, `locked.pem` (password `hunter2`), and both in `store.pem` and `locked-store.pem`."""
+    """Create `cert.pem`, `key.pem` and `locked.pem` (password `hunter2`), and stores that hold both parts."""
     folder = tmp_path_factory.mktemp("pem")
     openssl = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=x"]
     run = [*openssl, "-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
@@ -208,7 +208,7 @@ def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_context_is_built_from_files_and_from_texts(pem: Path) -> None:
+def test_tls_contexts_are_built_from_files_and_text(pem: Path) -> None:
     from_files = {
         "security.protocol": "SSL",
         "ssl.truststore.type": "PEM",
@@ -240,7 +240,7 @@ def test_a_context_is_built_from_files_and_from_texts(pem: Path) -> None:
         assert context.minimum_version is lowest
 
 
-def test_without_a_trust_store_the_systems_own_certificates_count() -> None:
+def test_the_system_certificates_are_trusted_by_default() -> None:
     system = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     system.load_default_certs()
     assert Tls().context("x").cert_store_stats() == system.cert_store_stats()
@@ -255,7 +255,7 @@ def test_without_a_trust_store_the_systems_own_certificates_count() -> None:
         (Tls(key_pem=Secret("hunter2"), chain_pem="x"), "ssl.keystore.key and ssl.keystore.certificate.chain: "),
     ],
 )
-def test_files_and_texts_that_are_not_pem_are_named(tls: Tls, says: str) -> None:
+def test_invalid_pem_is_reported_with_its_property(tls: Tls, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         tls.context("x")
     assert str(caught.value).startswith(says)
@@ -264,8 +264,8 @@ def test_files_and_texts_that_are_not_pem_are_named(tls: Tls, says: str) -> None
 
 
 @pytest.mark.parametrize("password", ["", "wrong"])
-def test_a_locked_key_without_its_password_asks_nobody(pem: Path, password: str) -> None:
-    """OpenSSL would ask on the terminal, under the screen of a program that draws there."""
+def test_an_encrypted_key_without_password_does_not_prompt(pem: Path, password: str) -> None:
+    """OpenSSL would ask for the password on the terminal, where the screen is drawn."""
     tls = Tls(key_file=str(pem / "locked-store.pem"), key_password=Secret(password))
     with pytest.raises(ConfigError, match=r"expected a PEM file .* and ssl\.key\.password if it is encrypted"):
         tls.context("x")

@@ -1,4 +1,4 @@
-"""The seam to aiokafka: what we count on in its connection, and what it must never do."""
+"""The parts of aiokafka that kgtui relies on, and what aiokafka must never log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.unit.client.server import Request
 
 
-def test_create_conn_takes_what_we_give_it() -> None:
+def test_create_conn_accepts_the_arguments_used() -> None:
     wanted = {
         "client_id",
         "request_timeout_ms",
@@ -42,8 +42,8 @@ def test_create_conn_takes_what_we_give_it() -> None:
     assert "create_conn" in conn.__all__
 
 
-async def test_a_connection_wants_these_five_of_a_request_and_no_more() -> None:
-    """A request of nothing but what we count on is sent and answered, and each of it is used."""
+async def test_aiokafka_uses_only_five_members_of_a_request() -> None:
+    """A request with only these members is sent and answered, and each member is used."""
     used: list[str] = []
 
     class Bare:
@@ -84,7 +84,7 @@ async def test_a_connection_wants_these_five_of_a_request_and_no_more() -> None:
     assert {name for name in used if not name.startswith("__")} == contract
 
 
-def test_our_request_is_written_and_its_answer_is_read() -> None:
+def test_a_request_is_encoded_and_its_answer_returned() -> None:
     exchange = Exchange(LIST_GROUPS, 5, b"body")
     assert exchange.prepare({}) is exchange
     header = exchange.build_request_header(7, "me").encode()
@@ -95,14 +95,14 @@ def test_our_request_is_written_and_its_answer_is_read() -> None:
     assert repr(exchange) == "ListGroups v5"
 
 
-def test_the_answer_to_api_versions_has_the_old_header_in_every_version() -> None:
+def test_api_versions_answers_have_the_old_header_in_every_version() -> None:
     frame = BytesIO(b"\0\0\0\x07answer")
     exchange = Exchange(API_VERSIONS, 4, b"")
     exchange.parse_response_header(frame)
     assert exchange.decode(frame) == b"answer"
 
 
-async def test_a_connection_that_broke_says_so_and_cannot_be_used_again() -> None:
+async def test_a_broken_connection_raises_and_stays_closed() -> None:
     async with cluster(1) as fake:
         dialler = Transport(PLAINTEXT, "me")
         connection = await dialler.dial(split_address(fake[1].address), timeout=5)
@@ -121,7 +121,7 @@ async def test_a_connection_that_broke_says_so_and_cannot_be_used_again() -> Non
         await dialler.close()
 
 
-async def test_an_answer_that_nobody_waits_for_any_more_is_passed_over() -> None:
+async def test_the_answer_to_a_cancelled_request_is_ignored() -> None:
     gate = asyncio.Event()
 
     async def late(request: Request) -> dict[str, Any]:
@@ -144,7 +144,7 @@ async def test_an_answer_that_nobody_waits_for_any_more_is_passed_over() -> None
         await dialler.close()
 
 
-async def test_closing_waits_until_the_sockets_are_gone() -> None:
+async def test_closing_waits_until_all_sockets_are_closed() -> None:
     async with cluster(1) as fake:
         dialler = Transport(PLAINTEXT, "me")
         connections = [await dialler.dial(split_address(fake[1].address), timeout=5) for _ in range(3)]
@@ -156,7 +156,7 @@ async def test_closing_waits_until_the_sockets_are_gone() -> None:
 
 @pytest.fixture
 def everything_logged() -> Any:
-    """All loggers at DEBUG, as a careless program would set them."""
+    """Set all loggers to DEBUG, as a careless program might."""
     names = ("", "aiokafka", "aiokafka.conn", "asyncio")
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:
@@ -168,7 +168,7 @@ def everything_logged() -> Any:
 
 @pytest.mark.usefixtures("everything_logged")
 async def test_requests_are_never_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """At DEBUG aiokafka logs every request, the bytes of a login among them."""
+    """At DEBUG, aiokafka would log every request, including the bytes of a login."""
     async with cluster(1) as fake:
         dialler = Transport(PLAINTEXT, "me")
         await dialler.dial(split_address(fake[1].address), timeout=5)
@@ -179,7 +179,7 @@ async def test_requests_are_never_logged(caplog: pytest.LogCaptureFixture) -> No
     assert [record.name for record in caplog.records if record.name == "aiokafka.conn"] == ["aiokafka.conn"]
 
 
-def test_without_a_configured_log_nothing_gets_to_the_terminal() -> None:
+def test_aiokafka_prints_nothing_without_a_configured_log() -> None:
     code = (
         "import logging, kgtui.client.transport\n"
         "logging.getLogger('aiokafka.conn').error('noise')\n"
@@ -189,13 +189,13 @@ def test_without_a_configured_log_nothing_gets_to_the_terminal() -> None:
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_aiokafka_is_not_loaded_before_a_connection_is_wanted() -> None:
+def test_aiokafka_is_loaded_only_for_a_connection() -> None:
     code = "import sys, kgtui.client.pool, kgtui.client.security; print('aiokafka' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 
-async def test_a_silent_peer_is_given_up_after_the_time_for_connecting() -> None:
+async def test_a_silent_peer_fails_after_the_connect_timeout() -> None:
     async with cluster(1) as fake:
         fake[1].on[API_VERSIONS.key] = always(None)
         dialler = Transport(PLAINTEXT, "me")
@@ -205,8 +205,8 @@ async def test_a_silent_peer_is_given_up_after_the_time_for_connecting() -> None
         await dialler.close()
 
 
-async def test_the_login_goes_to_aiokafka_masked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever prints the local variables of a traceback sees no password."""
+async def test_the_password_given_to_aiokafka_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Local variables printed with a traceback must not show the password."""
     seen: dict[str, Any] = {}
 
     async def create_conn(host: str, port: int, **options: Any) -> Any:
