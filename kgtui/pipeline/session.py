@@ -40,8 +40,8 @@ _NOISE = re.compile(
 )
 """Lines on the JVM's standard error that are not shown to users.
 
-Every JVM with Spark's options prints the first. Spark Connect prints the others for each stream, with the server's
-token, and for each of its batches.
+Every JVM with Spark's options prints the line about incubator modules. Spark Connect prints the lines about
+ForeachBatch for each streaming query, with the server's secret token, and for each batch.
 """
 
 _NOISE_PREFIXES = (b"WARNING: Using", b"Streaming ForeachBatch")

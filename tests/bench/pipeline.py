@@ -52,7 +52,10 @@ TINY = Size(2_000, (1_000,), 0)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield decoding compared with reading, complete runs compared with the smallest, and the extrapolation."""
+    """Yield the times of decoding, compared with reading, and of complete runs, compared with the smallest run.
+
+    The extrapolation to a large cluster follows at the end.
+    """
     two_cores = _measure(2, size.decode, size.runs)
     for kind, seconds in two_cores["decode"].items():
         speed = seconds["read"] / seconds["decode"]

@@ -239,7 +239,7 @@ def test_verdicts_on_random_silver_commits_equal_the_model(spark: SparkSession) 
 # -- rows of the table -----------------------------------------------------------------------------------------------
 
 
-def test_group_has_its_worst_partitions_status_and_its_beginning(spark: SparkSession) -> None:
+def test_group_row_has_worst_status_and_when_it_began(spark: SparkSession) -> None:
     tables = RecordedTables()
     for second in range(0, 1_200, 10):
         tables.poll(second, keyframe=second == 600)

@@ -241,7 +241,7 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
         F.min(by_size).alias("largest"),
         F.max(F.when(has_offsets, F.col("undecided"))).alias("undecided"),
         F.collect_list(bad).alias("bad"),
-        F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),  # `observed` if any partition is
+        F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),  # `observed` if the basis of any partition is
     )
     rows = groups.transform(_with_group_row).select(*_SLOT, F.explode(F.concat("total", "bad")).alias("row"))
     return rows.select(*_SLOT, "row.*")

@@ -1,4 +1,4 @@
-"""Decode irregular records with Python: all that `offset_commits` does not decode with Spark expressions.
+"""Decode irregular records with Python: the records that `offset_commits` cannot decode with Spark expressions.
 
 Each record becomes one row with the position of the record and three structs, of which one is not null: `commit`,
 `event` (a row of `group_events`) or `quarantine`. So each record ends up in exactly one silver table.

@@ -130,9 +130,9 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Return `with_timeline`, plus the full state at each first poll after a gap that is not a keyframe.
+    """Join recorded rows with the timeline, and repeat the full state at the first poll after each gap.
 
-    So every stretch of polls without a gap begins with a full state.
+    So every stretch of polls without a gap begins with a full state, whether its first poll is a keyframe or not.
     """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
