@@ -1,4 +1,4 @@
-"""Tables in memory: their Arrow schemas, from the one definition, and what pyarrow takes some care to do."""
+"""Convert between rows in Python and Arrow tables, according to the schemas of the lake."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def arrow_schema(table: Table) -> pa.Schema:
-    """The Arrow schema of a table."""
+    """Return the Arrow schema of a table."""
     import pyarrow as pa
 
     types = {
@@ -32,12 +32,12 @@ def arrow_schema(table: Table) -> pa.Schema:
 
 
 def text_columns(table: Table) -> list[str]:
-    """Columns that are read dictionary-encoded: few different values, many rows."""
+    """Return the names of the text columns, which are read dictionary-encoded: their values repeat in many rows."""
     return [column.name for column in table.columns if column.type == "string"]
 
 
 def dictionary_schema(table: Table) -> pa.Schema:
-    """The Arrow schema of a table as it is read: text dictionary-encoded."""
+    """Return the Arrow schema of a table as it is read, with dictionary-encoded text columns."""
     import pyarrow as pa
 
     codes = pa.dictionary(pa.int32(), pa.string())
@@ -46,7 +46,7 @@ def dictionary_schema(table: Table) -> pa.Schema:
 
 
 def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
-    """Rows of all columns as an Arrow table."""
+    """Convert rows with values for all columns into an Arrow table."""
     import pyarrow as pa
 
     schema = arrow_schema(table)
@@ -59,37 +59,40 @@ def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
 
 
 def to_values(column: pa.ChunkedArray) -> list[object]:
-    """The values of a column, text as it was before it was stored."""
+    """Convert a column into a list of Python values, with surrogates in text restored."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
         values: list[object] = column.to_pylist()
         return values
-    found: list[object] = []
+    result: list[object] = []
     for chunk in column.chunks:
         if len(chunk) < len(chunk.dictionary):
-            found += [
+            result += [
                 None if text is None else unescape_surrogates(text) for text in chunk.dictionary_decode().to_pylist()
             ]
             continue
         texts = [None if text is None else unescape_surrogates(text) for text in chunk.dictionary.to_pylist()]
-        found += [None if code is None else texts[code] for code in chunk.indices.to_pylist()]
-    return found
+        result += [None if code is None else texts[code] for code in chunk.indices.to_pylist()]
+    return result
 
 
 def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
-    """The rows of these polls: where a flush was cut off there are others, which never came to be."""
+    """Keep only the rows of these polls.
+
+    A flush that was interrupted can leave rows of polls that are missing in table `polls`; such rows do not count.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    known = pa.array(polls, pa.int64())
-    if pc.all(pc.is_in(pc.unique(rows["poll"]), known)).as_py() in (True, None):
+    wanted = pa.array(polls, pa.int64())
+    if pc.all(pc.is_in(pc.unique(rows["poll"]), wanted)).as_py() in (True, None):
         return rows
-    return rows.filter(pc.is_in(rows["poll"], known))
+    return rows.filter(pc.is_in(rows["poll"], wanted))
 
 
 def sort_by_key(rows: pa.Table, table: Table) -> pa.Table:
-    """The rows sorted by key and poll."""
+    """Sort rows by the key of their table, then by poll."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -99,7 +102,7 @@ def sort_by_key(rows: pa.Table, table: Table) -> pa.Table:
 
 
 def to_one_chunk(rows: pa.Table) -> pa.Table:
-    """The rows in one piece, each text column with one dictionary."""
+    """Combine the chunks of all columns, so that each text column has a single dictionary."""
     import pyarrow as pa
 
     columns = []
@@ -107,7 +110,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
         if pa.types.is_dictionary(column.type) and column.num_chunks != 1:
             try:
                 column = column.unify_dictionaries()
-            except pa.ArrowInvalid:  # a file whose column is null throughout has a dictionary of a null
+            except pa.ArrowInvalid:  # a column without any value has a dictionary of type null
                 column = column.cast(pa.string()).dictionary_encode()
         columns.append(column)
     fields = [field.with_type(column.type) for field, column in zip(rows.schema, columns, strict=True)]
@@ -115,7 +118,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers in the order of the values; those of text, which comes dictionary-encoded, sort faster than the text."""
+    """Replace dictionary-encoded text by the rank of each value, because numbers sort faster than text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -131,12 +134,16 @@ _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 
 
 def escape_surrogates(text: str) -> str:
-    """The text without lone surrogates; different texts stay different."""
-    return text if text.isascii() else _STRANGE.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", text)
+    """Replace lone surrogates, which Arrow and Delta tables cannot store; different texts stay different.
+
+    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Each becomes U+FDD0, a code point that Unicode
+    reserves for internal use, and four hexadecimal digits. All other text stays readable for other programs.
+    """
+    return text if text.isascii() else _STRANGE.sub(lambda match: f"{_MARK}{ord(match[0]):04x}", text)
 
 
 def unescape_surrogates(text: str) -> str:
-    """The text that was stored."""
+    """Restore the text that `escape_surrogates` was given."""
     if _MARK not in text:
         return text
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)

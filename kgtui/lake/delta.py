@@ -1,4 +1,4 @@
-"""The recorded tables on disk, as Delta tables: the only module that knows deltalake. It loads when a table is used."""
+"""Read and write the recorded tables as Delta tables. Only modules of this package import deltalake."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 COMPACTED = "compact-"
-"""How names of files begin that compaction wrote: their rows are sorted by key and poll."""
+"""Prefix of the names of files written by compaction; their rows are sorted by key and poll."""
 
 WRITTEN = "part-"
-"""The same of those that a flush wrote."""
+"""Prefix of the names of files written by a flush."""
 
 _APP = "kgtui-recorder"
 DAY = f"partition.{PARTITION}"
-"""What a table's log calls the day of a file."""
+"""Name of the partition column in the listing of a table's files."""
 
 
 def load_deltalake() -> Any:
-    """deltalake, once pyarrow is there too. Raises `LakeError` that says how to install them."""
+    """Import and return deltalake. Raises `LakeError` that says what to install when it or pyarrow is missing."""
     try:
         import deltalake
         import pyarrow.parquet  # noqa: F401 - what follows needs it
@@ -56,20 +56,20 @@ def load_deltalake() -> Any:
 
 
 def storage_errors() -> tuple[type[Exception], ...]:
-    """What reading and writing may raise: the disk is full, gone or not ours, or a table is damaged."""
+    """Return the exceptions that reading and writing may raise: errors of the disk, of Delta and of Arrow."""
     import pyarrow as pa
 
     return (OSError, load_deltalake().exceptions.DeltaError, pa.ArrowException)
 
 
 def is_compacted(file: Mapping[str, Any]) -> bool:
-    """Whether compaction wrote a file."""
+    """Return whether compaction wrote a file."""
     return COMPACTED in str(file["path"])
 
 
 @contextmanager
 def owner_only() -> Iterator[None]:
-    """Files made meanwhile, by any thread, are for their owner alone."""
+    """Create files with permissions for their owner only, in all threads of the process."""
     before = os.umask(0o077)
     try:
         yield
@@ -78,10 +78,10 @@ def owner_only() -> Iterator[None]:
 
 
 class RecordedTable:
-    """One table of a lake.
+    """One of the tables that the recorder writes.
 
     Args:
-        path: where it lies; it need not be there yet.
+        path: folder of the table, which need not exist yet.
     """
 
     def __init__(self, path: Path, table: Table) -> None:
@@ -94,11 +94,11 @@ class RecordedTable:
 
     @property
     def exists(self) -> bool:
-        """Whether anything has made the table."""
+        """Whether the table was created."""
         return self._delta is not None or (self.path / LOG).is_dir()
 
     def open(self, *, renew: bool = False) -> DeltaTable | None:
-        """The table, with `renew` as it is now; None while it does not exist."""
+        """Open the table; `renew` reads the newest version. Returns None while the table does not exist."""
         deltalake = load_deltalake()
         if self._delta is None:
             if not deltalake.DeltaTable.is_deltatable(str(self.path)):
@@ -109,7 +109,7 @@ class RecordedTable:
         return self._delta
 
     def files(self, day: date | None = None) -> list[dict[str, Any]]:
-        """What the table's log tells of each file: path, size, rows, smallest and largest values."""
+        """Return the files of the table, of one day or of all, with path, size, row count and column statistics."""
         import pyarrow as pa
 
         delta = self.open()
@@ -128,14 +128,15 @@ class RecordedTable:
         span: tuple[int, int] | None = None,
         **equal: object,
     ) -> pa.Table:
-        """Rows whose columns have these values, text dictionary-encoded; none while the table does not exist.
+        """Read rows that match all conditions, with dictionary-encoded text; none while the table does not exist.
 
-        Files that cannot hold such rows are not opened.
+        Files whose statistics rule out a match are not opened.
 
         Args:
-            columns: any but `day`.
+            columns: any except `day`.
             after: only later polls.
-            span: only from this keyframe on, until this poll.
+            span: first keyframe and last poll.
+            equal: column → value that it must have.
         """
         import pyarrow.dataset as ds
 
@@ -194,7 +195,7 @@ class RecordedTable:
         return to_one_chunk(rows)
 
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
-        """All rows of a keyframe and of the polls until the next."""
+        """Read all rows of a keyframe and of the polls until the next one."""
         import pyarrow.dataset as ds
 
         files = [file for file in self.files(day) if file["min.keyframe"] <= keyframe <= file["max.keyframe"]]
@@ -213,7 +214,7 @@ class RecordedTable:
     # -- writing -------------------------------------------------------------------------------------------------
 
     def create(self) -> DeltaTable:
-        """The table, made if it is not there."""
+        """Create the table if it does not exist, and return it."""
         delta = self.open()
         if delta is None:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -229,13 +230,14 @@ class RecordedTable:
         return delta
 
     def append(self, rows: Iterable[Sequence[RowValues]], day: date, serial: int) -> int:
-        """Append rows, once for each `serial`, however often it is tried; returns the version that they are in.
+        """Append rows of one day, and return the version of the table that contains them.
 
-        The file is written here, in the one way that compaction writes too, and deltalake makes it part of the table.
+        A batch is appended once, even if the call is repeated after an error. The file is written here, as compaction
+        writes its files, and then added to the table's log.
 
         Args:
-            rows: of that day, some at a time; there are some.
-            serial: grows with each batch.
+            rows: at least one row, in parts.
+            serial: number of the batch; larger than that of the batch before.
         """
         import pyarrow as pa
 
@@ -243,21 +245,22 @@ class RecordedTable:
         delta = self.create()
         delta.update_incremental()
         if (delta.transaction_version(_APP) or 0) < serial:
-            done = deltalake.CommitProperties(app_transactions=[deltalake.Transaction(_APP, serial)])
-            made = pa.concat_tables(arrow_table(self.table, some) for some in rows)
-            self._commit([self._add(made.drop_columns([PARTITION]), day)], done)
+            properties = deltalake.CommitProperties(app_transactions=[deltalake.Transaction(_APP, serial)])
+            table = pa.concat_tables(arrow_table(self.table, some) for some in rows)
+            self._commit([self._add(table.drop_columns([PARTITION]), day)], properties)
         return int(delta.version())
 
     def forget(self) -> None:
-        """Look at the disk again next time."""
+        """Forget what is known of the table, so that the next call reads it from disk."""
         self._delta = self._listed = None
 
     # -- maintenance ---------------------------------------------------------------------------------------------
 
     def compact(self, files: Sequence[Mapping[str, Any]], polls: Collection[int]) -> None:
-        """Replace files of one day by one that is sorted by key and poll, without what belongs to no poll.
+        """Replace files of one day by one file that is sorted by key and poll.
 
-        The rows stay the same, which the commit says (`dataChange` false): streams that read the table see nothing.
+        Rows of other polls than `polls` are left out: they come from interrupted flushes. The commit has `dataChange`
+        false, so that streams that read the table do not read the rows again.
         """
         rows = merge_files([self.path / file["path"] for file in files], self.table, polls)
         self._replace(files, rows, files[0][DAY])
@@ -279,19 +282,19 @@ class RecordedTable:
         self._commit(actions)
 
     def _add(self, rows: pa.Table, day: date, *, compact: bool = False) -> Any:
-        """Write a file, and the action that makes it part of the table.
+        """Write a file and return the action that adds it to the table.
 
         Args:
-            compact: it only takes the place of others.
+            compact: whether the file replaces others without changing data.
         """
         from deltalake.transaction import AddAction
 
         name = f"{PARTITION}={day.isoformat()}/{COMPACTED if compact else WRITTEN}{uuid.uuid4()}.parquet"
         path = self.path / name
         path.parent.mkdir(exist_ok=True)
-        told = json.dumps(write_rows(path, rows, compact=compact))
+        statistics = json.dumps(write_rows(path, rows, compact=compact))
         values: dict[str, str | None] = {PARTITION: day.isoformat()}
-        return AddAction(name, path.stat().st_size, values, int(time.time() * 1000), not compact, told)
+        return AddAction(name, path.stat().st_size, values, int(time.time() * 1000), not compact, statistics)
 
     def _commit(self, actions: list[Any], properties: Any = None) -> None:
         delta = self.create()
@@ -301,14 +304,14 @@ class RecordedTable:
         delta.update_incremental()
 
     def delete_before(self, day: date) -> int:
-        """Remove whole days; how many rows went."""
+        """Delete the rows of all days before this one, and return their number."""
         delta = self.open()
         if delta is None or not any(file[DAY] < day for file in self.files()):
             return 0
         return int(delta.delete(f"{PARTITION} < '{day.isoformat()}'")["num_deleted_rows"])
 
     def vacuum(self) -> None:
-        """Remove from the disk what no version in use needs: replaced files, and those of writes that were killed."""
+        """Remove files from disk that are in no retained version: replaced files, and files of interrupted writes."""
         delta = self.open()
         if delta is not None:
             delta.vacuum(SUPERSEDED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)

@@ -1,7 +1,7 @@
-"""The folder of a lake, and what says that it is one. Standard library alone.
+"""The folder of a lake, with its marker file and its retention file. Uses the standard library only.
 
-`lake.json` names the format, its version and the cluster; tables lie in `<layer>/<table>`; `recorder.lock` belongs to
-who records.
+`lake.json` marks a folder as a lake and holds the format version and the cluster id. Tables are in `<layer>/<table>`.
+`recorder.lock` names the process that records. `retention.json` holds the retention of topics and of offsets.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 MARKER = "lake.json"
 LOCK = "recorder.lock"
 LOG = "_delta_log"
-"""The folder that makes a folder a Delta table."""
+"""Name of the folder that every Delta table contains."""
 
 LAKE_VARIABLE = "KGTUI_LAKE"
-"""Environment variable that names the lake where nothing else does."""
+"""Environment variable with the path of the lake, used when no path is given."""
 
 _FORMAT, _CLUSTER = "kgtui lake", "cluster"
 _LONGEST = 65_536
@@ -38,117 +38,124 @@ _LONGEST = 65_536
 
 @dataclass(frozen=True, slots=True)
 class LakeFolder:
-    """Where a lake lies."""
+    """The folder of a lake."""
 
     path: Path
 
     @classmethod
     def of(cls, path: str | Path) -> Self:
-        """The lake at a path, with `~` for the home folder."""
+        """Return the lake at a path; `~` stands for the home folder."""
         return cls(Path(path).expanduser())
 
     @property
     def lock(self) -> Path:
-        """Held by the process that records."""
+        """Path of the lock file; see `kgtui.lake.lock`."""
         return self.path / LOCK
 
     def table(self, name: str, layer: str = LAYER) -> Path:
-        """The folder of a table."""
+        """Return the folder of a table."""
         return self.path / layer / name
 
     def check(self) -> None:
-        """Make sure that this is a lake that can be read. Raises `LakeError` that says what it is instead."""
+        """Check that the folder is a lake that can be read. Raises `LakeError` if it is not."""
         if not self.path.exists():
-            raise LakeError(f"{self.path}: there is no such folder")
+            raise LakeError(f"{self.path} does not exist")
         if not self.path.is_dir():
             raise LakeError(f"{self.path} is a file; a lake is a folder")
         version = self._version()
         if version > VERSION:
             raise LakeError(
-                f"{self.path} was written by a newer kgtui: its tables have version {version}, this one knows {VERSION}"
+                f"{self.path} was written by a newer kgtui: its tables have version {version}, this kgtui reads up to "
+                f"{VERSION}. Upgrade kgtui."
             )
 
     def check_usable(self) -> None:
-        """Make sure that this is a lake, or can become one. Raises `LakeError` that says what it is instead."""
+        """Check that the folder is a lake, or is empty or missing. Raises `LakeError` if it is not."""
         if not self.path.exists():
             return
         if self.path.is_dir() and not (self.path / MARKER).exists():
-            if self._others():
+            if self._foreign_files():
                 raise LakeError(
-                    f"{self.path} is not empty and no lake (it has no {MARKER}); name an empty or a new folder"
+                    f"{self.path} is not empty and is not a lake (it has no {MARKER}). Name an empty or new folder."
                 )
             return
         self.check()
 
     def prepare(self) -> None:
-        """Make the folder a lake, unless it is one; for its owner alone.
+        """Create the lake if it does not exist, with permissions for its owner only.
 
         Raises:
-            LakeError: it holds something else, or is of a newer version.
-            OSError: it cannot be written.
+            LakeError: the folder has other content, or a newer version of kgtui wrote the lake.
+            OSError: the folder cannot be written.
         """
         self.check_usable()
         if (self.path / MARKER).exists():
             return
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._tell({"format": _FORMAT, "version": VERSION, "created": rfc3339(time.time(), "seconds")})
+        self._write_marker({"format": _FORMAT, "version": VERSION, "created": rfc3339(time.time(), "seconds")})
 
     def claim(self, cluster_id: str | None) -> None:
-        """Keep the lake for one cluster, the first one to be written about; None is one that tells no id.
+        """Bind the lake to a cluster. A lake holds one cluster, the first that was recorded.
+
+        Args:
+            cluster_id: None if the cluster reports no id; then nothing is checked or stored.
 
         Raises:
-            LakeError: it is another cluster's.
-            OSError: it cannot be written.
+            LakeError: the lake holds another cluster.
+            OSError: the folder cannot be written.
         """
-        told = self._told()
-        kept = told.get(_CLUSTER)
-        if cluster_id is None or kept == cluster_id:
+        content = self._read_marker()
+        bound_to = content.get(_CLUSTER)
+        if cluster_id is None or bound_to == cluster_id:
             return
-        if kept is not None:
-            held, this = visible(str(kept)), visible(cluster_id)
-            raise LakeError(f"{self.path} holds cluster {held}, this is {this}: a lake is of one cluster")
-        self._tell(told | {_CLUSTER: cluster_id})
+        if bound_to is not None:
+            held, this = visible(str(bound_to)), visible(cluster_id)
+            raise LakeError(
+                f"{self.path} holds cluster {held}, and this is cluster {this}. A lake holds one cluster: "
+                "name another lake."
+            )
+        self._write_marker(content | {_CLUSTER: cluster_id})
 
-    def _tell(self, told: dict[str, object]) -> None:
-        write_json(self.path / MARKER, told)
+    def _write_marker(self, content: dict[str, object]) -> None:
+        write_json(self.path / MARKER, content)
 
-    def _others(self) -> list[str]:
-        """What lies in the folder that is not ours from the first moments of a lake."""
+    def _foreign_files(self) -> list[str]:
+        """Names of files that do not belong to a lake that is just being created."""
         return [name for name in os.listdir(self.path) if name != LOCK and not name.startswith(f".{MARKER}.")]
 
     def _version(self) -> int:
-        version = self._told().get("version")
+        version = self._read_marker().get("version")
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-            raise self._not_ours()
+            raise self._not_a_marker()
         return version
 
-    def _told(self) -> dict[str, object]:
-        """What the marker says. Raises `LakeError`."""
+    def _read_marker(self) -> dict[str, object]:
+        """Read the marker file. Raises `LakeError`."""
         try:
             with open(self.path / MARKER, encoding="utf-8") as file:
-                told = json.loads(file.read(_LONGEST))
+                content = json.loads(file.read(_LONGEST))
         except FileNotFoundError:
             raise LakeError(f"{self.path} is not a lake: it has no {MARKER}") from None
         except (OSError, ValueError) as error:
             raise LakeError(f"{self.path / MARKER} cannot be read: {error}") from error
-        if not isinstance(told, dict) or told.get("format") != _FORMAT:
-            raise self._not_ours()
-        return told
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise self._not_a_marker()
+        return content
 
-    def _not_ours(self) -> LakeError:
-        return LakeError(f"{self.path} is not a lake: its {MARKER} is not one of kgtui's")
+    def _not_a_marker(self) -> LakeError:
+        return LakeError(f"{self.path} is not a lake: its {MARKER} was not written by kgtui")
 
 
 def is_table(path: Path) -> bool:
-    """Whether there is a Delta table: who is killed while making one leaves a log without a commit."""
+    """Return whether a folder is a Delta table. Killing a process that creates one can leave a log without commits."""
     return any((path / LOG).glob("*.json"))
 
 
-def write_json(path: Path, told: object) -> None:
-    """Write a small file whole or not at all, for its owner alone. Raises `OSError`."""
+def write_json(path: Path, content: object) -> None:
+    """Replace a small JSON file atomically, with permissions for its owner only. Raises `OSError`."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump(told, file)
+        json.dump(content, file)
         file.write("\n")
         file.flush()
         os.fsync(file.fileno())
@@ -170,7 +177,11 @@ def load_retention(folder: LakeFolder) -> Retention:
 
 
 def update_retention(folder: LakeFolder, answer: Retention, asked: Container[str]) -> None:
-    """Store what the cluster answered about the topics in `asked`; values of other topics stay. Raises `OSError`."""
+    """Store what the cluster answered about the topics in `asked`; values of other topics stay.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     before = load_retention(folder)
     after = before.learned(answer, asked)
     if after != before:

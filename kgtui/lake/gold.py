@@ -1,4 +1,4 @@
-"""The gold tables to read, without a JVM: rows of the newest hour, a group's course, how old all of it is."""
+"""Read the gold tables of a lake without Spark: rows, lag histories, and how old each table is."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 GoldRow = dict[str, Any]
-"""Column → value; times are datetimes in UTC."""
+"""Column name → value; times are datetimes in UTC."""
 
-NEVER_WRITTEN = "it was never made"
+NEVER_WRITTEN = "the pipeline has not created it yet"
 
 Where = Callable[[Callable[[str], Any]], Any]
-"""Given how to name a column, a condition on rows, as pyarrow has them."""
+"""Builds a pyarrow filter expression, given a function that returns the expression of a column."""
 
 _GROUP = "group"
 _COMMITS = 50
-_UPKEEP = ("OPTIMIZE", "VACUUM START", "VACUUM END", "DELETE")
+_MAINTENANCE = ("OPTIMIZE", "VACUUM START", "VACUUM END", "DELETE")
 
 
 @dataclass(frozen=True, slots=True)
 class TableAge:
-    """How old a table is that findings come from.
+    """How old a gold table is.
 
     Attributes:
         table: `layer/name`.
-        covered_to: seconds since the epoch up to which it knows; None when it has no rows.
-        written: when it was made, in seconds since the epoch; None when it is not there.
-        trouble: why it cannot be read; ``.
+        covered_to: end of the time that the rows cover, in seconds since the epoch; None when there are no rows.
+        written: time of the last write, in seconds since the epoch; None when the table does not exist.
+        error: why the table cannot be read; empty when it can.
     """
 
     table: str
@@ -59,23 +59,24 @@ class TableAge:
 
     @property
     def is_readable(self) -> bool:
-        """Whether the table exists and could be read."""
+        """Whether the table exists and can be read."""
         return self.written is not None and not self.error
 
 
 def only_whole_groups(column: Callable[[str], Any]) -> Any:
-    """Only rows about whole groups."""
+    """Filter for rows about whole groups, as opposed to single partitions."""
     return column("topic").is_null()
 
 
 class Gold:
-    """The gold tables of one lake. Every call reads from disk, and blocks.
+    """Reader for the gold tables of one lake. Every call reads from disk and blocks.
 
     Args:
-        path: the lake's folder.
+        path: folder of the lake.
 
     Raises:
-        LakeError: it is no lake, of a newer version, or what reads lakes is not installed.
+        LakeError: the folder is not a lake, the lake is newer than this version of kgtui, or deltalake is not
+            installed.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -86,16 +87,16 @@ class Gold:
 
     @property
     def path(self) -> Path:
-        """The lake's folder."""
+        """Folder of the lake."""
         return self.folder.path
 
     @staticmethod
     def title(table: Table) -> str:
-        """`layer/name`."""
+        """Return `layer/name` of a table."""
         return f"{table.layer}/{table.name}"
 
     def age(self, table: Table) -> TableAge:
-        """How old a table is."""
+        """Return how old a table is. A table that cannot be read has an `error`; nothing is raised."""
         title = self.title(table)
         try:
             delta = self._delta(table)
@@ -103,14 +104,17 @@ class Gold:
                 return TableAge(title, error=NEVER_WRITTEN)
             missing = set(table.names) - {field.name for field in delta.schema().fields}
             if missing:
-                return TableAge(title, error=f"it has no column {', '.join(sorted(missing))}; make it anew")
+                return TableAge(
+                    title,
+                    error=f"it has no column {', '.join(sorted(missing))}; run kgtui pipeline run to create it again",
+                )
             newest = self.last(table, "covered_to")
         except storage_errors() as error:
             return TableAge(title, error=visible(str(error)))
-        return TableAge(title, newest.timestamp() if isinstance(newest, datetime) else None, _made(delta))
+        return TableAge(title, newest.timestamp() if isinstance(newest, datetime) else None, _last_write(delta))
 
     def ages(self) -> tuple[TableAge, ...]:
-        """Of all gold tables."""
+        """Return the ages of all gold tables."""
         return tuple(self.age(table) for table in GOLD)
 
     def newest(
@@ -122,9 +126,9 @@ class Gold:
         groups: Collection[str] | None = None,
         where: Where | None = None,
     ) -> list[GoldRow]:
-        """The rows whose time is the newest there is, such as those of the last `hour`; none without the table.
+        """Return the rows with the largest value in a time column, such as those of the last `hour`.
 
-        The other arguments are those of `rows`.
+        Returns an empty list while the table does not exist. The other arguments are those of `rows`.
         """
         last = self.last(table, column)
         if last is None:
@@ -142,13 +146,13 @@ class Gold:
         groups: Collection[str] | None = None,
         where: Where | None = None,
     ) -> list[GoldRow]:
-        """Rows of a table in no order; none while it does not exist.
+        """Return rows of a table in undefined order; an empty list while the table does not exist.
 
         Args:
-            columns: by default all.
+            columns: all by default.
             since, until: bounds of the column `time`, both included.
-            groups: only of these.
-            where: what must hold besides; other rows are not even made.
+            groups: only rows of these groups.
+            where: further filter, applied while the files are read.
 
         Raises:
             LakeError: the table cannot be read.
@@ -156,26 +160,26 @@ class Gold:
         import pyarrow as pa
         import pyarrow.dataset as ds
 
-        wanted = ds.scalar(True) if where is None else where(ds.field)
+        condition = ds.scalar(True) if where is None else where(ds.field)
         if since is not None:
-            wanted &= (ds.field(time) >= since) & (ds.field(PARTITION) >= _first_day(since))
+            condition &= (ds.field(time) >= since) & (ds.field(PARTITION) >= _first_day(since))
         if until is not None:
-            wanted &= ds.field(time) <= until
+            condition &= ds.field(time) <= until
         if groups is not None:
-            wanted &= ds.field(_GROUP).isin(pa.array([escape_surrogates(group) for group in groups], pa.string()))
-        found = self._read(table, columns or table.names, wanted)
-        return [] if found is None else [_restored(row) for row in found.to_pylist()]
+            condition &= ds.field(_GROUP).isin(pa.array([escape_surrogates(group) for group in groups], pa.string()))
+        found = self._read(table, columns or table.names, condition)
+        return [] if found is None else [_unescape(row) for row in found.to_pylist()]
 
     def lag_histories(
         self, groups: Collection[str], *, since: datetime | None = None, until: datetime | None = None
     ) -> dict[str, LagHistory]:
-        """How these groups went, minute by minute; those that nothing is known of are left out."""
+        """Return the lag history of each of these groups by minute; groups without rows are left out."""
         columns = ("group", "minute", "lag", "rate_in", "rate_out", "time_lag", "members", "steady_since")
         rows = self.rows(LAG, columns, since=since, until=until, time="minute", groups=groups, where=only_whole_groups)
         by_group: dict[str, list[GoldRow]] = {}
         for row in rows:
             by_group.setdefault(row["group"], []).append(row)
-        return {group: _course(sorted(some, key=lambda row: row["minute"])) for group, some in by_group.items()}
+        return {group: _lag_history(sorted(some, key=lambda row: row["minute"])) for group, some in by_group.items()}
 
     # -- the disk ----------------------------------------------------------------------------------------------------
 
@@ -189,7 +193,7 @@ class Gold:
         return delta
 
     def last(self, table: Table, column: str) -> datetime | date | None:
-        """The largest value of a time or day, looked for in the newest day; None without the table or rows."""
+        """Return the largest value of a time or day column in the newest day; None without a table or rows."""
         import pyarrow.compute as pc
         import pyarrow.dataset as ds
 
@@ -216,11 +220,11 @@ class Gold:
             raise LakeError(f"{self.path}: {table.layer}/{table.name} cannot be read: {visible(str(error))}") from error
 
 
-def _made(delta: DeltaTable) -> float:
-    """When rows were last written, in seconds since the epoch: upkeep leaves them as they are."""
+def _last_write(delta: DeltaTable) -> float:
+    """Return when rows were last written, in seconds since the epoch; maintenance does not count."""
     history = delta.history(_COMMITS)
-    made = [commit["timestamp"] for commit in history if commit.get("operation") not in _UPKEEP]
-    return float(made[0] if made else history[-1]["timestamp"]) / 1000
+    writes = [commit["timestamp"] for commit in history if commit.get("operation") not in _MAINTENANCE]
+    return float(writes[0] if writes else history[-1]["timestamp"]) / 1000
 
 
 def _days(delta: DeltaTable) -> list[date]:
@@ -231,19 +235,19 @@ def _days(delta: DeltaTable) -> list[date]:
 
 
 def _first_day(moment: datetime | date) -> date:
-    """The day from which on rows of a moment can lie: tables may count a row to the day in which its window began."""
+    """Return the first day that may hold rows of a time: a table may file a row under the day its window began."""
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 
 
-def _restored(row: GoldRow) -> GoldRow:
+def _unescape(row: GoldRow) -> GoldRow:
     return {name: unescape_surrogates(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
-def _course(rows: Sequence[GoldRow]) -> LagHistory:
+def _lag_history(rows: Sequence[GoldRow]) -> LagHistory:
     def column(name: str) -> tuple[Any, ...]:
         return tuple(row[name] for row in rows)
 
-    breaks = {row["minute"].timestamp() for old, row in pairwise(rows) if _broken(old, row)}
+    breaks = {row["minute"].timestamp() for old, row in pairwise(rows) if _is_break(old, row)}
     return LagHistory(
         tuple(row["minute"].timestamp() for row in rows),
         column("lag"),
@@ -255,5 +259,5 @@ def _course(rows: Sequence[GoldRow]) -> LagHistory:
     )
 
 
-def _broken(old: GoldRow, row: GoldRow) -> bool:
+def _is_break(old: GoldRow, row: GoldRow) -> bool:
     return bool(row["steady_since"] != old["steady_since"])

@@ -1,7 +1,8 @@
-"""One recorder per lake: a lock file that names who holds it.
+"""The lock file of a lake, so that only one process records into it.
 
-On one machine the kernel's lock tells whether the holder lives; for another machine, on a shared folder, the file's
-time does, which the holder renews. A file that is left behind tells of a recorder that did not come to its end.
+On the same machine the kernel's file lock shows whether the holder is alive. For a holder on another machine with the
+same shared folder, the modification time of the file does; the holder renews it. A lock file that nobody holds means
+that the last recorder did not shut down properly.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STALE = 120.0
-"""Seconds without a sign of life after which a holder on another machine counts as gone."""
+"""Seconds since the last renewal after which a holder on another machine counts as dead."""
 
 _LONGEST = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who records.
+    """The process that holds the lock.
 
     Attributes:
-        since: seconds since the epoch.
+        since: when it took the lock, in seconds since the epoch.
     """
 
     host: str
@@ -47,7 +48,7 @@ class RecorderLock:
     """The lock of one lake, held from `take` to `release`.
 
     Attributes:
-        left_by: the holder before, when it ended without releasing; None otherwise.
+        left_by: the previous holder if it ended without releasing the lock; None otherwise.
     """
 
     def __init__(self, path: Path) -> None:
@@ -59,14 +60,14 @@ class RecorderLock:
         """Take the lock.
 
         Raises:
-            RefusedError: another process records; names its host and process.
+            RefusedError: another process holds it; the message names its host and process id.
             OSError: the file cannot be written.
         """
         while True:
             file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if not self._current(file):  # released, and so removed, by another just now
+                if not self._is_current(file):  # another process has just released and removed it
                     os.close(file)
                     continue
                 before = _read(file)
@@ -85,13 +86,13 @@ class RecorderLock:
             return
 
     def renew(self) -> None:
-        """Give a sign of life to other machines."""
+        """Update the modification time of the file, so that other machines see that the holder is alive."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 os.utime(self._file)
 
     def release(self, clean: bool = True) -> None:
-        """Let go of it; the file goes too, unless the next holder shall be told that something is amiss."""
+        """Release the lock. With `clean` the file is removed; otherwise the next holder reports a crash."""
         if self._file is not None:
             if clean:
                 with contextlib.suppress(OSError):
@@ -100,7 +101,10 @@ class RecorderLock:
             self._file = None
 
     def hand_back(self) -> None:
-        """Let go of it and leave it as it was found: the next recorder learns of the one before, not of this holder."""
+        """Release the lock and restore the file as it was found.
+
+        Used by maintenance, so that the next recorder still learns that the recorder before crashed.
+        """
         if self._file is not None and self.left_by is not None:
             _write(self._file, self.left_by)
             self.release(clean=False)
@@ -108,13 +112,13 @@ class RecorderLock:
             self.release()
 
     def _refuse_living(self, file: int, before: Holder | None) -> None:
-        """On another machine the kernel's lock may not be seen."""
+        """Refuse a live holder on another machine, where the kernel's lock may not be visible."""
         foreign = before is not None and before.host != socket.gethostname()
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:
             raise RefusedError(_held_by(self._path, before))
 
-    def _current(self, file: int) -> bool:
-        """Whether the open file is still the one under the lock's name."""
+    def _is_current(self, file: int) -> bool:
+        """Whether the open file still has the name of the lock file."""
         try:
             return os.path.samestat(os.fstat(file), os.stat(self._path))
         except FileNotFoundError:
@@ -122,7 +126,7 @@ class RecorderLock:
 
 
 def current_holder(path: Path) -> Holder | None:
-    """Who holds a lock, as far as its file tells without touching it; None when nobody does."""
+    """Return the process that holds a lock, without touching the file; None when nobody holds it."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:
@@ -145,14 +149,14 @@ def current_holder(path: Path) -> Holder | None:
 
 
 def _held_by(path: Path, holder: Holder | None) -> str:
-    who = str(holder) if holder is not None else "another process"
-    return f"{path.parent} is being recorded by {who}: a lake has one recorder"
+    name = str(holder) if holder is not None else "another process"
+    return f"{name} is recording into {path.parent} already. Only one process can record into a lake."
 
 
 def _read(file: int) -> Holder | None:
     try:
-        told = json.loads(os.pread(file, _LONGEST, 0))
-        return Holder(str(told["host"]), int(told["pid"]), float(told["since"]))
+        values = json.loads(os.pread(file, _LONGEST, 0))
+        return Holder(str(values["host"]), int(values["pid"]), float(values["since"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

@@ -1,6 +1,7 @@
-"""What keeps a lake in order: what it holds, many files made one, days removed that are too old.
+"""Maintain the tables of a lake: report their size, compact small files, and delete old days.
 
-The recorder does this for its own tables while it runs; here it is done without one, and for the pipeline's tables.
+The recorder does this for its own tables while it runs. This module does it without a recorder, and also for the
+tables of the pipeline.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
-    """One table.
+    """The status of one table.
 
     Attributes:
-        disk: bytes of everything in its folder: the log, and files of older versions too.
-        contents: None when it cannot be read.
-        trouble: why not; `` when it can.
+        disk: bytes of all files in its folder, with the log and files of older versions.
+        contents: None when the table cannot be read.
+        error: why it cannot be read; empty when it can.
     """
 
     table: StoredTable
@@ -46,11 +47,11 @@ class TableStatus:
 
 @dataclass(frozen=True, slots=True)
 class LakeStatus:
-    """A whole lake.
+    """The status of a lake.
 
     Attributes:
-        disk: bytes of everything in its folder.
-        recorder: who records at the moment; None when nobody does.
+        disk: bytes of all files in its folder.
+        recorder: the process that records; None when there is none.
     """
 
     path: Path
@@ -61,13 +62,13 @@ class LakeStatus:
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceResult:
-    """What was done to one table, or could not be.
+    """What maintenance did to one table.
 
     Attributes:
-        table: `layer/name`, or the layer where its tables are one.
-        what: in words.
-        freed: bytes that its folder has less now; below 0 if it has grown.
-        trouble: why it could not be done; ``.
+        table: `layer/name`, or only the layer for the recorded tables, which are maintained together.
+        what: a phrase for the user.
+        freed: bytes that were freed on disk; negative if the folder grew.
+        error: why maintenance failed; empty when it did not.
     """
 
     table: str
@@ -81,62 +82,63 @@ class KeepRules:
     """How long rows are kept.
 
     Attributes:
-        default: days, of tables that nothing else is said of; None keeps them for ever.
-        by_name: days by layer or `layer/table`; the longer name counts.
+        default: days for tables without a rule of their own; None keeps rows forever.
+        by_name: layer or `layer/table`, and days; the rule of a table overrides that of its layer.
     """
 
     default: int | None
     by_name: tuple[tuple[str, int | None], ...] = ()
 
     def days(self, table: StoredTable) -> int | None:
-        """Of one table; None keeps it for ever."""
+        """Return for how many days a table keeps rows; None for forever."""
         named = dict(self.by_name)
         return named.get(table.title, named.get(table.layer, self.default))
 
 
 def status(path: str | Path) -> LakeStatus:
-    """What a lake holds. Raises `LakeError` if it is none."""
+    """Return the status of a lake. Raises `LakeError` if the folder is not a lake."""
     folder = _folder(path)
-    found = tuple(_status(table) for table in tables(folder))
-    return LakeStatus(folder.path, found, disk_usage(folder.path), current_holder(folder.lock))
+    stored = tuple(_status(table) for table in tables(folder))
+    return LakeStatus(folder.path, stored, disk_usage(folder.path), current_holder(folder.lock))
 
 
 def optimize(path: str | Path) -> Iterator[MaintenanceResult]:
-    """Make few files of many in every table, and a checkpoint of its log; remove files that nobody needs.
+    """Compact the small files of every table, write a checkpoint of its log, and remove unused files.
 
     Raises:
-        LakeError: it is no lake.
+        LakeError: the folder is not a lake.
     """
     folder = _folder(path)
-    found = list(tables(folder))
-    if any(table.layer == LAYER for table in found):
-        yield _try(LAYER, folder.path / LAYER, partial(_compact_recorded, folder, found))
-    for table in found:
+    stored = list(tables(folder))
+    if any(table.layer == LAYER for table in stored):
+        yield _run(LAYER, folder.path / LAYER, partial(_compact_recorded, folder, stored))
+    for table in stored:
         if table.layer != LAYER:
-            yield _try(table.title, table.path, partial(_compact, table))
+            yield _run(table.title, table.path, partial(_compact, table))
 
 
 def prune(
     path: str | Path, keep: KeepRules, *, dry_run: bool = False, now: float | None = None
 ) -> Iterator[MaintenanceResult]:
-    """Remove whole days that are too old, and files that nobody needs.
+    """Delete days that are older than the rules allow, and remove unused files.
 
     Args:
-        dry_run: only say what would go.
+        dry_run: only report what would be deleted.
         now: seconds since the epoch.
 
     Raises:
-        LakeError: it is no lake, or one of the tables that were named is not in it.
+        LakeError: the folder is not a lake, or a rule names a table that is not in it.
     """
     folder = _folder(path)
-    found = list(tables(folder))
-    _check_names(folder, keep, found)
+    stored = list(tables(folder))
+    _check_names(folder, keep, stored)
     today = datetime.fromtimestamp(time.time() if now is None else now, UTC).date()
-    # Rows count while `polls` has theirs: it goes first, so that what is cut off in between leaves no half polls.
-    for table in sorted(found, key=lambda table: (table.layer, table.name) != (LAYER, POLLS.name)):
+    # Rows count only while `polls` has their poll. So `polls` is pruned first: if pruning is interrupted, no poll is
+    # left with only a part of its rows.
+    for table in sorted(stored, key=lambda table: (table.layer, table.name) != (LAYER, POLLS.name)):
         days = keep.days(table)
         if days is not None:
-            yield _try(table.title, table.path, partial(_prune, table, today - timedelta(days=days), dry_run))
+            yield _run(table.title, table.path, partial(_prune, table, today - timedelta(days=days), dry_run))
 
 
 def _folder(path: str | Path) -> LakeFolder:
@@ -154,10 +156,10 @@ def _status(table: StoredTable) -> TableStatus:
         return TableStatus(table, disk, error=visible(str(error)))
 
 
-def _try(title: str, path: Path, work: Callable[[], str]) -> MaintenanceResult:
+def _run(title: str, path: Path, action: Callable[[], str]) -> MaintenanceResult:
     before = disk_usage(path)
     try:
-        what = work()
+        what = action()
     except KgtuiError as error:
         return MaintenanceResult(title, error=str(error))
     except storage_errors() as error:
@@ -165,41 +167,43 @@ def _try(title: str, path: Path, work: Callable[[], str]) -> MaintenanceResult:
     return MaintenanceResult(title, what, before - disk_usage(path))
 
 
-def _compact_recorded(folder: LakeFolder, found: Sequence[StoredTable]) -> str:
-    """As the recorder does it, whose replay is quick because of the order of the rows."""
+def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
+    """Compact the recorded tables as the recorder does: replay is fast only when rows are sorted."""
     lock = RecorderLock(folder.lock)
     try:
         lock.take()
     except RefusedError:
-        return f"left to the recorder ({current_holder(folder.lock) or 'another process'}), which keeps them compact"
+        return (
+            f"skipped: the recorder ({current_holder(folder.lock) or 'another process'}) compacts these tables itself"
+        )
     try:
-        before = _file_count(found)
+        before = _file_count(stored)
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # Without a recorder every keyframe is finished.
+            # Nobody records, so every keyframe is finished.
             writer.maintain(newest + 1, None, time.time())
-        for table in found:
+        for table in stored:
             if table.layer == LAYER:
                 table.checkpoint()
-        return _files_in_words(before, _file_count(found))
+        return _file_counts_text(before, _file_count(stored))
     finally:
         lock.hand_back()
 
 
-def _file_count(found: Sequence[StoredTable]) -> int:
-    return sum(table.contents().files for table in found if table.layer == LAYER)
+def _file_count(stored: Sequence[StoredTable]) -> int:
+    return sum(table.contents().files for table in stored if table.layer == LAYER)
 
 
 def _compact(table: StoredTable) -> str:
     removed, added = table.compact()
     table.checkpoint()
     table.vacuum()
-    return _files_in_words(removed, added)
+    return _file_counts_text(removed, added)
 
 
-def _files_in_words(before: int, after: int) -> str:
-    return f"{before} files are {after} now" if before != after else "nothing to make smaller"
+def _file_counts_text(before: int, after: int) -> str:
+    return f"compacted {before} files into {after}" if before != after else "nothing to compact"
 
 
 def _prune(table: StoredTable, oldest: date, dry_run: bool) -> str:
@@ -213,15 +217,18 @@ def _prune(table: StoredTable, oldest: date, dry_run: bool) -> str:
     if not dry_run:
         table.vacuum()
     if not files:
-        return f"nothing before {oldest}"
-    told = "rows" if rows is None else f"{rows:,} rows"
-    return f"{told} before {oldest} in {files} files of {size:,} bytes {'would go' if dry_run else 'are gone'}"
+        return f"no rows before {oldest}"
+    amount = "rows" if rows is None else f"{rows:,} rows"
+    deleted = "would be deleted" if dry_run else "were deleted"
+    return f"{amount} before {oldest} in {files} files of {size:,} bytes {deleted}"
 
 
-def _check_names(folder: LakeFolder, keep: KeepRules, found: Sequence[StoredTable]) -> None:
-    known = {table.title for table in found} | {table.layer for table in found}
+def _check_names(folder: LakeFolder, keep: KeepRules, stored: Sequence[StoredTable]) -> None:
+    names = {table.title for table in stored} | {table.layer for table in stored}
     for name, _ in keep.by_name:
-        if name not in known:
-            raise LakeError(f"{folder.path} has no table {visible(name)}; there are {', '.join(sorted(known))}")
+        if name not in names:
+            raise LakeError(
+                f"{folder.path} has no table {visible(name)}; its tables and layers are {', '.join(sorted(names))}"
+            )
         if name.startswith(f"{LAYER}/"):
-            raise LakeError(f"the tables of {LAYER} belong together: name {LAYER}, not {visible(name)}")
+            raise LakeError(f"the {LAYER} tables can only be pruned together: use {LAYER} instead of {visible(name)}")

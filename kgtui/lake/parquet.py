@@ -1,7 +1,7 @@
-"""The files of a lake: written so that a group is found in them, and read no further than what is asked for.
+"""Read and write the Parquet files of recorded tables, so that the rows of one group are found quickly.
 
-Compaction sorts a file by key and cuts it between two groups into row groups, whose statistics tell which groups are
-in them. Files that were written otherwise are read as a whole. Knows pyarrow alone; it loads when a file is used.
+Compaction sorts a file by key and begins a new row group only between two groups. The statistics of each row group
+tell which groups it contains. Files written by a flush are read as a whole.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 BLOCK = 8_192
-"""Rows of a row group at least, in files that compaction writes: few enough to be read in milliseconds."""
+"""Smallest number of rows in a row group of a compacted file; so few rows are read in milliseconds."""
 
 _GROUP = "group"
 _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
-"""Columns that take less room without a dictionary: a tenth of a lake."""
+"""Columns that are smaller without dictionary encoding; this saves a tenth of the lake's size."""
 _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
-"""Columns whose smallest and largest values are kept."""
-_ALL_AT_ONCE = 4_000_000  # rows of a row group, in files that nobody looks a group up in
+"""Columns for which the file has statistics."""
+_ALL_AT_ONCE = 4_000_000  # rows of a row group in files that are read as a whole
 
 
 class RowBlocks(Protocol):
-    """Rows of one table and keyframe, sorted by key and poll, in blocks that share no group."""
+    """Rows of one table and keyframe, sorted by key and poll, in blocks. No group spans two blocks."""
 
     def __len__(self) -> int:
-        """How many blocks there are."""
+        """Return the number of blocks."""
         ...
 
     def block_of(self, group: str) -> int | None:
-        """The only block that may have rows of a group, named as it is stored; None when none has."""
+        """Return the index of the block that may have rows of a group (with escaped surrogates), or None."""
         ...
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        """Columns of some blocks in one piece, text dictionary-encoded."""
+        """Read columns of some blocks as one chunk, with dictionary-encoded text."""
         ...
 
 
 class RowsInMemory:
-    """Rows in memory: one block."""
+    """Rows in memory, as a single block."""
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
@@ -66,9 +66,9 @@ class RowsInMemory:
 
 
 class CompactedFile:
-    """A file that compaction wrote. It stays readable when it is removed meanwhile.
+    """A compacted file. It can be read even after it was removed from the folder, because it stays open.
 
-    Raises what `kgtui.lake.delta.disk_errors` names, `FileNotFoundError` among it.
+    Raises the exceptions of `kgtui.lake.delta.storage_errors`; `FileNotFoundError` if the file is missing.
     """
 
     def __init__(self, path: Path, table: Table) -> None:
@@ -89,7 +89,7 @@ class CompactedFile:
         return index if index < len(self._blocks) and self._blocks[index].first <= group else None
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        with self._lock:  # it is one file, with one place that is being read
+        with self._lock:  # a ParquetFile has one read position
             if self._blocks is None:
                 return to_one_chunk(self._file.read(list(columns)))
             row_groups = [row_group for block in blocks for row_group in self._blocks[block].row_groups]
@@ -97,7 +97,7 @@ class CompactedFile:
 
 
 class _Block(NamedTuple):
-    """Row groups that belong together, with the first and the last group in them."""
+    """Consecutive row groups of a file, with the first and the last group id in them."""
 
     first: str
     last: str
@@ -105,24 +105,24 @@ class _Block(NamedTuple):
 
 
 def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
-    """None when the file does not tell which groups are where."""
-    found: list[_Block] = []
+    """Return the blocks of a file; None when the file has no statistics of the group column."""
+    blocks: list[_Block] = []
     column = metadata.schema.names.index(_GROUP)
     for row_group in range(metadata.num_row_groups):
-        told = metadata.row_group(row_group).column(column).statistics
-        if told is None or not told.has_min_max:  # as of ids of more than 4,096 bytes
+        statistics = metadata.row_group(row_group).column(column).statistics
+        if statistics is None or not statistics.has_min_max:  # statistics leave out ids of more than 4,096 bytes
             return None
-        if found and found[-1].last >= told.min:
-            found[-1] = _Block(found[-1].first, told.max, range(found[-1].row_groups.start, row_group + 1))
+        if blocks and blocks[-1].last >= statistics.min:
+            blocks[-1] = _Block(blocks[-1].first, statistics.max, range(blocks[-1].row_groups.start, row_group + 1))
         else:
-            found.append(_Block(told.min, told.max, range(row_group, row_group + 1)))
-    return found
+            blocks.append(_Block(statistics.min, statistics.max, range(row_group, row_group + 1)))
+    return blocks
 
 
 def read_rows(paths: Sequence[str], table: Table, columns: Sequence[str], where: Any) -> pa.Table:
-    """Rows of files that an expression chooses, text dictionary-encoded.
+    """Read the rows of files that match a filter expression, with dictionary-encoded text.
 
-    A dataset made by deltalake itself takes ten milliseconds a file to make.
+    This is a dataset of pyarrow, because one of deltalake takes ten milliseconds per file to create.
     """
     import pyarrow.dataset as ds
 
@@ -131,7 +131,7 @@ def read_rows(paths: Sequence[str], table: Table, columns: Sequence[str], where:
 
 
 def merge_files(paths: Iterable[Path], table: Table, polls: Collection[int]) -> pa.Table:
-    """The rows of some files that belong to these polls, sorted by key and poll."""
+    """Read files and return their rows of these polls, sorted by key and poll."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -143,11 +143,11 @@ def merge_files(paths: Iterable[Path], table: Table, polls: Collection[int]) -> 
 
 
 def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
-    """Write a file; what Delta's log tells of its rows, so that a reader can pass it by.
+    """Write a Parquet file, and return its statistics for the log of the Delta table.
 
     Args:
         rows: sorted by key when `compact`.
-        compact: it is there to stay: take the time to make it small, and cut it where groups begin.
+        compact: compress more, and begin row groups only between two groups.
     """
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -163,10 +163,10 @@ def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
             store_schema=False,
         ) as file:
             for start, stop in _cuts(rows) if compact else [(0, rows.num_rows)]:
-                # A dictionary would be written into each row group as a whole.
+                # The whole dictionary would be repeated in each row group.
                 file.write_table(_plain(rows.slice(start, stop - start)), row_group_size=_ALL_AT_ONCE)
     except BaseException:
-        path.unlink(missing_ok=True)  # a disk that is full is not to be filled with halves of files
+        path.unlink(missing_ok=True)  # parts of files must not fill a full disk
         raise
     ends = {column: pc.min_max(rows[column]).as_py() for column in ("keyframe", "poll")}
     return {
@@ -178,7 +178,7 @@ def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
 
 
 def _cuts(rows: pa.Table) -> Iterator[tuple[int, int]]:
-    """First row and the one after its last of each row group."""
+    """Yield the first row, and the row after the last, of each row group."""
     import pyarrow.compute as pc
 
     start = end = 0
@@ -196,7 +196,7 @@ def _cuts(rows: pa.Table) -> Iterator[tuple[int, int]]:
 
 
 def _plain(rows: pa.Table) -> pa.Table:
-    """Text as text."""
+    """Convert dictionary-encoded text to plain text."""
     import pyarrow as pa
 
     fields = [

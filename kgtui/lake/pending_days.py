@@ -1,7 +1,7 @@
-"""Which days of the gold tables are due: those of which there is more now than when they were last made.
+"""Find the days whose gold tables have to be recomputed, because their source tables have more rows than then.
 
-How many rows of each day there were is kept beside the checkpoints of the streams. Tables that gold is made from only
-grow, but for whole days that go, so their number tells of everything that came; compaction leaves it as it is.
+The row counts of each day are stored beside the checkpoints of the streams. Source tables only grow, except that whole
+days are deleted, and compaction does not change the number of rows. So row counts show all new data.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from kgtui.lake.folder import LakeFolder
     from kgtui.lake.schemas import Table
 
-_MADE_FROM = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
-"""Tables that tell whether there is anything new; of the recorded ones, `polls` is written last."""
+_SOURCES = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
+"""Tables whose row counts show new data; a flush of the recorder writes `polls` last."""
 
 _LAST = BASELINE
-"""The gold table that is written last."""
+"""The gold table that the pipeline writes last."""
 
 RowCounts = dict[str, dict[str, int]]
-"""Table → day → how many."""
+"""Table → day → number of rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingDays:
-    """What there is to do.
+    """The days to recompute.
 
     Attributes:
-        days: to be made, in order and with all that follow: a day is compared with those before it.
-        rows: what there is to make them from.
+        days: in order, without gaps up to the newest day, because a day is compared with those before it.
+        rows: row counts of the source tables when the days were determined.
     """
 
     folder: LakeFolder
@@ -48,33 +48,33 @@ class PendingDays:
     rows: RowCounts
 
     def mark_done(self) -> None:
-        """Remember that the days are made, of what was found before; writes nothing where that is known."""
-        path, told = _memory(self.folder), {"rows": self.rows, "tables": _tables(self.folder)}
-        if told != _known(self.folder):
+        """Store the row counts, so that these days are not pending any more. Unchanged counts are not written."""
+        path, state = _state_file(self.folder), {"rows": self.rows, "tables": _table_ids(self.folder)}
+        if state != _load_state(self.folder):
             path.parent.mkdir(mode=0o700, exist_ok=True)
-            write_json(path, told)
+            write_json(path, state)
 
 
 def pending_days(folder: LakeFolder) -> PendingDays:
-    """Find the days that are due: none if nothing came since, else the newest that was made and all that have more.
+    """Return the days to recompute: none without new rows, otherwise all from the first day with new rows.
 
-    All days are due where a table of gold was removed.
+    The newest day with gold rows is recomputed too. All days are pending when a gold table was removed.
 
     Raises:
         LakeError: a table cannot be read.
     """
     try:
-        rows = {stored.title: _rows(stored) for stored in _stored(folder, *_MADE_FROM)}
-        tables = _tables(folder)
-        made = [day for stored in _stored(folder, _LAST) for day in stored.rows_by_day()]
+        rows = {table.title: _row_counts(table) for table in _existing_tables(folder, *_SOURCES)}
+        tables = _table_ids(folder)
+        computed_days = [day for table in _existing_tables(folder, _LAST) for day in table.rows_by_day()]
     except storage_errors() as error:
         raise LakeError(f"{folder.path} cannot be read: {visible(str(error))}") from error
-    known = _known(folder)
+    stored_state = _load_state(folder)
     days = sorted({date.fromisoformat(day) for counts in rows.values() for day in counts})
-    if made and known.get("tables", tables) == tables:
-        first = max(made)
-        if "rows" in known:
-            grown = _grown(rows, known["rows"])
+    if computed_days and stored_state.get("tables", tables) == tables:
+        first = max(computed_days)
+        if "rows" in stored_state:
+            grown = _days_with_new_rows(rows, stored_state["rows"])
             if not grown:
                 return PendingDays(folder, (), rows)
             first = min(first, *grown)
@@ -82,39 +82,39 @@ def pending_days(folder: LakeFolder) -> PendingDays:
     return PendingDays(folder, tuple(days), rows)
 
 
-def _grown(found: RowCounts, known: RowCounts) -> list[date]:
+def _days_with_new_rows(now: RowCounts, before: RowCounts) -> list[date]:
     """Days that have more rows than before."""
     return [
         date.fromisoformat(day)
-        for title, rows in found.items()
+        for title, rows in now.items()
         for day, count in rows.items()
-        if count > known.get(title, {}).get(day, 0)
+        if count > before.get(title, {}).get(day, 0)
     ]
 
 
-def _rows(stored: StoredTable) -> dict[str, int]:
-    return {day.isoformat(): rows for day, rows in stored.rows_by_day().items()}
+def _row_counts(table: StoredTable) -> dict[str, int]:
+    return {day.isoformat(): rows for day, rows in table.rows_by_day().items()}
 
 
-def _tables(folder: LakeFolder) -> dict[str, str]:
-    """Gold table → what tells it from another in its place; those that were ever made."""
-    return {stored.name: stored.identity() for stored in _stored(folder, *GOLD)}
+def _table_ids(folder: LakeFolder) -> dict[str, str]:
+    """Gold table → id of the Delta table, which changes when a table is removed and created again."""
+    return {table.name: table.identity() for table in _existing_tables(folder, *GOLD)}
 
 
-def _stored(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
-    """Those of the tables that exist."""
+def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
+    """Return those of the tables that exist."""
     places = ((table, folder.table(table.name, table.layer)) for table in tables)
     return [StoredTable(table.layer, table.name, path) for table, path in places if is_table(path)]
 
 
-def _known(folder: LakeFolder) -> dict[str, Any]:
-    """What was remembered last, as far as it is known."""
+def _load_state(folder: LakeFolder) -> dict[str, Any]:
+    """Read the stored row counts and table ids; empty if there are none."""
     try:
-        told = json.loads(_memory(folder).read_text(encoding="utf-8"))
+        state = json.loads(_state_file(folder).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return state if isinstance(state, dict) else {}
 
 
-def _memory(folder: LakeFolder) -> Path:
+def _state_file(folder: LakeFolder) -> Path:
     return folder.path / "_checkpoints" / "gold.json"

@@ -1,4 +1,7 @@
-"""The tables of a lake as its upkeep sees them, of whichever layer and writer: files, days, versions, and no rows."""
+"""List the tables of a lake with their files, days and versions, and maintain single tables.
+
+This works for tables of every layer, whoever writes them. No rows are read.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 LAYERS = (LAYER, "bronze", "silver", "gold")
-"""In the order in which what is in them comes to be; a lake may have others."""
+"""Layers of the lake, each derived from those before it; a lake may have further ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,9 @@ class TableContents:
     """What the newest version of a table holds.
 
     Attributes:
-        rows: None if a file does not tell.
-        bytes: of its files.
-        first, last: days of the rows; None in a table without days.
+        rows: None if the statistics of a file are missing.
+        bytes: size of the files of this version.
+        first, last: first and last day; None in a table without days.
     """
 
     version: int
@@ -42,14 +45,14 @@ class TableContents:
     first: date | None
     last: date | None
     written: float | None
-    """When that version was written, in seconds since the epoch."""
+    """When this version was written, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """One table on disk; every call looks at it anew.
+    """A table on disk. Every call reads its newest version.
 
-    Raises one of `kgtui.lake.delta.disk_errors` where it cannot be read or written.
+    Raises one of `kgtui.lake.delta.storage_errors` when the table cannot be read or written.
     """
 
     layer: str
@@ -58,11 +61,11 @@ class StoredTable:
 
     @property
     def title(self) -> str:
-        """`layer/name`."""
+        """`layer/name` of the table."""
         return f"{self.layer}/{self.name}"
 
     def contents(self) -> TableContents:
-        """What it holds."""
+        """Return what the newest version holds."""
         delta = self._open()
         files = _files(delta)
         rows = [file["num_records"] for file in files]
@@ -79,22 +82,22 @@ class StoredTable:
         )
 
     def identity(self) -> str:
-        """What tells it from a table that was made anew in its place."""
+        """Return the id of the Delta table; a table that is removed and created again has another one."""
         return str(self._open().metadata().id)
 
     def rows_by_day(self) -> dict[date, int]:
-        """How many rows each day has; 0 where a file does not tell. None are of no day."""
+        """Return day → number of rows, 0 where statistics are missing; empty for tables without days."""
         import pyarrow as pa
 
         actions = pa.table(self._open().get_add_actions(flatten=True))
         if DAY not in actions.column_names:
             return {}
         days = actions.select([DAY, "num_records"]).group_by(DAY).aggregate([("num_records", "sum")])
-        found = {_day(row): row["num_records_sum"] or 0 for row in days.to_pylist()}
-        return {day: rows for day, rows in found.items() if day is not None}
+        result = {_day(row): row["num_records_sum"] or 0 for row in days.to_pylist()}
+        return {day: rows for day, rows in result.items() if day is not None}
 
     def size_before(self, day: date) -> tuple[int, int, int | None] | None:
-        """How many files, bytes and rows are of earlier days; None in a table that is not kept by day."""
+        """Return how many files, bytes and rows earlier days have; None for tables without days."""
         delta = self._open()
         if PARTITION not in delta.metadata().partition_columns:
             return None
@@ -103,28 +106,28 @@ class StoredTable:
         return len(old), sum(file["size_bytes"] for file in old), None if None in rows else sum(rows)
 
     def delete_before(self, day: date) -> None:
-        """Remove earlier days; the files go with `sweep`, when nobody can be reading them any more."""
+        """Delete the rows of earlier days. `vacuum` removes their files later, when no reader needs them."""
         with owner_only():
             self._open().delete(f"{PARTITION} < '{day.isoformat()}'")
 
     def compact(self) -> tuple[int, int]:
-        """Make one file of many small ones of a day; how many files there were of those, and how many there are now.
+        """Merge the small files of each day, and return the number of these files before and after.
 
-        The commit says that no row changed: streams that read the table see nothing.
+        The commit has `dataChange` false, so that streams that read the table do not read the rows again.
         """
         with owner_only():
-            told = self._open().optimize.compact()
-        return int(told["numFilesRemoved"]), int(told["numFilesAdded"])
+            metrics = self._open().optimize.compact()
+        return int(metrics["numFilesRemoved"]), int(metrics["numFilesAdded"])
 
     def checkpoint(self) -> None:
-        """Sum up the table's log in one file for whoever opens it; remove what of the log is too old to matter."""
+        """Write a checkpoint, so that the table opens faster, and remove old files of its log."""
         delta = self._open()
         with owner_only():
             delta.create_checkpoint()
             delta.cleanup_metadata()
 
     def vacuum(self) -> None:
-        """Remove files that no version has needed for as long as the table's own retention says; by default a week."""
+        """Remove files that no version within the table's retention needs; the default retention is a week."""
         with owner_only():
             self._open().vacuum(dry_run=False, full=True)
 
@@ -134,7 +137,7 @@ class StoredTable:
 
 
 def tables(folder: LakeFolder) -> Iterator[StoredTable]:
-    """Every table of a lake, by layer and name."""
+    """Yield every table of a lake, by layer and name."""
     for layer in sorted(_folders(folder.path), key=_rank):
         for name in sorted(_folders(folder.path / layer)):
             path = folder.path / layer / name
@@ -142,18 +145,18 @@ def tables(folder: LakeFolder) -> Iterator[StoredTable]:
                 yield StoredTable(layer, name, path)
 
 
-def create_tables(folder: LakeFolder, made: Iterable[Table]) -> None:
-    """Make tables that are not there yet; by Spark it would take seconds. Raises `LakeError`."""
+def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
+    """Create tables that do not exist yet; Spark would need seconds for this. Raises `LakeError`."""
     try:
         with owner_only():
-            for table in made:
+            for table in schemas:
                 RecordedTable(folder.table(table.name, table.layer), table).create()
     except storage_errors() as error:
         raise LakeError(f"{folder.path} cannot be written: {visible(str(error))}") from error
 
 
 def recorded_cluster_id(path: Path | str) -> str | None:
-    """Return the id of the recorded cluster from the newest poll; None when there is none or it cannot be read."""
+    """Return the cluster id of the newest recorded poll; None when there is none or it cannot be read."""
     polls = RecordedTable(LakeFolder.of(path).table(POLLS.name), POLLS)
     try:
         newest = max((file["max.poll"] for file in polls.files()), default=None)
@@ -167,7 +170,7 @@ def recorded_cluster_id(path: Path | str) -> str | None:
 
 
 def disk_usage(path: Path) -> int:
-    """Bytes of all files below a folder, or of a file; what vanishes meanwhile counts nothing."""
+    """Return the bytes of a file or of all files below a folder; files that disappear meanwhile count as 0."""
     total = 0
     for root, _, names in os.walk(path):
         for name in names:
@@ -190,8 +193,8 @@ def _folders(path: Path) -> list[str]:
 def _files(delta: DeltaTable) -> list[dict[str, Any]]:
     import pyarrow as pa
 
-    found: list[dict[str, Any]] = pa.table(delta.get_add_actions(flatten=True)).to_pylist()
-    return found
+    result: list[dict[str, Any]] = pa.table(delta.get_add_actions(flatten=True)).to_pylist()
+    return result
 
 
 def _day(file: dict[str, Any]) -> date | None:

@@ -1,6 +1,7 @@
-"""Writes polls into a lake: one append per table and flush, `polls` last; compaction and retention.
+"""Write polls into the recorded tables of a lake, and maintain these tables while recording.
 
-Writing blocks and belongs on one thread of its own. What could not be written is kept and written later, once.
+A flush appends one file per table, and to `polls` last. All writing blocks, and belongs on one thread of its own. Rows
+that could not be written stay in memory and are written once, later.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowsByTable, RowValues
 
 _SWEEP_EVERY = 3_600.0
-_AT_ONCE = 4_096  # rows that are joined, made columns of or forgotten at once
+_CHUNK = 4_096  # rows that are joined, converted or released at once
 
 
 @dataclass(slots=True)
@@ -29,10 +30,10 @@ class Batch:
     """Polls of one keyframe that are appended together.
 
     Attributes:
-        last: the newest poll; the batch's serial number.
-        parts: table → of each poll what its rows begin with, and the rest of each; joined when they are written.
-            Rows come and go some at a time: a hundred thousand at once would stop every thread.
-        done: tables that have them already.
+        last: the newest poll, which is also the serial number of the batch.
+        parts: table → for each poll the first columns of its rows, and the other columns of each row. They are joined
+            only when they are written, a few thousand rows at a time, so that other threads are not blocked.
+        done: tables that already have the rows.
     """
 
     keyframe: int
@@ -42,31 +43,31 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """Rows of all tables."""
-        return sum(len(some) for parts in self.parts.values() for _, some in parts)
+        """Number of rows for all tables."""
+        return sum(len(rows_) for parts in self.parts.values() for _, rows_ in parts)
 
     def has(self, table: str) -> bool:
-        """Whether it has rows of a table."""
-        return any(some for _, some in self.parts.get(table, ()))
+        """Return whether the batch has rows of a table."""
+        return any(rows_ for _, rows_ in self.parts.get(table, ()))
 
     def rows(self, table: str) -> Iterator[list[RowValues]]:
-        """The rows of a table, of all columns."""
-        for always, some in self.parts.get(table, ()):
-            for start in range(0, len(some), _AT_ONCE):
-                yield [(*always, *row) for row in some[start : start + _AT_ONCE]]
+        """Yield the rows of a table with all columns, some at a time."""
+        for first_columns, rows_ in self.parts.get(table, ()):
+            for start in range(0, len(rows_), _CHUNK):
+                yield [(*first_columns, *row) for row in rows_[start : start + _CHUNK]]
 
     def release_rows(self) -> None:
-        """Forget the rows."""
+        """Release the rows a few thousand at a time, so that other threads are not blocked."""
         for parts in self.parts.values():
-            for _, some in parts:
-                while some:
-                    del some[-_AT_ONCE:]
+            for _, rows_ in parts:
+                while rows_:
+                    del rows_[-_CHUNK:]
 
 
 class LakeWriter:
-    """Writes into one lake, which its recorder has locked.
+    """Writes into one lake, which the recorder has locked.
 
-    `add` and `seal` are called by who records, all else on the thread that writes.
+    The recorder calls `add` and `seal` on its own thread; all other methods run on the thread that writes.
     """
 
     def __init__(self, folder: LakeFolder) -> None:
@@ -77,45 +78,46 @@ class LakeWriter:
 
     @property
     def waiting(self) -> int:
-        """Rows that are not in the lake yet."""
+        """Number of rows that are not in the lake yet."""
         return sum(batch.size for batch in self._sealed) + (self._open.size if self._open else 0)
 
     def begin(self) -> int | None:
-        """Make the tables; the newest poll that is there already."""
+        """Create missing tables, and return the newest poll in the lake; None if there is none."""
         with owner_only():
             for table in self._tables.values():
                 table.create()
         return max((file["max.poll"] for file in self._tables[POLLS.name].files()), default=None)
 
-    def add(self, poll: int, keyframe: int, rows: RowsByTable, told: RowValues) -> None:
-        """Add a poll to what waits; nothing is written yet.
+    def add(self, poll: int, keyframe: int, rows: RowsByTable, poll_row: RowValues) -> None:
+        """Add a poll to the rows that wait; nothing is written yet.
 
         Args:
-            rows: of the other tables, without `day`, `keyframe` and `poll`.
+            poll: milliseconds since the epoch.
+            rows: rows of the other tables, without `day`, `keyframe` and `poll`.
             told: the row of `polls`, from `taken_at` on.
         """
         if self._open is None or self._open.keyframe != keyframe:
             self.seal()
             self._open = Batch(keyframe)
-        batch, always = self._open, (day_of(poll), keyframe, poll)
+        batch, first_columns = self._open, (day_of(poll), keyframe, poll)
         batch.last = poll
-        for name, some in {**rows, POLLS.name: [told]}.items():
-            batch.parts.setdefault(name, []).append((always, some))
+        for name, rows_ in {**rows, POLLS.name: [poll_row]}.items():
+            batch.parts.setdefault(name, []).append((first_columns, rows_))
 
     def seal(self) -> None:
-        """Let the next flush write what was added so far, and nothing that is added meanwhile."""
+        """Close the current batch: the next flush writes it, and later polls go into a new batch."""
         if self._open is not None:
             self._sealed.append(self._open)
             self._open = None
 
     def flush(self) -> tuple[int, int]:
-        """Append all that is sealed; how many polls and rows.
+        """Append all sealed batches, and return the number of polls and rows.
 
-        Raises one of `disk_errors`; what is left is tried again next time.
+        Raises one of `storage_errors`; rows that are not written yet are written by the next flush.
         """
         polls = rows = 0
         with owner_only():
-            for batch in list(self._sealed):  # what is sealed meanwhile is for the next flush
+            for batch in list(self._sealed):  # batches that are sealed meanwhile belong to the next flush
                 for table in TABLES:
                     if table.name not in batch.done and batch.has(table.name):
                         self._tables[table.name].append(batch.rows(table.name), day_of(batch.keyframe), batch.last)
@@ -126,7 +128,7 @@ class LakeWriter:
         return polls, rows
 
     def discard(self) -> list[Batch]:
-        """Take away what waits, while nothing is being written. Rows of it that are in a table count for nothing."""
+        """Drop all waiting rows and return them. Rows that were appended already do not count without their poll."""
         self.seal()
         dropped, self._sealed = self._sealed, []
         for table in self._tables.values():
@@ -136,10 +138,10 @@ class LakeWriter:
     # -- maintenance -------------------------------------------------------------------------------------------------
 
     def maintain(self, keyframe: int, keep_days: int | None, now: float) -> None:
-        """Compact what is finished, remove what is too old and what nobody needs. Raises as `flush`.
+        """Compact finished keyframes, delete old days, and remove unused files. Raises as `flush`.
 
         Args:
-            keyframe: the one being written: everything before it is finished.
+            keyframe: the current keyframe; all earlier ones are finished.
             keep_days: None keeps everything.
             now: seconds since the epoch.
         """
@@ -175,7 +177,7 @@ class LakeWriter:
         return set(read["poll"].to_pylist())
 
     def _compact_polls(self, keyframe: int) -> None:
-        """A day's polls are one file: whoever opens a lake reads all of them."""
+        """Merge the polls of a day into one file, because opening a lake reads all polls."""
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}
         for file in table.files():
@@ -188,7 +190,7 @@ class LakeWriter:
 
 
 def release_rows(batches: Iterable[Batch]) -> None:
-    """Forget the rows of batches, some at a time."""
+    """Release the rows of discarded batches a few thousand at a time, so that other threads are not blocked."""
     for batch in batches:
         batch.release_rows()
 

@@ -48,7 +48,7 @@ def test_query_continues_after_compaction_and_pruning(lake: SparkLake) -> None:
     assert (before["bronze/coordinator_records"], before["silver/commits"]) == (6, 6)
     results = {result.table: result for result in maintenance.optimize(path)}
     assert all(not result.error for result in results.values()), results
-    assert results["bronze/coordinator_records"].what == "2 files are 1 now"
+    assert results["bronze/coordinator_records"].what == "compacted 2 files into 1"
     (pruned,) = maintenance.prune(path, KeepRules(None, (("bronze", 1),)), now=(NOON + timedelta(days=5)).timestamp())
     assert pruned.what.startswith("6 rows before")
     append(lake, 6, 1)

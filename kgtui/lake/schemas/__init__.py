@@ -1,7 +1,7 @@
-"""The tables of a lake, as one plain definition from which Arrow and Spark schemas are made. Standard library alone.
+"""Schemas of all tables of a lake, from which Arrow and Spark schemas are built. Uses the standard library only.
 
-`definition` has what a table is made of, and one module a layer its tables: `recorded` (by polls), `bronze` (records
-of `__consumer_offsets` as bytes), `silver` (decoded), `gold` (what follows).
+`recorded` has the tables that the recorder writes, `bronze_silver` those of the records of `__consumer_offsets`, raw
+and decoded, and `gold` those that the pipeline computes. `definition` has the classes.
 """
 
 from __future__ import annotations

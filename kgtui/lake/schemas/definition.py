@@ -1,4 +1,4 @@
-"""How tables are defined: columns, their types, a table. Standard library alone."""
+"""Classes and constants with which the tables of a lake are defined. Uses the standard library only."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 VERSION = 1
-"""Of the tables of a lake. It grows with every change that an older reader would misread."""
+"""Version of the tables of a lake. It grows with each change that older versions of kgtui would misread."""
 
 PARTITION = "day"
-"""The column by which tables that grow are cut into folders."""
+"""Name of the partition column."""
 
 SUPERSEDED_HOURS = 1
-"""How long files that compaction replaced are kept for those who still read them."""
+"""Hours for which files replaced by compaction stay on disk, because readers may still have them open."""
 
 SETTINGS = {
     "delta.checkpointInterval": "100",
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": f"interval {SUPERSEDED_HOURS} hours",
 }
-"""Delta's properties of every table: with a commit every few seconds its log would be larger than what it tells of."""
+"""Delta properties of every table. A commit every few seconds would make the log larger than the data by default."""
 
 Type = Literal["long", "int", "double", "string", "binary", "boolean", "date", "timestamp"]
-"""Delta's names of primitive types; `timestamp` is an instant, in microseconds UTC."""
+"""Names of primitive types in Delta; `timestamp` is in microseconds UTC."""
 
 Layer = Literal["recorded", "bronze", "silver", "gold"]
-"""The folders of a lake: what polls saw, records as bytes, records decoded, and what follows from both."""
+"""Folders of a lake: recorded polls, raw records, decoded records, and tables computed from both."""
 
 
 RowValues = tuple[Any, ...]
@@ -37,7 +37,7 @@ RowsByTable = dict[str, list[RowValues]]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `about` says what it holds, its unit, and what null means."""
+    """A column of a table. `about` describes its value and unit, and what null means."""
 
     name: str
     type: Type
@@ -47,13 +47,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table.
+    """A table of a lake.
 
     Attributes:
-        key: what identifies the thing that a row is about.
-        columns: in their order, those that every table of its layer has first.
-        layer: the folder of a lake that it lies in.
-        partition: the column by which its files are parted; None where it does not grow.
+        about: description of one row.
+        key: columns that identify what a row is about.
+        columns: in order.
+        layer: folder of the lake.
+        partition: partition column; None for a table that does not grow.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Column names, in order."""
+        """Names of the columns, in order."""
         return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> Column:
@@ -76,5 +77,5 @@ class Table:
 def table(
     layer: Layer, name: str, about: str, key: tuple[str, ...], *columns: Column, partition: str | None = PARTITION
 ) -> Table:
-    """A table of a layer, with its columns in order."""
+    """Define a table of a layer."""
     return Table(name, about, key, columns, layer, partition)

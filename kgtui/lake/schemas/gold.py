@@ -1,8 +1,8 @@
-"""The gold tables: answers, made by the pipeline. A day of a table is replaced as a whole. Standard library alone.
+"""Schemas of the gold tables, which the pipeline computes. A day of a table is always replaced as a whole.
 
-Each table says in `source` what its row is made from, and in `covered_from` and `covered_to` which time that source
-has seen: what no source covers is null, and no rate is taken across a gap between polls. Where `topic` and `partition`
-are null, a row is about the whole group.
+`source` names the data of a row, `recorded` or `silver`, and `covered_from` and `covered_to` the time that these data
+cover. Values without data are null, and rates are not computed across a gap between polls. Rows without `topic` and
+`partition` are about the whole group. Uses the standard library only.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from kgtui.lake.schemas.definition import PARTITION, Column, table
 
 RECORDED, SILVER, BOTH = "recorded", "silver", "recorded, silver"
-"""Values of `source`."""
+"""Values of column `source`."""
 
 _DAY = Column(PARTITION, "date", "in UTC", nullable=False)
 _GROUP = Column("group", "string", "group id", nullable=False)
-_TOPIC = Column("topic", "string", "null: the whole group")
-_PARTITION = Column("partition", "int", "null: the whole group")
+_TOPIC = Column("topic", "string", "null in rows about the whole group")
+_PARTITION = Column("partition", "int", "null in rows about the whole group")
 _SOURCE = Column("source", "string", "`recorded`, `silver` or `recorded, silver`", nullable=False)
 
 
@@ -30,140 +30,180 @@ def _covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
 LAG = table(
     "gold",
     "lag",
-    "a group's position in a partition at the end of a minute; minutes without a poll have no row",
+    "lag and position of a group, per partition and in total, at the end of a minute with polls",
     ("group", "topic", "partition", "minute"),
     _DAY,
     _GROUP,
     _TOPIC,
     _PARTITION,
-    Column("minute", "timestamp", "its start", nullable=False),
-    Column("lag", "long", "records at its last poll; of a group the sum over partitions where it is known"),
-    Column("position", "long", "committed offset, or share-partition start offset; null when there is none"),
-    Column("log_start", "long", "first offset of the log"),
-    Column("log_end", "long", "next offset of the log"),
-    Column("lead", "long", "records between log start and position; of a group the least of its partitions"),
-    Column("lost", "long", "records that expired before they were read, 0 when none; of a group the sum"),
+    Column("minute", "timestamp", "start of the minute", nullable=False),
+    Column(
+        "lag", "long", "records at the last poll of the minute; of a group the sum over partitions with a known lag"
+    ),
+    Column("position", "long", "committed offset or share-partition start offset; null if there is none"),
+    Column("log_start", "long", "log start offset"),
+    Column("log_end", "long", "log end offset"),
+    Column("lead", "long", "records between log start offset and position; of a group the smallest of its partitions"),
+    Column("lost", "long", "records that expired before they were read; of a group the sum"),
     Column("rate_in", "double", "records/s written since the minute before; null across a gap"),
-    Column("rate_out", "double", "records/s read since the minute before; null across a gap, or when it went back"),
-    Column("time_lag", "double", "seconds: age of the oldest unread record; of a group the most"),
-    Column("time_lag_at_least", "boolean", "it was there before the time covered: its true age may be more"),
+    Column(
+        "rate_out", "double", "records/s read since the minute before; null across a gap, or if the position decreased"
+    ),
+    Column("time_lag", "double", "age of the oldest unread record in seconds; of a group the largest"),
+    Column(
+        "time_lag_at_least", "boolean", "true if the record is older than the data, so that time_lag is a lower bound"
+    ),
     Column("kind", "string", "commit, share or owned, as in `recorded/partitions`; null for a group"),
-    Column("error", "int", "Kafka's error code behind an unknown lag; null when there is none"),
-    Column("partitions", "int", "of a group: how many it has a position in; else null"),
-    Column("unknown", "int", "of a group: how many of them have an unknown lag; else null"),
-    Column("members", "int", "of a group: how many, null if unknown; else null"),
-    Column("state", "string", "of a group: as listed; else null"),
-    Column("steady_since", "timestamp", "since when polls have followed each other without a gap", nullable=False),
+    Column("error", "int", "Kafka error code if it makes the lag unknown; else null"),
+    Column("partitions", "int", "number of partitions with a position; null in rows about a partition"),
+    Column("unknown", "int", "number of these partitions whose lag is unknown; null in rows about a partition"),
+    Column("members", "int", "number of members; null if unknown, and in rows about a partition"),
+    Column("state", "string", "group state as listed; null in rows about a partition"),
+    Column(
+        "steady_since",
+        "timestamp",
+        "start of the series of polls without a gap that contains this minute",
+        nullable=False,
+    ),
     *_covered("the polls of this minute"),
 )
 
 HEALTH = table(
     "gold",
     "health",
-    "Burrow's verdict at the end of a window: one row for each group, and one for each partition that is not OK",
+    "verdict as in Burrow at the end of a window: one row per group, and one per partition that is not OK",
     ("group", "topic", "partition", "window_start"),
     _DAY,
     _GROUP,
     _TOPIC,
     _PARTITION,
-    Column("window_start", "timestamp", "its start; the verdict is of its last poll, `covered_to`", nullable=False),
-    Column("status", "string", "OK, WARN, STOP, STALL, REWIND; of a group OK, WARN, ERR; null: not read"),
-    Column("worst", "string", "of a group: the worst status of a partition; else null"),
-    Column("affected", "int", "of a group: how many partitions have that status, 0 when all is well; else null"),
-    Column("bad_since", "timestamp", "end of the first window since which the status is worse than OK; else null"),
-    Column("lag", "long", "records at the end; of a group the sum over partitions where it is known"),
-    Column("unknown", "int", "of a group: partitions whose lag is unknown; else null"),
-    Column("position", "long", "committed offset, or share-partition start offset; null for a group"),
-    Column("complete", "double", "how full the window of commits is, 0 to 1; of a group the share of full ones"),
-    Column("commits", "int", "in the window; null for a group"),
-    Column("first_commit", "timestamp", "of the window; null for a group"),
-    Column("last_commit", "timestamp", "of the window; null for a group"),
-    Column("undecided", "string", "a worse status that so short a window can neither find nor rule out"),
-    Column("max_lag_topic", "string", "of a group: where its largest lag is; else null"),
-    Column("max_lag_partition", "int", "of a group: where its largest lag is; else null"),
-    Column("basis", "string", "`observed` (offsets seen to change) or `commits` (the commits themselves)"),
-    *_covered("what the verdict rests on"),
+    Column(
+        "window_start",
+        "timestamp",
+        "start of the window; the verdict is as of its last poll, `covered_to`",
+        nullable=False,
+    ),
+    Column(
+        "status", "string", "OK, WARN, STOP, STALL or REWIND; of a group OK, WARN or ERR; null if offsets were not read"
+    ),
+    Column("worst", "string", "worst status of any partition; null in rows about a partition"),
+    Column(
+        "affected", "int", "number of partitions with the worst status, 0 if all are OK; null in rows about a partition"
+    ),
+    Column(
+        "bad_since", "timestamp", "end of the first of the consecutive windows that are not OK; null if this one is OK"
+    ),
+    Column("lag", "long", "records at the end of the window; of a group the sum over partitions with a known lag"),
+    Column("unknown", "int", "number of partitions whose lag is unknown; null in rows about a partition"),
+    Column("position", "long", "committed offset or share-partition start offset; null in rows about a group"),
+    Column(
+        "complete",
+        "double",
+        "filled fraction of the commit window, 0 to 1; of a group the fraction of partitions with a full one",
+    ),
+    Column("commits", "int", "number of commits in the window; null in rows about a group"),
+    Column("first_commit", "timestamp", "time of the first commit in the window; null in rows about a group"),
+    Column("last_commit", "timestamp", "time of the last commit in the window; null in rows about a group"),
+    Column("undecided", "string", "worse status that a window of this length can neither show nor rule out; else null"),
+    Column("max_lag_topic", "string", "topic of the partition with the largest lag; null in rows about a partition"),
+    Column("max_lag_partition", "int", "partition with the largest lag; null in rows about a partition"),
+    Column("basis", "string", "`observed` (offsets that changed between polls) or `commits` (records of the commits)"),
+    *_covered("the data of the verdict"),
 )
 
 CHURN = table(
     "gold",
     "churn",
-    "how often a group rebalanced in an hour, and what that cost; only hours in which something changed",
+    "number and cost of a group's rebalances in an hour; only hours with changes have rows",
     ("group", "hour"),
     _DAY,
     _GROUP,
-    Column("hour", "timestamp", "its start", nullable=False),
-    Column("rebalances", "int", "at least: what happens between two polls is not seen", nullable=False),
-    Column("state_changes", "int", "null when not recorded"),
-    Column("epoch_steps", "int", "by how much the group epoch or generation grew; null when it has none"),
-    Column("members_joined", "int", "null when not known"),
-    Column("members_left", "int", "null when not known"),
-    Column("partitions_moved", "int", "that got another owner; null when not known"),
-    Column("rebalancing_seconds", "double", "spent in rebalances; null when not known"),
-    Column("records_held_up", "double", "written meanwhile for the group; null when not known"),
-    Column("covered_seconds", "double", "of the hour that polls covered; null: not recorded"),
-    Column("per_hour", "double", "rebalances an hour over the time covered"),
-    Column("flapping", "boolean", "it rebalances again and again", nullable=False),
-    *_covered("the part of the hour that was recorded; null when it was not", nullable=True),
+    Column("hour", "timestamp", "start of the hour", nullable=False),
+    Column("rebalances", "int", "lower bound, because polls miss what happens between them", nullable=False),
+    Column("state_changes", "int", "null if the hour was not recorded"),
+    Column("epoch_steps", "int", "growth of the group epoch or generation; null if the group has none"),
+    Column("members_joined", "int", "null if unknown"),
+    Column("members_left", "int", "null if unknown"),
+    Column("partitions_moved", "int", "partitions whose owner changed; null if unknown"),
+    Column("rebalancing_seconds", "double", "seconds in which the group was rebalancing; null if unknown"),
+    Column("records_held_up", "double", "records written during these rebalances; null if unknown"),
+    Column("covered_seconds", "double", "seconds of the hour that polls cover; null if the hour was not recorded"),
+    Column("per_hour", "double", "rebalances per hour of the covered time"),
+    Column("flapping", "boolean", "whether the group rebalances unusually often", nullable=False),
+    *_covered("the recorded part of the hour; null if there is none", nullable=True),
 )
 
 CLEANUP = table(
     "gold",
     "cleanup",
-    "what nobody uses at the end of a day: groups without members that commit no more, and families of such",
+    "an unused group (no members, no commits) or family of such groups at the end of a day",
     ("kind", "name"),
     _DAY,
     Column("kind", "string", "`group` or `family`", nullable=False),
-    Column("name", "string", "group id, or the family as the tree names it: `team-007.*`", nullable=False),
-    Column("family", "string", "of a group: the family it is in, if that has several; null for a family"),
-    Column("groups", "int", "of a family: how many, all unused; 1 for a group", nullable=False),
-    Column("type", "string", "of a group, if known"),
-    Column("state", "string", "of a group, if known"),
-    Column("partitions", "int", "that it has a position in"),
-    Column("topics", "int", "that it has a position in"),
-    Column("lag", "long", "records that it would leave unread; null when unknown"),
-    Column("last_commit", "timestamp", "the newest; null when none was seen"),
-    Column("quiet_since", "timestamp", "since when at the latest it is unused", nullable=False),
-    Column("empty_since", "timestamp", "since when at the latest it has no members; null when not known"),
-    Column("expires_at", "timestamp", "when brokers delete its offsets at the latest; null when they may not"),
-    *_covered("what was looked at"),
+    Column("name", "string", "group id, or name of the family such as `team-007.*`", nullable=False),
+    Column("family", "string", "family of a group, if it has several groups; null for a family"),
+    Column("groups", "int", "number of groups in a family, all of which are unused; 1 for a group", nullable=False),
+    Column("type", "string", "group type; null for a family or if unknown"),
+    Column("state", "string", "group state; null for a family or if unknown"),
+    Column("partitions", "int", "number of partitions with a position"),
+    Column("topics", "int", "number of topics with a position"),
+    Column("lag", "long", "unread records; null if unknown"),
+    Column("last_commit", "timestamp", "time of the newest commit; null if there is none in the data"),
+    Column("quiet_since", "timestamp", "the group has been unused since this time or longer", nullable=False),
+    Column("empty_since", "timestamp", "the group has been without members since this time or longer; null if unknown"),
+    Column(
+        "expires_at", "timestamp", "latest time at which brokers delete its offsets; null if they may never do that"
+    ),
+    *_covered("the data"),
 )
 
 FORECAST = table(
     "gold",
     "forecast",
-    "where an hour's course leads: when the lag is gone, and whether data expires first; only where there is lag",
+    "forecast for a group or partition with lag: when it catches up, and whether records expire before",
     ("group", "topic", "partition", "hour"),
     _DAY,
     _GROUP,
     _TOPIC,
     _PARTITION,
-    Column("hour", "timestamp", "its start; the forecast is made at its last minute, `covered_to`", nullable=False),
-    Column("lag", "long", "records"),
-    Column("trend", "double", "records/s that the lag grows by; null when it was seen too seldom"),
+    Column(
+        "hour", "timestamp", "start of the hour; the forecast is as of its last minute, `covered_to`", nullable=False
+    ),
+    Column("lag", "long", "records at the last minute"),
+    Column("trend", "double", "growth of the lag in records/s; null if there are too few samples"),
     Column("trend_error", "double", "standard error of the trend"),
-    Column("drain_seconds", "double", "until the lag is gone; null when it does not fall, or nobody can tell"),
-    Column("drained_at", "timestamp", "when that is"),
-    Column("lead", "long", "records between log start and position; of a group the least of its partitions"),
+    Column(
+        "drain_seconds",
+        "double",
+        "seconds until the group has caught up; null if the lag does not fall or the trend is unknown",
+    ),
+    Column("drained_at", "timestamp", "when the group will have caught up; null as drain_seconds"),
+    Column("lead", "long", "records between log start offset and position; of a group the smallest of its partitions"),
     Column("lost", "long", "records that expired before they were read; of a group the sum"),
-    Column("loss_seconds", "double", "until retention reaches unread records; of a group the soonest"),
-    Column("loss_at", "timestamp", "when that is"),
-    Column("loss_basis", "string", "`retention` of the topic, or `log start`: its movement of late"),
-    Column("loss_at_most", "boolean", "it may come sooner: the record may be older than was seen"),
-    Column("at_risk", "boolean", "unread records will expire before they are read; null when not known"),
-    *_covered("the minutes that it is taken from"),
+    Column("loss_seconds", "double", "seconds until unread records expire; of a group the smallest of its partitions"),
+    Column("loss_at", "timestamp", "when unread records will expire; null as loss_seconds"),
+    Column(
+        "loss_basis", "string", "`retention` of the topic, or `log start` (recent movement of the log start offset)"
+    ),
+    Column("loss_at_most", "boolean", "true if records may expire earlier, because they may be older than the data"),
+    Column("at_risk", "boolean", "whether unread records will expire before they are read; null if unknown"),
+    *_covered("the minutes of the trend"),
 )
 
 SERIES = ("lag", "rate_in", "rate_out")
-"""What `baseline` compares."""
+"""Columns of `lag` that `baseline` compares with earlier weeks."""
 
 
 def _deviation(name: str) -> tuple[Column, ...]:
     unit = "records" if name == "lag" else "records/s"
     return (
-        Column(name, "double", f"{unit}: median of this hour's minutes"),
-        Column(f"{name}_normal", "double", f"{unit}: median of the same hours before; null when too few"),
-        Column(f"{name}_spread", "double", f"{unit}: median absolute deviation of those hours; null when too few"),
+        Column(name, "double", f"{unit}: median of the minutes of this hour"),
+        Column(
+            f"{name}_normal", "double", f"{unit}: median of the same hours of earlier weeks; null if there are too few"
+        ),
+        Column(
+            f"{name}_spread", "double", f"{unit}: median absolute deviation of these hours; null if there are too few"
+        ),
         Column(f"{name}_deviation", "double", "robust z-score: distance from normal in standard deviations"),
     )
 
@@ -171,17 +211,19 @@ def _deviation(name: str) -> tuple[Column, ...]:
 BASELINE = table(
     "gold",
     "baseline",
-    "an hour of a group beside the same hours of the weeks before",
+    "comparison of one hour of a group with the same hours of earlier weeks",
     ("group", "hour"),
     _DAY,
     _GROUP,
-    Column("hour", "timestamp", "its start", nullable=False),
-    Column("hour_of_week", "int", "0 is Monday from 0:00 UTC, 167 the last of Sunday", nullable=False),
+    Column("hour", "timestamp", "start of the hour", nullable=False),
+    Column("hour_of_week", "int", "0 for Monday 0:00 UTC to 167 for Sunday 23:00", nullable=False),
     *(column for name in SERIES for column in _deviation(name)),
-    Column("basis", "string", "`hour of week`, or `hour of day` while fewer weeks are known; null: too few"),
-    Column("hours", "int", "how many hours before it is compared with", nullable=False),
-    *_covered("this hour's minutes"),
+    Column(
+        "basis", "string", "`hour of week`, or `hour of day` if there are few weeks; null if there are too few days"
+    ),
+    Column("hours", "int", "number of earlier hours in the comparison", nullable=False),
+    *_covered("the minutes of this hour"),
 )
 
 GOLD = (LAG, HEALTH, CHURN, CLEANUP, FORECAST, BASELINE)
-"""In the order in which they are made: later ones read `lag`."""
+"""All gold tables in the order in which they are computed; the other tables read `lag`."""

@@ -181,7 +181,7 @@ async def test_what_is_wrong_is_said_in_the_dialog(tmp_path: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: "type the folder of a recording" in said(app))
         for folder, moment, words in (
-            (tmp_path / "[/nowhere]", "", "there is no such folder"),
+            (tmp_path / "[/nowhere]", "", "does not exist"),
             (lake, "yesterday", "the moment takes a time"),
             (lake, "90d", "the recording begins at"),
         ):

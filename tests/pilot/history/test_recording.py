@@ -117,7 +117,7 @@ async def test_a_folder_that_is_something_else_is_refused(tmp_path: Path) -> Non
     app = live(tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await asked(pilot, app, str(tmp_path / "photos"))
-        await until(pilot, lambda: "not empty and no lake" in screen_words(app))
+        await until(pilot, lambda: "not empty and is not a lake" in screen_words(app))
 
 
 async def test_a_full_disk_is_said_and_survived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

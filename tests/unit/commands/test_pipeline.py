@@ -47,7 +47,7 @@ def error_of(capsys: pytest.CaptureFixture[str], code: int, *args: object) -> st
 def test_folder_with_other_files_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path, what: str) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
-    assert "is not empty and no lake" in error_of(capsys, 2, what, "--lake", tmp_path / "photos")
+    assert "is not empty and is not a lake" in error_of(capsys, 2, what, "--lake", tmp_path / "photos")
 
 
 def test_lake_of_a_newer_format_version_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_lake_of_another_cluster_is_rejected(
     lake.claim("prod")
     monkeypatch.setattr("kgtui.commands.pipeline.read_offsets_topic", found)
     message = error_of(capsys, 2, "run", "--lake", lake.path, "--bootstrap-server", "127.0.0.1:1")
-    assert "holds cluster prod, this is staging: a lake is of one cluster" in message
+    assert "holds cluster prod, and this is cluster staging. A lake holds one cluster" in message
 
 
 def test_invalid_options_are_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

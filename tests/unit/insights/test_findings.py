@@ -238,7 +238,7 @@ def test_upkeep_does_not_make_a_table_younger(tmp_path: Path) -> None:
     write(write(tmp_path, incidents()), incidents())
     made = Gold(tmp_path).age(LAG).written
     done = {one.table: one.what for one in upkeep.optimize(tmp_path)}
-    assert done["gold/lag"] == "2 files are 1 now"
+    assert done["gold/lag"] == "compacted 2 files into 1"
     delta = load_deltalake().DeltaTable(str(tmp_path / "gold/lag"))
     assert delta.history(1)[0]["operation"] != "WRITE"
     assert Gold(tmp_path).age(LAG).written == made

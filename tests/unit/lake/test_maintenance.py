@@ -106,15 +106,15 @@ def test_optimize_leaves_every_moment_as_it_was(lake: Path) -> None:
 
     before = moments()
     done = {one.table: one for one in upkeep.optimize(lake)}
-    assert "files are" in done["recorded"].what
-    assert done["gold/lag"].what == "6 files are 3 now"
+    assert "compacted" in done["recorded"].what
+    assert done["gold/lag"].what == "compacted 6 files into 3"
     assert moments() == before
     after = by_table(lake)
     assert after["recorded/polls"].contents is not None
     assert after["recorded/polls"].contents.files == 3
     assert list((lake / "gold/lag/_delta_log").glob("*.checkpoint.parquet"))
     again = {one.table: one for one in upkeep.optimize(lake)}
-    assert again["recorded"].what == again["gold/lag"].what == "nothing to make smaller"
+    assert again["recorded"].what == again["gold/lag"].what == "nothing to compact"
 
 
 def test_optimize_leaves_recorded_tables_to_a_recorder(lake: Path) -> None:
@@ -129,7 +129,7 @@ def test_optimize_leaves_recorded_tables_to_a_recorder(lake: Path) -> None:
         assert str(process.pid) in str(upkeep.status(lake).recorder)
         done = {one.table: one for one in upkeep.optimize(lake)}
         assert f"process {process.pid}" in done["recorded"].what
-        assert done["gold/lag"].what == "6 files are 3 now"
+        assert done["gold/lag"].what == "compacted 6 files into 3"
     finally:
         process.kill()
         process.communicate()
@@ -161,14 +161,14 @@ def test_a_recorder_on_another_machine_counts_while_it_gives_signs_of_life(tmp_p
 def test_prune_removes_whole_days(lake: Path) -> None:
     done = {one.table: one for one in upkeep.prune(lake, KeepRules(2), now=NOW)}
     assert done["gold/lag"].what.startswith("2 rows before 2026-11-22 in 2 files")
-    assert done["gold/lag"].what.endswith("are gone")
+    assert done["gold/lag"].what.endswith("were deleted")
     read = RecordingReader(lake)
     assert len(read.polls()) == 4
     assert read.first.at == (START + DAY) / 1000
     held = by_table(lake)["gold/lag"].contents
     assert held is not None
     assert (held.rows, held.first) == (4, date(2026, 11, 22))
-    assert "nothing before" in next(upkeep.prune(lake, KeepRules(2), now=NOW)).what
+    assert "no rows before" in next(upkeep.prune(lake, KeepRules(2), now=NOW)).what
 
 
 def test_polls_go_first_so_that_no_half_poll_is_left(lake: Path) -> None:
@@ -178,7 +178,7 @@ def test_polls_go_first_so_that_no_half_poll_is_left(lake: Path) -> None:
 def test_a_dry_run_removes_nothing(lake: Path) -> None:
     before = by_table(lake)
     done = list(upkeep.prune(lake, KeepRules(1), now=NOW, dry_run=True))
-    assert any(one.what.endswith("would go") for one in done)
+    assert any(one.what.endswith("would be deleted") for one in done)
     assert {name: replace(one, disk=0) for name, one in by_table(lake).items()} == {
         name: replace(one, disk=0) for name, one in before.items()
     }
@@ -197,7 +197,7 @@ def test_a_table_without_days_is_left_as_it_is(lake: Path) -> None:
     assert "has no days" in done["gold/cleanup"].what
 
 
-@pytest.mark.parametrize(("name", "says"), [("gold/leg", "no table gold/leg"), ("recorded/polls", "belong together")])
+@pytest.mark.parametrize(("name", "says"), [("gold/leg", "no table gold/leg"), ("recorded/polls", "pruned together")])
 def test_names_that_make_no_sense_are_refused(lake: Path, name: str, says: str) -> None:
     with pytest.raises(LakeError, match=says):
         list(upkeep.prune(lake, KeepRules(None, ((name, 1),)), now=NOW))

@@ -72,7 +72,7 @@ def test_a_lake_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> 
     told = json.loads(marker.read_text()) | {"version": VERSION + 1}
     marker.write_text(json.dumps(told))
     for refusing in (LakeFolder.of(tmp_path / "lake").prepare, lambda: RecordingReader(tmp_path / "lake")):
-        with pytest.raises(LakeError, match=f"newer kgtui.*version {VERSION + 1}.*knows {VERSION}"):
+        with pytest.raises(LakeError, match=f"newer kgtui.*version {VERSION + 1}.*reads up to {VERSION}"):
             refusing()
     assert json.loads(marker.read_text()) == told
 
@@ -88,13 +88,13 @@ def test_what_is_no_lake_says_what_it_is(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     (tmp_path / "file").touch()
-    with pytest.raises(LakeError, match="no such folder"):
+    with pytest.raises(LakeError, match="does not exist"):
         RecordingReader(tmp_path / "nowhere")
     with pytest.raises(LakeError, match="not a lake"):
         RecordingReader(tmp_path / "photos")
     with pytest.raises(LakeError, match="is a file"):
         RecordingReader(tmp_path / "file")
-    with pytest.raises(LakeError, match="not empty and no lake"):
+    with pytest.raises(LakeError, match="not empty and is not a lake"):
         LakeFolder.of(tmp_path / "photos").prepare()
     assert [path.name for path in (tmp_path / "photos").iterdir()] == ["cat.jpg"]
 
