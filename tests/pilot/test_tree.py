@@ -1,4 +1,4 @@
-"""The tree under keys, clicks and snapshots."""
+"""Tests of the tree of groups with keys, mouse clicks and new snapshots."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def tree_of(app: KgtuiApp) -> GroupTree:
     return main_screen(app).group_tree
 
 
-async def test_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
-    """Few groups: every node starts open, with counts and lag on each."""
+async def test_tree_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
+    """With few groups every node starts open, and shows its number of groups and their lag."""
     app, _ = app_on(company(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -36,7 +36,7 @@ async def test_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
     assert any(row.split() == ["▾", "classic", "·", "connect", "1", "?"] for row in shown)
 
 
-async def test_keys_move_open_and_close(tmp_path: Path) -> None:
+async def test_keys_move_the_cursor_and_open_and_close_nodes(tmp_path: Path) -> None:
     app, _ = app_on(company(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -57,7 +57,7 @@ async def test_keys_move_open_and_close(tmp_path: Path) -> None:
         assert tree.model.cursor_row == 0
 
 
-async def test_next_opens_nodes_and_wraps(tmp_path: Path) -> None:
+async def test_next_match_opens_nodes_and_wraps_around(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_of(many(1_000)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -70,8 +70,11 @@ async def test_next_opens_nodes_and_wraps(tmp_path: Path) -> None:
         assert tree.group is not None
 
 
-async def test_a_refresh_moves_nothing(tmp_path: Path) -> None:
-    """Groups come and go above and below; cursor, scroll line, expansion and focus stay with their group."""
+async def test_refresh_keeps_cursor_scroll_position_and_open_nodes(tmp_path: Path) -> None:
+    """Groups appear and disappear above and below the cursor.
+
+    The selected group keeps its line, and the focus stays.
+    """
     before = many(3_000)
     app, watch = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -93,8 +96,8 @@ async def test_a_refresh_moves_nothing(tmp_path: Path) -> None:
         assert app.focused is tree
 
 
-async def test_a_group_that_is_gone_stays_selected_until_the_cursor_moves(tmp_path: Path) -> None:
-    """Otherwise a key pressed at that moment would be about its neighbour."""
+async def test_deleted_group_stays_selected_until_the_cursor_moves(tmp_path: Path) -> None:
+    """Otherwise a key pressed at this point in time would act on the next group."""
     app, watch = app_on(company(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -108,7 +111,7 @@ async def test_a_group_that_is_gone_stays_selected_until_the_cursor_moves(tmp_pa
         assert main_screen(app).group not in ("payments.settle", None)
 
 
-async def test_the_cursor_follows_a_group_to_its_new_state(tmp_path: Path) -> None:
+async def test_cursor_follows_a_group_to_its_new_state(tmp_path: Path) -> None:
     app, watch = app_on(company(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -121,8 +124,8 @@ async def test_the_cursor_follows_a_group_to_its_new_state(tmp_path: Path) -> No
         assert "orders.enrich" in rows(app)[tree_of(app).model.cursor_row]
 
 
-async def test_nothing_is_drawn_when_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An equal snapshot costs the terminal not a byte."""
+async def test_equal_snapshot_redraws_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tree sends nothing to the terminal for a snapshot that equals the previous one."""
     app, watch = app_on(snapshot_of(many(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -144,8 +147,10 @@ async def test_nothing_is_drawn_when_nothing_changed(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
-async def test_hostile_ids_keep_the_columns(tmp_path: Path, width: int) -> None:
-    """Markup, escapes, bidi, wide characters: every row ends at the scroll bar, and says what the id is."""
+async def test_ids_with_markup_or_escapes_keep_the_columns_aligned(tmp_path: Path, width: int) -> None:
+    """Every row has the width of the tree, with markup, escape sequences, bidirectional and wide characters in its
+    id.
+    """
     snapshot = snapshot_of([(group, "classic", "consumer", "Stable", 1) for group in HOSTILE])
     app, _ = app_on(snapshot, tmp_path)
     async with app.run_test(size=(width, 40)) as pilot:
@@ -163,7 +168,7 @@ async def test_hostile_ids_keep_the_columns(tmp_path: Path, width: int) -> None:
             assert tree.group in HOSTILE
 
 
-async def test_marks(tmp_path: Path) -> None:
+async def test_space_marks_groups_and_nodes(tmp_path: Path) -> None:
     app, _ = app_on(company(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -179,7 +184,7 @@ async def test_marks(tmp_path: Path) -> None:
     ("presses", "first"),
     [(1, "▾ ✓ Stable"), (2, "▾ broker 1"), (3, "▾ no topic"), (4, "▾ orders.*"), (5, "  connect-s3-sink")],
 )
-async def test_groupings(tmp_path: Path, presses: int, first: str) -> None:
+async def test_b_cycles_through_the_groupings(tmp_path: Path, presses: int, first: str) -> None:
     app, _ = app_on(company(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -189,7 +194,7 @@ async def test_groupings(tmp_path: Path, presses: int, first: str) -> None:
         assert text.strip().startswith(first.strip())
 
 
-async def test_sorting_by_lag_puts_the_unknown_last(tmp_path: Path) -> None:
+async def test_sorting_by_lag_puts_unknown_lag_last(tmp_path: Path) -> None:
     app, _ = app_on(company(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -199,7 +204,7 @@ async def test_sorting_by_lag_puts_the_unknown_last(tmp_path: Path) -> None:
     assert names[:5] == ["orders.export", "share-mailer", "payments.settle", "orders.enrich", "old-batch"]
 
 
-async def test_filter_narrows_and_a_mistake_keeps_the_last_good_one(tmp_path: Path) -> None:
+async def test_invalid_filter_keeps_the_last_valid_one(tmp_path: Path) -> None:
     app, _ = app_on(company(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -218,7 +223,7 @@ async def test_filter_narrows_and_a_mistake_keeps_the_last_good_one(tmp_path: Pa
         assert len([row for row in rows(app) if row.startswith("     ")]) == len(ROWS)
 
 
-async def test_only_faults(tmp_path: Path) -> None:
+async def test_z_shows_only_groups_with_problems(tmp_path: Path) -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="old-batch")
@@ -234,8 +239,8 @@ async def test_only_faults(tmp_path: Path) -> None:
         assert any("orders" in row for row in rows(app))
 
 
-async def test_mouse(tmp_path: Path) -> None:
-    """A click moves the cursor, on a node it opens or closes; the wheel scrolls; a double click opens the panes."""
+async def test_mouse_moves_the_cursor_scrolls_and_opens_nodes(tmp_path: Path) -> None:
+    """A click moves the cursor and opens or closes nodes, the wheel scrolls, and a double click opens the panes."""
     app, _ = app_on(company(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -250,7 +255,7 @@ async def test_mouse(tmp_path: Path) -> None:
         assert main_screen(app).in_panes
 
 
-async def test_a_large_cluster_starts_closed_and_opens_at_once(tmp_path: Path) -> None:
+async def test_nodes_of_a_large_cluster_start_closed(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_of(many(20_000), brokers=5), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -262,8 +267,8 @@ async def test_a_large_cluster_starts_closed_and_opens_at_once(tmp_path: Path) -
         assert first == min(row[0] for row in many(20_000) if row[1] == "consumer" and row[3] == "Stable")
 
 
-async def test_rows_that_come_above_the_window_redraw_what_they_must(tmp_path: Path) -> None:
-    """After a refresh each line of the window shows the row that is there, though scrolling was not redrawn for it."""
+async def test_rows_inserted_above_the_window_are_redrawn_correctly(tmp_path: Path) -> None:
+    """After a refresh, each line of the window shows its row, although the scrolling itself redrew nothing."""
     before = many(3_000)
     app, watch = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -289,7 +294,7 @@ async def test_rows_that_come_above_the_window_redraw_what_they_must(tmp_path: P
         assert 0 < len(set(redrawn)) < len(after) - 5
 
 
-async def test_a_worker_that_fails_is_reported_by_its_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failed_worker_is_reported_with_its_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kgtui.tui.textual_compat.crash_message import CrashedError
 
     app, watch = app_on(company(), tmp_path)

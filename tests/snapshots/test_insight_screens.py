@@ -1,4 +1,7 @@
-"""Findings, and the way into a recording: each docstring says what a person should see."""
+"""Pictures of the Insights screen, and of the dialog that opens a recording.
+
+Each docstring says what a person should see.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +38,14 @@ LATER = NOW.timestamp() + 7_300
 
 @pytest.fixture(autouse=True)
 def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same folder and the same age of tables everywhere."""
+    """Fixes the folder and the age of the tables, so that the pictures are the same on every machine."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGTUI_LAKE", "prod")
     monkeypatch.setattr(gold, "_made", lambda _: LATER - 600)
 
 
 def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **look: Any) -> KgtuiApp:
-    """The app on a cluster with these groups, beside a lake with these tables."""
+    """Return the app on a cluster with these groups and a lake with these tables."""
     write(Path("prod"), rows)
     names = [*GROUPS, *(name for name in HOSTILE if name)]
     watch = HandWatch(snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in names]))
@@ -51,7 +54,7 @@ def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **look: Any) -> Kgt
 
 
 def looking(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Open the findings, press keys, wait for the plot."""
+    """Open the Insights screen, press keys, and wait for the plot."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
@@ -70,30 +73,35 @@ def looking(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_insights(snap_compare: Compare) -> None:
-    """How many findings, as of when; a line a finding, the worst first; of the first its sentences and the command, a
-    plot of lag and rates with a stroke where it began, and the partitions it rests on."""
+    """Number and time of the findings, and one line per finding, the worst first. For the first one: its description
+    and
+    command, a plot of lag and rates with a stroke at its beginning, and the partitions of its evidence.
+    """
     assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=looking())
 
 
 def test_insights_on_80_by_24(snap_compare: Compare) -> None:
-    """The same without the column that says which kind: sentences and plot below, no evidence."""
+    """The same without the column of kinds. Description and plot are below the table, without evidence."""
     assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=looking())
 
 
 def test_evidence_on_80_by_24(snap_compare: Compare) -> None:
-    """The unusual group; the row of the table in the place of the plot, every column by name."""
+    """The finding about an unusual group. Its evidence is in place of the plot, with every column by name."""
     presses = ("down", "down", "down", "down", "l")
     assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=looking(*presses))
 
 
 def test_unused_groups_marked(snap_compare: Compare) -> None:
-    """The last two are marked; the evidence of the family names its groups."""
+    """The last two findings are marked, and the evidence about several groups names them."""
     presses = ("end", "space", "up", "space", "up")
     assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=looking(*presses))
 
 
 def test_missing_tables_and_hostile_names(snap_compare: Compare) -> None:
-    """Which tables are not there, what nobody knows for that, and the command; names that act are harmless."""
+    """Which tables are missing, which findings are missing because of that, and the command.
+
+    Markup in ids has no effect.
+    """
     unused = [
         row(CLEANUP, kind="group", name=name, groups=1, state="Empty", quiet_since=NOW - 30 * HOUR)
         for name in HOSTILE
@@ -106,20 +114,20 @@ def test_missing_tables_and_hostile_names(snap_compare: Compare) -> None:
 
 
 def test_insights_in_ascii(snap_compare: Compare) -> None:
-    """Nothing beyond ASCII but the frame."""
+    """No characters beyond ASCII, except in the frame."""
     app = app_on_findings(incidents(), ascii=True)
     assert snap_compare(app, terminal_size=(80, 24), run_before=looking("end"))
 
 
 def test_nothing_recorded(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What to press and what to run, one after the other."""
+    """What to press and what to run, in order."""
     monkeypatch.delenv("KGTUI_LAKE")
     app = KgtuiApp(session_of(HandWatch(company()), state_folder=Path("/home/anna/.local/state/kgtui")))
     assert snap_compare(app, terminal_size=(80, 24), run_before=looking())
 
 
 def test_asking_for_a_recording(snap_compare: Compare) -> None:
-    """What it is, the folder that is meant with what it covers, the moment, and how to come back."""
+    """What the dialog does, the default folder with the time it covers, the time to open, and how to come back."""
     made.record(Path("prod"))
 
     async def never(lake: str, at: str) -> Any:

@@ -1,4 +1,4 @@
-"""The History pane: of a session, of a recording, with curves and without, on any group."""
+"""Tests of the History pane with a live session and with a recording, with and without curves."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def pane_of(app: KgtuiApp) -> HistoryPane:
-    """The pane in front."""
+    """The History pane on the screen."""
     pane = main_screen(app).detail.pane
     assert isinstance(pane, HistoryPane)
     return pane
 
 
-async def shown(pilot: Pilot[int], app: KgtuiApp, group: str = made.GROUP) -> HistoryPane:
-    """The pane with the history of a group."""
+async def shown_history(pilot: Pilot[int], app: KgtuiApp, group: str = made.GROUP) -> HistoryPane:
+    """Open the History pane and wait for the history of a group."""
     await settled(pilot)
     main_screen(app).go_to(group)
     await settled(pilot)
@@ -48,11 +48,11 @@ def app_with_history(tmp_path: Path) -> tuple[KgtuiApp, HandWatch]:
     return app, watch
 
 
-async def test_a_session_has_plots_and_a_log(tmp_path: Path) -> None:
-    """Both rebalances with who joined, newest first; lag, rates, members and epoch at the end beside their plots."""
+async def test_live_session_has_plots_and_a_log(tmp_path: Path) -> None:
+    """The log has both rebalances with the members that joined, newest first. Labels show the values at the end."""
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        pane = await shown(pilot, app)
+        pane = await shown_history(pilot, app)
         rows = pane.table.rows
         assert [change.now.state for change in rows] == ["Stable", "Reconciling", "Stable", "Reconciling", "Stable"]
         assert [change.rebalanced for change in rows] == [20.0, None, 20.0, None, None]
@@ -65,10 +65,10 @@ async def test_a_session_has_plots_and_a_log(tmp_path: Path) -> None:
         assert "2 rebalances" in screen_text(app)
 
 
-async def test_new_samples_are_drawn_and_the_cursor_stays_on_its_line(tmp_path: Path) -> None:
+async def test_new_samples_are_drawn_and_the_cursor_stays(tmp_path: Path) -> None:
     app, watch = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        pane = await shown(pilot, app)
+        pane = await shown_history(pilot, app)
         await pilot.press("tab", "down", "down")
         row = pane.table.row
         watch.series.add(made.GROUP, NOW + 10, 123_000, 5, description=made.describe(0))
@@ -78,21 +78,19 @@ async def test_new_samples_are_drawn_and_the_cursor_stays_on_its_line(tmp_path: 
         assert len(pane.table.rows) == 6
 
 
-async def test_without_the_extra_there_are_sparks_and_what_brings_curves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_the_extra_bars_and_a_hint_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curves, "available", lambda: False)
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
-        pane = await shown(pilot, app)
+        pane = await shown_history(pilot, app)
         assert "▅" in pane.plots.plain_text or "▆" in pane.plots.plain_text
         assert "pip install 'kgtui[plots]'" in screen_text(app)
 
 
-async def test_spans_and_the_log_alone(tmp_path: Path) -> None:
+async def test_v_changes_the_span_and_l_hides_the_plots(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        pane = await shown(pilot, app)
+        pane = await shown_history(pilot, app)
         assert "19 min" in screen_text(app)
         await pilot.press("v", "v", "v")
         await until(pilot, lambda: "15 min" in screen_text(app))
@@ -104,18 +102,18 @@ async def test_spans_and_the_log_alone(tmp_path: Path) -> None:
         await until(pilot, lambda: pane.table.size.height == height)
 
 
-async def test_a_group_never_looked_at_has_nothing_yet(tmp_path: Path) -> None:
+async def test_group_never_watched_has_no_history(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        pane = await shown(pilot, app)
+        pane = await shown_history(pilot, app)
         main_screen(app).go_to("old-batch")
         await settled(pilot)
         await until(pilot, lambda: pane.group == "old-batch" and not pane.table.rows)
         assert "lag" not in pane.plots.plain_text
 
 
-async def test_hostile_members_and_states_are_shown_harmless(tmp_path: Path) -> None:
-    """Ids, states and reasons that would act on the terminal or as markup."""
+async def test_members_and_states_with_markup_are_shown_as_text(tmp_path: Path) -> None:
+    """Group states, member ids and reasons with markup or escape sequences have no effect."""
     told = made.describe(0)
     app, watch = app_on(snapshot_of([(made.GROUP, "consumer", "consumer", "Stable", 1)]), tmp_path)
     for number, name in enumerate(HOSTILE):
@@ -126,7 +124,7 @@ async def test_hostile_members_and_states_are_shown_harmless(tmp_path: Path) -> 
             description=type(told)(made.GROUP, "consumer", "consumer", state, 1, members=people),
         )  # fmt: skip
     async with app.run_test(size=(120, 40)) as pilot:
-        await shown(pilot, app)
+        await shown_history(pilot, app)
         await pilot.press("l", "tab")
         await settled(pilot)
         said = screen_text(app)
@@ -134,10 +132,10 @@ async def test_hostile_members_and_states_are_shown_harmless(tmp_path: Path) -> 
         assert not {"\x1b", "\u202e", "\u200b"} & set(said)
 
 
-async def test_a_recording_is_plotted_around_its_moment_and_enter_goes_there(
+async def test_recording_is_plotted_around_its_time_and_enter_goes_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The gap is told; the row under the cursor is a moment to go to; a lake that cannot be read says so."""
+    """The log shows a gap in the recording, Enter goes to the time of a row, and an unreadable lake is reported."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     args = parse_args(["replay", str(made.record(tmp_path / "prod"))])
@@ -146,7 +144,7 @@ async def test_a_recording_is_plotted_around_its_moment_and_enter_goes_there(
         app = KgtuiApp(SessionOpener(args, stack).replay(admin))
         async with app.run_test(size=(120, 40)) as pilot:
             await until(pilot, lambda: made.GROUP in screen_text(app))
-            pane = await shown(pilot, app)
+            pane = await shown_history(pilot, app)
             assert [change.now.gap for change in pane.table.rows if change.now.gap] == ["recorder stopped"]
             assert "10 min not recorded" in screen_text(app)
             await pilot.press("tab", "down", "enter")

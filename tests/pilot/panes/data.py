@@ -1,4 +1,4 @@
-"""A snapshot of a company's groups, one of each kind, as the panes' tests and pictures use it."""
+"""An example snapshot with one group of each kind, for the tests and snapshots of the panes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, 
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 
 NOW = 1_763_719_463.0
-"""21 November 2025, 10:04:23 UTC."""
+"""21 November 2025, 10:04:23 UTC, in seconds since the epoch."""
 
 OPERATIONS = frozenset({"READ", "DESCRIBE", "DELETE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"})
 HOSTILE = "[/red] evil\x1b[31m\u202egroup\nname 😀"
 
 
 def consumers() -> GroupDescription:
-    """A KIP-848 group in the middle of a reconciliation, one member not upgraded yet."""
+    """A consumer group (KIP-848) in the middle of a reconciliation, with one member that was not upgraded yet."""
     members = []
     now = [(0, 1, 2), (3, 4, 5), (6, 7), (8, 9), (11,), ()]
     then = [(0, 1), (3, 4), (6, 7), (8, 9), (10, 11), (2, 5)]
@@ -88,7 +88,7 @@ def share() -> GroupDescription:
 
 
 def streams() -> GroupDescription:
-    """A streams group of two processes with two threads each; one still warms up a task."""
+    """A streams group with two processes of two threads each; one thread still has a warm-up task."""
     tasks = StreamsAssignment
     plan = [
         (tasks((("0", (0, 1)),)), 0),
@@ -122,7 +122,7 @@ def streams() -> GroupDescription:
 
 
 def connect() -> GroupDescription:
-    """Three Connect workers, one asked to give up a task."""
+    """Three Connect workers, one of which must revoke a task."""
     urls = [f"http://connect-{index}.prod:8083/" for index in range(3)]
     work = [
         (("s3-sink",), (("s3-sink", (0, 1)),), ()),
@@ -156,7 +156,7 @@ def registry() -> GroupDescription:
 
 
 def hostile() -> GroupDescription:
-    """A group whose every string is hostile, with metadata that follows no protocol."""
+    """A group whose names contain markup and escape sequences, with metadata of an unknown protocol."""
     member = Member(
         HOSTILE, "[b]bold[/b]\x07", "/[link=x]h[/link]", protocol="classic", topics=("[/foo]",),
         assignment=(("[/foo]", (0,)),), undecoded=bytes(range(100)),
@@ -167,7 +167,7 @@ def hostile() -> GroupDescription:
 
 
 def consumer_offsets() -> GroupOffsets:
-    """Twelve partitions of one topic and two of another, one of them behind the log start."""
+    """Offsets of twelve partitions of one topic and two of another. One offset is below the log start."""
     committed = [CommittedOffset("payments.settled", part, 90_000 + part * 7, 5, "") for part in range(12)]
     committed += [CommittedOffset("payments.refunds", part, 400 + part, 2, "v2") for part in range(2)]
     bounds = {
@@ -178,7 +178,7 @@ def consumer_offsets() -> GroupOffsets:
 
 
 def classic_offsets() -> GroupOffsets:
-    """Every reason why a lag can be missing, beside lags that are there."""
+    """Offsets with every reason for an unknown lag, and partitions with a known lag."""
     committed = [CommittedOffset("orders.created", part, 1000, 1, "") for part in range(12)]
     committed += [
         CommittedOffset("orders.paid", 0, None), CommittedOffset("orders.paid", 1, 77),
@@ -194,7 +194,7 @@ def classic_offsets() -> GroupOffsets:
 
 
 def share_offsets() -> GroupOffsets:
-    """A share group's start offsets: one lag told, one not, one never initialised."""
+    """Start offsets of a share group: one with a reported lag, one without, and one without a start offset."""
     shares = (
         ShareOffset("card.events", 0, 5_000, 3, 120), ShareOffset("card.events", 1, 5_100, 3, None),
         ShareOffset("card.events", 2, None),
@@ -204,20 +204,20 @@ def share_offsets() -> GroupOffsets:
 
 
 def streams_offsets() -> GroupOffsets:
-    """A streams group's source topic."""
+    """Offsets of the source topic of a streams group."""
     committed = tuple(CommittedOffset("clicks", part, 2_000 + part, 1, "AgAAAaH8zkW1") for part in range(3))
     return GroupOffsets(committed, (), {("clicks", part): PartitionBounds(0, 2_500) for part in range(3)})
 
 
 def many_offsets(count: int, grown: int = 0) -> GroupOffsets:
-    """`count` partitions of ten topics, each lag `grown` larger."""
+    """Offsets of `count` partitions in ten topics, with each lag larger by `grown`."""
     names = [(f"topic-{index // (count // 10):02}", index % (count // 10)) for index in range(count)]
     committed = tuple(CommittedOffset(topic, part, 1_000) for topic, part in names)
     return GroupOffsets(committed, (), {one: PartitionBounds(0, 1_000 + one[1] % 97 + grown) for one in names})
 
 
 def configs() -> tuple[GroupConfig, ...]:
-    """What DescribeConfigs says of a group: one value set for it, one hidden."""
+    """Configurations of a group: one set for the group, and one sensitive."""
     names = {
         "consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000",
         "share.auto.offset.reset": "latest", "share.record.lock.duration.ms": "30000",
@@ -238,8 +238,8 @@ def configs() -> tuple[GroupConfig, ...]:
     return tuple(rows)
 
 
-def company(serial: int = 1, now: float = NOW) -> Snapshot:
-    """The whole cluster: brokers 1 to 4, of which 4 does not answer."""
+def example_snapshot(serial: int = 1, now: float = NOW) -> Snapshot:
+    """Snapshot of a cluster with brokers 1 to 4, of which broker 4 does not respond."""
     descriptions = [consumers(), classic(), share(), streams(), connect(), registry(), hostile()]
     simple = GroupDescription("legacy.export", "classic", "", "Empty", 1, source="DescribeGroups v6")
     stale = GroupDescription("stale.group", "classic", "consumer", "Stable", 4, "range", source="DescribeGroups v6")

@@ -1,4 +1,4 @@
-"""The grid of partitions and members in the Assignments pane."""
+"""Tests of the grid of partitions and members in the Assignments pane."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kgtui.tui import text
 from kgtui.tui.panes import AssignmentsPane
 from kgtui.tui.panes.base import SummaryLine
 from tests.pilot.panes import data
-from tests.pilot.panes.stage import Stage
+from tests.pilot.panes.pane_app import PaneApp
 
 
 def grid(pane: AssignmentsPane) -> dict[str, str]:
-    """Item → what its line says after it."""
+    """Return the lines of the grid by their first word."""
     table = pane.table
     lines = [table.render_line(y).text.rstrip() for y in range(table.size.height)]
     return {line.split()[0]: line for line in lines if line.strip()}
@@ -24,22 +24,24 @@ def legend(pane: AssignmentsPane) -> str:
     return str(pane.query_one("#legend", SummaryLine).content)
 
 
-def crowd(members: int, partitions: int = 300) -> Snapshot:
-    """A group of many members, the last of them idle."""
+def group_of_many_members(members: int, partitions: int = 300) -> Snapshot:
+    """A group with `count` members, of which the last one is idle."""
     people = tuple(
         Member(f"id-{at}", f"worker-{at}", f"/10.0.0.{at}",
                assignment=(("clicks", tuple(range(at, partitions, members - 1))),) if at < members - 1 else ())
         for at in range(members)
     )  # fmt: skip
-    snapshot = data.company()
+    snapshot = data.example_snapshot()
     description = replace(snapshot.details["orders.enrich"].value, members=people)
     return replace(snapshot, details={"orders.enrich": Reading(description, data.NOW)}, offsets={})
 
 
-async def test_a_row_for_each_partition_and_a_mark_for_each_member() -> None:
-    """What one must give up and another is to take stands in one row; what is nobody's for now is marked."""
+async def test_grid_has_a_row_per_partition_and_a_mark_per_member() -> None:
+    """A partition to be moved has a mark for the old and for the new owner, and a partition without owner has its
+    own mark.
+    """
     pane = AssignmentsPane()
-    async with Stage(pane, data.company(), "payments.settle").run_test(size=(80, 30)) as pilot:
+    async with PaneApp(pane, data.example_snapshot(), "payments.settle").run_test(size=(80, 30)) as pilot:
         await pilot.press("v")
         await pilot.pause()
         shown = grid(pane)
@@ -53,19 +55,19 @@ async def test_a_row_for_each_partition_and_a_mark_for_each_member() -> None:
         assert "▪ owns  + to assign  - to revoke  ! no owner" in legend(pane)
 
 
-async def test_an_idle_member_is_seen_down_its_column() -> None:
+async def test_idle_member_has_colons_in_its_whole_column() -> None:
     pane = AssignmentsPane()
-    async with Stage(pane, data.company(), "orders.enrich").run_test(size=(80, 30)) as pilot:
+    async with PaneApp(pane, data.example_snapshot(), "orders.enrich").run_test(size=(80, 30)) as pilot:
         await pilot.press("v")
         await pilot.pause()
         assert all(line.endswith(":") for name, line in grid(pane).items() if name != "ITEM")
         assert ": idle member" in legend(pane)
 
 
-async def test_members_that_do_not_fit_are_reached_with_right_and_left() -> None:
-    """The chosen member is named; its column comes into sight; the cursor stays on its partition."""
+async def test_left_and_right_scroll_to_members_that_do_not_fit() -> None:
+    """The legend names the chosen member, whose column becomes visible, and the cursor stays on its partition."""
     pane = AssignmentsPane()
-    async with Stage(pane, crowd(40), "orders.enrich").run_test(size=(80, 24)) as pilot:
+    async with PaneApp(pane, group_of_many_members(40), "orders.enrich").run_test(size=(80, 24)) as pilot:
         await pilot.press("v", "down", "down")
         await pilot.pause()
         assert pane.table.row is not None
@@ -85,26 +87,26 @@ async def test_members_that_do_not_fit_are_reached_with_right_and_left() -> None
         assert grid(pane)["ITEM"].split() == first
 
 
-async def test_members_whose_names_end_alike_are_numbered() -> None:
-    snapshot = crowd(12)
+async def test_members_with_equal_name_endings_are_numbered() -> None:
+    snapshot = group_of_many_members(12)
     description = snapshot.details["orders.enrich"].value
     assert description.members is not None
     alike = tuple(replace(member, client_id=f"{at}-consumer") for at, member in enumerate(description.members))
     snapshot = replace(snapshot, details={"orders.enrich": Reading(replace(description, members=alike), data.NOW)})
     pane = AssignmentsPane()
-    async with Stage(pane, snapshot, "orders.enrich").run_test(size=(80, 24)) as pilot:
+    async with PaneApp(pane, snapshot, "orders.enrich").run_test(size=(80, 24)) as pilot:
         await pilot.press("v")
         await pilot.pause()
         assert grid(pane)["ITEM"].split()[1:] == [str(number) for number in range(1, 13)]
 
 
-async def test_a_newer_snapshot_and_another_width_keep_the_chosen_member() -> None:
+async def test_new_snapshot_and_resize_keep_the_chosen_member() -> None:
     pane = AssignmentsPane()
-    app = Stage(pane, crowd(60), "orders.enrich")
+    app = PaneApp(pane, group_of_many_members(60), "orders.enrich")
     async with app.run_test(size=(100, 24)) as pilot:
         await pilot.press("v", *["right"] * 50)
         await pilot.pause()
-        pane.show(crowd(60), "orders.enrich")
+        pane.show(group_of_many_members(60), "orders.enrich")
         await pilot.pause()
         assert "member 51 of 60" in legend(pane)
         await pilot.resize_terminal(60, 20)
@@ -113,9 +115,9 @@ async def test_a_newer_snapshot_and_another_width_keep_the_chosen_member() -> No
         assert len(grid(pane)["ITEM"]) <= 60
 
 
-async def test_the_grid_is_ascii_where_nothing_else_may_be_written() -> None:
+async def test_grid_is_ascii_in_ascii_mode() -> None:
     pane = AssignmentsPane()
-    app = Stage(pane, data.company(), "payments.settle")
+    app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     text.display_settings().ascii = True
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("v", "l")

@@ -1,4 +1,4 @@
-"""Panes and their dialogs in the whole app: by key, on the group that was selected."""
+"""Tests of the panes and their dialogs in the whole app."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgtui.tui.panes.base import Notice
 from kgtui.tui.panes.cells import Cell
 from kgtui.tui.panes.text_lines import TextLines
 from tests.pilot.panes import data
-from tests.pilot.panes.stage import COLOURS
+from tests.pilot.panes.pane_app import COLOURS
 from tests.pilot.shell import app_on, main_screen, screen_text, settled, until
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from kgtui.tui.app import KgtuiApp
 
 
-async def selected(pilot: Pilot[int], app: KgtuiApp, group: str) -> None:
-    """Put the cursor of the tree on a group."""
+async def select_group(pilot: Pilot[int], app: KgtuiApp, group: str) -> None:
+    """Move the cursor of the tree to a group."""
     await settled(pilot)
     main_screen(app).go_to(group)
     await settled(pilot)
@@ -43,8 +43,8 @@ async def selected(pilot: Pilot[int], app: KgtuiApp, group: str) -> None:
     assert main_screen(app).group == group
 
 
-async def said(pilot: Pilot[int], words: str) -> None:
-    """Wait until the export dialog says this."""
+async def wait_for_dialog_text(pilot: Pilot[int], words: str) -> None:
+    """Wait until the export dialog shows this text."""
     async with asyncio.timeout(10):
         while words not in str(pilot.app.screen.query_one("#message", Static).content):
             await pilot.pause()
@@ -52,7 +52,7 @@ async def said(pilot: Pilot[int], words: str) -> None:
 
 @pytest.fixture
 def layouts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Grows with every layout of a screen."""
+    """A list that grows with every layout of a screen."""
     counted: list[object] = []
     reflow = Compositor.reflow
 
@@ -64,23 +64,23 @@ def layouts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return counted
 
 
-async def test_what_the_overview_says_of_a_fault_lays_nothing_out(tmp_path: Path, layouts: list[object]) -> None:
-    """A layout draws the whole screen, and the cursor comes past many groups."""
+async def test_fault_in_the_overview_causes_no_new_layout(tmp_path: Path, layouts: list[object]) -> None:
+    """A layout redraws the whole screen, and a moving cursor passes many groups with faults."""
     fault = Fault("NO_ANSWER", "no answer", group="payments.settle")
-    app, _ = app_on(replace(data.company(), group_faults={"payments.settle": fault}), tmp_path)
+    app, _ = app_on(replace(data.example_snapshot(), group_faults={"payments.settle": fault}), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: len(app.screen.query(Pane)) == 6)
-        await selected(pilot, app, "orders.enrich")
+        await select_group(pilot, app, "orders.enrich")
         await settled(pilot)
         layouts.clear()
         for group in ("payments.settle", "orders.enrich"):
-            await selected(pilot, app, group)
+            await select_group(pilot, app, group)
             await settled(pilot)
             assert (" ago)" in screen_text(app)) is (group == "payments.settle")
         assert layouts == []
 
 
-async def test_a_notice_that_comes_lays_the_screen_out_once(layouts: list[object]) -> None:
+async def test_new_notice_causes_one_layout(layouts: list[object]) -> None:
     class Noticed(App[None]):
         def get_theme_variable_defaults(self) -> dict[str, str]:
             return COLOURS
@@ -100,10 +100,10 @@ async def test_a_notice_that_comes_lays_the_screen_out_once(layouts: list[object
         assert len(layouts) == 1
 
 
-async def test_explain_by_key_is_about_the_selected_group(tmp_path: Path) -> None:
-    app, watch = app_on(data.company(), tmp_path)
+async def test_explain_key_explains_the_selected_group(tmp_path: Path) -> None:
+    app, watch = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await selected(pilot, app, "secret.group")
+        await select_group(pilot, app, "secret.group")
         await pilot.press("e")
         await pilot.pause()
         dialog = app.screen
@@ -112,17 +112,17 @@ async def test_explain_by_key_is_about_the_selected_group(tmp_path: Path) -> Non
         shown = str(dialog.query_one("#lines", Static).content)
         assert "GROUP_AUTHORIZATION_FAILED (30)" in shown
         assert "kafka-acls.sh" in shown
-        watch.publish(data.company(2))
+        watch.publish(data.example_snapshot(2))
         await pilot.press("escape")
         await pilot.pause()
         assert app.screen is main_screen(app)
 
 
-async def test_explain_fits_small_screens_and_scrolls(tmp_path: Path) -> None:
-    app, _ = app_on(data.company(), tmp_path)
+async def test_explain_dialog_fits_small_screens_and_scrolls(tmp_path: Path) -> None:
+    app, _ = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(60, 20)) as pilot:
         await settled(pilot)
-        await app.push_screen(ExplainDialog.about_group(data.company(), "orders.enrich"))
+        await app.push_screen(ExplainDialog.about_group(data.example_snapshot(), "orders.enrich"))
         await pilot.pause()
         box = app.screen.query_one("#box")
         assert box.region.height <= 20
@@ -133,16 +133,16 @@ async def test_explain_fits_small_screens_and_scrolls(tmp_path: Path) -> None:
         assert scroll.scroll_offset.y == 3
 
 
-async def test_export_writes_the_group_it_was_opened_for_and_shows_the_path(tmp_path: Path) -> None:
-    app, _ = app_on(data.company(), tmp_path)
+async def test_export_writes_the_group_and_shows_the_path(tmp_path: Path) -> None:
+    app, _ = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await selected(pilot, app, "payments.settle")
+        await select_group(pilot, app, "payments.settle")
         await pilot.press("x")
         await pilot.pause()
         dialog = app.screen
         assert isinstance(dialog, ExportDialog)
         await pilot.press("j")
-        await said(pilot, "Written to ")
+        await wait_for_dialog_text(pilot, "Written to ")
         path = dialog.written
         assert path is not None
         assert path.parent == tmp_path / "exports"
@@ -153,22 +153,22 @@ async def test_export_writes_the_group_it_was_opened_for_and_shows_the_path(tmp_
         assert app.screen is main_screen(app)
 
 
-async def test_an_export_that_cannot_be_written_says_why(tmp_path: Path) -> None:
+async def test_failed_export_shows_the_reason(tmp_path: Path) -> None:
     (tmp_path / "exports").write_text("in the way", encoding="utf-8")
-    app, _ = app_on(data.company(), tmp_path)
+    app, _ = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await selected(pilot, app, "payments.settle")
+        await select_group(pilot, app, "payments.settle")
         await pilot.press("x", "m")
-        await said(pilot, "could not be written")
+        await wait_for_dialog_text(pilot, "could not be written")
         dialog = app.screen
         assert isinstance(dialog, ExportDialog)
         assert dialog.written is None
 
 
-async def test_pane_keys_work_from_the_tree_too(tmp_path: Path) -> None:
-    app, _ = app_on(data.company(), tmp_path)
+async def test_pane_keys_work_while_the_tree_has_the_focus(tmp_path: Path) -> None:
+    app, _ = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(160, 40)) as pilot:
-        await selected(pilot, app, "payments.settle")
+        await select_group(pilot, app, "payments.settle")
         await pilot.press("4")
         await settled(pilot)
         pane = main_screen(app).detail.pane
@@ -186,10 +186,10 @@ async def test_pane_keys_work_from_the_tree_too(tmp_path: Path) -> None:
         assert pane_3.table.columns[0].title == "ITEM"
 
 
-async def test_snapshots_keep_cursor_and_focus_of_the_pane_in_front(tmp_path: Path) -> None:
-    app, watch = app_on(data.company(), tmp_path)
+async def test_new_snapshot_keeps_cursor_and_focus_of_the_pane(tmp_path: Path) -> None:
+    app, watch = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await selected(pilot, app, "orders.enrich")
+        await select_group(pilot, app, "orders.enrich")
         await pilot.press("4", "tab")
         await settled(pilot)
         pane = main_screen(app).detail.pane
@@ -197,7 +197,7 @@ async def test_snapshots_keep_cursor_and_focus_of_the_pane_in_front(tmp_path: Pa
         await pilot.press("down", "down", "down")
         row = pane.table.row
         for serial in (2, 3):
-            watch.publish(data.company(serial))
+            watch.publish(data.example_snapshot(serial))
             await settled(pilot)
         assert pane.table.has_focus
         assert pane.table.row == row

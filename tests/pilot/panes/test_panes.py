@@ -1,4 +1,4 @@
-"""The panes on a company's groups, at every size, with good days and bad ones."""
+"""Tests of all panes with each kind of group, at several screen sizes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from kgtui.tui.panes.base import Notice, SummaryLine
 from kgtui.tui.panes.row_detail import RowDetail
 from kgtui.tui.panes.text_lines import TextLines
 from tests.pilot.panes import data
-from tests.pilot.panes.stage import Stage
+from tests.pilot.panes.pane_app import PaneApp
 
-GROUPS = sorted(data.company().groups)
+GROUPS = sorted(data.example_snapshot().groups)
 ENTRIES = pytest.mark.parametrize("entry", PANES, ids=[entry.id for entry in PANES])
 
 
-def words(pane: Pane) -> str:
-    """What the lines above the table say."""
+def summary_text(pane: Pane) -> str:
+    """Return the text of the lines above the table."""
     return f"{pane.query_one(Notice).content} {pane.query_one(SummaryLine).content}"
 
 
 @ENTRIES
 async def test_every_pane_shows_every_group_at_every_size(entry: Any) -> None:
-    """No group, however hostile or incomplete, and no size stops a pane."""
-    snapshot = data.company()
+    """No pane fails for any group or screen size."""
+    snapshot = data.example_snapshot()
     pane = entry.widget()
-    app = Stage(pane, snapshot, GROUPS[0])
+    app = PaneApp(pane, snapshot, GROUPS[0])
     async with app.run_test(size=(120, 40)) as pilot:
         for size in ((120, 40), (52, 21), (14, 4)):
             await pilot.resize_terminal(*size)
@@ -43,9 +43,9 @@ async def test_every_pane_shows_every_group_at_every_size(entry: Any) -> None:
 
 
 @ENTRIES
-async def test_a_refresh_never_takes_the_focus_or_the_scroll(entry: Any) -> None:
+async def test_refresh_keeps_focus_and_scroll_position(entry: Any) -> None:
     pane = entry.widget()
-    app = Stage(pane, data.company(), "payments.settle")
+    app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(60, 12)) as pilot:
         await pilot.press("down", "down", "down", "pagedown")
         await pilot.pause()
@@ -53,16 +53,16 @@ async def test_a_refresh_never_takes_the_focus_or_the_scroll(entry: Any) -> None
         before = app.focused, target.scroll_offset, getattr(target, "cursor", None)
         assert target.has_focus
         for serial in range(2, 5):
-            pane.show(data.company(serial), "payments.settle")
+            pane.show(data.example_snapshot(serial), "payments.settle")
             await pilot.pause()
         assert (app.focused, target.scroll_offset, getattr(target, "cursor", None)) == before
 
 
-async def test_the_same_reading_is_not_drawn_again() -> None:
-    """A snapshot in which nothing of the group changed costs nothing."""
-    snapshot = data.company()
+async def test_unchanged_reading_is_not_redrawn() -> None:
+    """The table keeps its rows when a snapshot contains the same reading of the group."""
+    snapshot = data.example_snapshot()
     pane = MembersPane()
-    app = Stage(pane, snapshot, "payments.settle")
+    app = PaneApp(pane, snapshot, "payments.settle")
     async with app.run_test(size=(80, 24)) as pilot:
         rows = pane.table.rows
         pane.show(replace(snapshot, serial=2), "payments.settle")
@@ -70,10 +70,10 @@ async def test_the_same_reading_is_not_drawn_again() -> None:
         assert pane.table.rows is rows
 
 
-async def test_another_group_starts_at_its_first_row() -> None:
+async def test_another_group_starts_at_the_first_row() -> None:
     pane = OffsetsPane()
-    snapshot = data.company()
-    app = Stage(pane, snapshot, "payments.settle")
+    snapshot = data.example_snapshot()
+    app = PaneApp(pane, snapshot, "payments.settle")
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("end")
         assert pane.table.cursor > 0
@@ -84,9 +84,9 @@ async def test_another_group_starts_at_its_first_row() -> None:
         assert pane.table.row.topic == "orders.created"
 
 
-async def test_the_row_under_the_cursor_is_told_in_full() -> None:
+async def test_detail_shows_the_row_under_the_cursor_in_full() -> None:
     pane = MembersPane()
-    app = Stage(pane, data.company(), "payments.settle")
+    app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(50, 24)) as pilot:
         assert "member_id" not in pane.table.shown, "there is no room for the member id as a column"
         await pilot.press("down")
@@ -103,17 +103,17 @@ async def test_the_row_under_the_cursor_is_told_in_full() -> None:
         ("clicks.aggregate", 52, ("process", "active", "standby", "warmup", "epoch")),
     ],
 )
-async def test_essential_columns_stay_on_a_narrow_screen(group: str, width: int, columns: tuple[str, ...]) -> None:
+async def test_narrow_screen_keeps_essential_columns(group: str, width: int, columns: tuple[str, ...]) -> None:
     pane = MembersPane()
-    app = Stage(pane, data.company(), group)
+    app = PaneApp(pane, data.example_snapshot(), group)
     async with app.run_test(size=(width, 21)) as pilot:
         await pilot.pause()
         assert pane.table.shown == columns
 
 
-async def test_offsets_are_sorted_by_key_and_by_title() -> None:
+async def test_offsets_are_sorted_by_key_and_by_clicked_title() -> None:
     pane = OffsetsPane()
-    app = Stage(pane, data.company(), "payments.settle")
+    app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
         assert pane.table.rows[0].partition == -1
         await pilot.press("s")
@@ -128,10 +128,10 @@ async def test_offsets_are_sorted_by_key_and_by_title() -> None:
         assert pane.table.rows[0].topic == "payments.settled"
 
 
-async def test_the_order_of_rows_follows_their_lag_while_the_cursor_stays_with_its_partition() -> None:
+async def test_rows_reorder_by_lag_and_the_cursor_stays_on_its_partition() -> None:
     pane = OffsetsPane()
-    snapshot = data.company()
-    app = Stage(pane, snapshot, "payments.settle")
+    snapshot = data.example_snapshot()
+    app = PaneApp(pane, snapshot, "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("s", "down", "down")
         row = pane.table.row
@@ -147,22 +147,22 @@ async def test_the_order_of_rows_follows_their_lag_while_the_cursor_stays_with_i
         assert pane.table.row.key == row.key
 
 
-async def test_only_lagging_and_back() -> None:
+async def test_l_shows_only_lagging_partitions_and_all_again() -> None:
     pane = OffsetsPane()
-    app = Stage(pane, data.company(), "orders.enrich")
+    app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(100, 40)) as pilot:
         everything = len(pane.table.rows)
         await pilot.press("l")
         await pilot.pause()
         assert 0 < len(pane.table.rows) < everything
-        assert "14 lagging" in words(pane)
+        assert "14 lagging" in summary_text(pane)
         await pilot.press("l")
         assert len(pane.table.rows) == everything
 
 
-async def test_the_filter_is_typed_kept_and_dropped() -> None:
+async def test_offsets_filter_is_typed_kept_and_removed() -> None:
     pane = OffsetsPane()
-    app = Stage(pane, data.company(), "orders.enrich")
+    app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.press("slash", *"paid")
         await pilot.pause()
@@ -176,12 +176,12 @@ async def test_the_filter_is_typed_kept_and_dropped() -> None:
         assert len({row.topic for row in pane.table.rows}) == 5
 
 
-async def test_assignments_are_seen_by_partition_member_host_and_rack() -> None:
+async def test_v_cycles_assignments_by_partition_member_host_and_rack() -> None:
     pane = AssignmentsPane()
-    app = Stage(pane, data.company(), "payments.settle")
+    app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
-        assert "3 of 14 must move" in words(pane)
-        assert "waits for settle-0, settle-1" in words(pane)
+        assert "3 of 14 must move" in summary_text(pane)
+        assert "waits for settle-0, settle-1" in summary_text(pane)
         seen = []
         for _ in range(5):
             seen.append(pane.table.columns[0].title)
@@ -191,39 +191,39 @@ async def test_assignments_are_seen_by_partition_member_host_and_rack() -> None:
         assert pane.table.columns[0].title == "TOPIC"
 
 
-async def test_only_what_is_not_settled() -> None:
+async def test_l_shows_only_unsettled_partitions() -> None:
     pane = AssignmentsPane()
-    app = Stage(pane, data.company(), "payments.settle")
+    app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("l")
         await pilot.pause()
         assert [row.placement.item.number for row in pane.table.rows] == [2, 5, 10]
 
 
-async def test_a_config_that_the_broker_does_not_support_is_said() -> None:
+async def test_config_pane_says_that_the_broker_does_not_support_it() -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
-    snapshot = replace(data.company(), configs={"orders.enrich": Reading((), data.NOW, fault)})
+    snapshot = replace(data.example_snapshot(), configs={"orders.enrich": Reading((), data.NOW, fault)})
     pane = ConfigPane()
-    app = Stage(pane, snapshot, "orders.enrich")
+    app = PaneApp(pane, snapshot, "orders.enrich")
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        assert "not supported by this broker" in words(pane)
+        assert "not supported by this broker" in summary_text(pane)
         assert not pane.table.rows
 
 
-async def test_a_secret_value_is_hidden() -> None:
+async def test_sensitive_config_value_is_hidden() -> None:
     pane = ConfigPane()
-    app = Stage(pane, data.company(), "payments.settle")
+    app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         assert "(hidden)" in pane.table.render_line(2).text
 
 
-async def test_the_overview_scrolls_by_keys() -> None:
+async def test_overview_scrolls_with_keys() -> None:
     pane = OverviewPane()
-    app = Stage(pane, data.company(), "payments.settle")
+    app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(60, 10)) as pilot:
         app.screen.set_focus(pane.focus_target())
         await pilot.press("pagedown")
@@ -231,15 +231,15 @@ async def test_the_overview_scrolls_by_keys() -> None:
         assert pane.query_one(TextLines).scroll_offset.y > 0
 
 
-async def test_thousands_of_partitions_do_not_fill_the_screen_with_work() -> None:
-    """A refresh of 5,000 partitions of which all changed draws what is in sight, and keeps the cursor."""
+async def test_refresh_of_5000_partitions_draws_only_visible_rows() -> None:
+    """All 5,000 partitions changed, but only visible rows are rendered, and the cursor stays."""
     pane = OffsetsPane()
-    snapshot = data.company()
+    snapshot = data.example_snapshot()
 
     def grown(by: int) -> Snapshot:
         return replace(snapshot, offsets={"payments.settle": Reading(data.many_offsets(5_000, by), data.NOW)})
 
-    app = Stage(pane, grown(0), "payments.settle")
+    app = PaneApp(pane, grown(0), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
         await app.workers.wait_for_complete()
         assert len(pane.table.rows) == 5_010
@@ -254,15 +254,15 @@ async def test_thousands_of_partitions_do_not_fill_the_screen_with_work() -> Non
         assert after != before
 
 
-async def test_a_large_group_that_is_left_meanwhile_is_not_drawn_over_the_next() -> None:
+async def test_rows_of_a_group_left_meanwhile_are_not_drawn() -> None:
     pane = OffsetsPane()
-    snapshot = data.company()
+    snapshot = data.example_snapshot()
     large = dict(snapshot.offsets) | {"payments.settle": Reading(data.many_offsets(5_000), data.NOW)}
-    app = Stage(pane, replace(snapshot, offsets=large), "payments.settle")
+    app = PaneApp(pane, replace(snapshot, offsets=large), "payments.settle")
     async with app.run_test(size=(100, 30)):
         pane.show(replace(snapshot, offsets=large), "payments.settle")
         pane.show(replace(snapshot, offsets=large), "orders.enrich")
-        # The first is cancelled on purpose.
+        # The worker of the first group is canceled on purpose.
         with contextlib.suppress(WorkerCancelled):
             await app.workers.wait_for_complete()
         assert {row.topic for row in pane.table.rows} >= {"orders.created", "secret.audit"}

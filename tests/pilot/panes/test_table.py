@@ -1,4 +1,4 @@
-"""The table: a refresh moves nothing, only what is in sight is drawn, and keys and clicks move the cursor."""
+"""Tests of the table widget: refresh, drawing of visible rows, keys and clicks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from textual.widgets import Input
 from kgtui.tui.panes.cells import Cell
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.table import LineTable
-from tests.pilot.panes.stage import COLOURS
+from tests.pilot.panes.pane_app import COLOURS
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -23,8 +23,8 @@ class Row:
     number: int
 
 
-class Board(App[None]):
-    """A table of rows with a text field below."""
+class TableApp(App[None]):
+    """An app with a table and a text field below it."""
 
     def __init__(self, rows: list[Row]) -> None:
         super().__init__()
@@ -63,8 +63,8 @@ def many(count: int, add: int = 0) -> list[Row]:
     return [Row(f"row-{index:05}", index + add) for index in range(count)]
 
 
-async def test_keys_move_the_cursor_and_stop_at_the_ends() -> None:
-    app = Board(many(100))
+async def test_keys_move_the_cursor_within_the_table() -> None:
+    app = TableApp(many(100))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down", "j", "k")
         assert app.table.cursor == 1
@@ -80,8 +80,8 @@ async def test_keys_move_the_cursor_and_stop_at_the_ends() -> None:
         assert app.table.cursor == 0
 
 
-async def test_a_refresh_keeps_cursor_scroll_and_focus() -> None:
-    app = Board(many(500))
+async def test_refresh_keeps_cursor_scroll_position_and_focus() -> None:
+    app = TableApp(many(500))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("end", "up", "up", "up")
         before = app.table.cursor, app.table.scroll_offset, app.focused
@@ -95,8 +95,8 @@ async def test_a_refresh_keeps_cursor_scroll_and_focus() -> None:
         assert app.focused is app.query_one(Input)
 
 
-async def test_the_cursor_follows_its_row_and_stays_on_its_line() -> None:
-    app = Board(many(200))
+async def test_cursor_follows_its_row_and_stays_on_its_line() -> None:
+    app = TableApp(many(200))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("pagedown", "pagedown", "up", "up")
         row, line = app.table.row, app.table.cursor - app.table.scroll_offset.y
@@ -106,8 +106,8 @@ async def test_the_cursor_follows_its_row_and_stays_on_its_line() -> None:
         assert app.table.cursor - app.table.scroll_offset.y == line
 
 
-async def test_a_row_that_goes_leaves_the_cursor_where_it_was() -> None:
-    app = Board(many(10))
+async def test_removed_row_leaves_the_cursor_in_place() -> None:
+    app = TableApp(many(10))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down", "down")
         app.table.set_rows([row for row in many(10) if row.name != "row-00002"])
@@ -120,8 +120,8 @@ async def test_a_row_that_goes_leaves_the_cursor_where_it_was() -> None:
         assert app.table.cursor == 0
 
 
-async def test_another_group_starts_at_the_top() -> None:
-    app = Board(many(100))
+async def test_fresh_rows_start_at_the_top() -> None:
+    app = TableApp(many(100))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("end")
         app.table.set_rows(many(50), fresh=True)
@@ -130,8 +130,8 @@ async def test_another_group_starts_at_the_top() -> None:
         assert app.table.scroll_offset.y == 0
 
 
-async def test_only_rows_in_sight_are_drawn() -> None:
-    app = Board(many(10_000))
+async def test_only_visible_rows_are_drawn() -> None:
+    app = TableApp(many(10_000))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.pause()
         assert len(set(app.drawn)) <= 14
@@ -140,8 +140,8 @@ async def test_only_rows_in_sight_are_drawn() -> None:
         assert len(set(app.drawn)) <= 30
 
 
-async def test_only_rows_that_differ_are_drawn_again() -> None:
-    app = Board(many(1_000))
+async def test_only_changed_rows_are_redrawn() -> None:
+    app = TableApp(many(1_000))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down")
         await pilot.pause()
@@ -157,8 +157,8 @@ async def test_only_rows_that_differ_are_drawn_again() -> None:
         assert app.drawn == []
 
 
-async def test_a_click_moves_the_cursor_and_a_title_is_reported() -> None:
-    app = Board(many(20))
+async def test_click_moves_the_cursor_or_reports_the_clicked_title() -> None:
+    app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.click(LineTable, offset=(2, 5))
         assert app.table.cursor == 4
@@ -167,16 +167,16 @@ async def test_a_click_moves_the_cursor_and_a_title_is_reported() -> None:
         assert app.table.cursor == 4
 
 
-async def test_hostile_text_is_drawn_as_text() -> None:
-    app = Board([Row("[/red]\x1b[31m\nx", 1), Row("名前 😀", 2)])
+async def test_markup_and_escapes_are_drawn_as_text() -> None:
+    app = TableApp([Row("[/red]\x1b[31m\nx", 1), Row("名前 😀", 2)])
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.pause()
         assert "[/red]\\x1b[31m\\nx" in app.table.render_line(1).text
         assert all(app.table.render_line(y).cell_length == 40 for y in range(4))
 
 
-async def test_a_resize_arranges_the_columns_anew() -> None:
-    app = Board(many(20))
+async def test_resize_chooses_other_columns() -> None:
+    app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         assert app.table.shown == ("name", "number")
         await pilot.resize_terminal(60, 20)

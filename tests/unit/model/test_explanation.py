@@ -9,7 +9,7 @@ from kgtui.model.answer import Fault
 from kgtui.model.group_types import STATES
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.protocol.error_codes import lookup
-from tests.pilot.panes.data import company
+from tests.pilot.panes.data import example_snapshot
 
 
 @pytest.mark.parametrize("name", ["NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "NOT_SUPPORTED", "DAMAGED_ANSWER"])
@@ -69,12 +69,12 @@ def test_missing_numbers_are_explained_once_with_their_count() -> None:
 
 
 def test_a_group_is_explained_by_faults_offsets_and_state() -> None:
-    titles = [one.title for one in explanation.of_group(company(), "secret.group")]
+    titles = [one.title for one in explanation.of_group(example_snapshot(), "secret.group")]
     assert titles == ["GROUP_AUTHORIZATION_FAILED (30)", "Stable"]
 
 
 def test_the_coordinators_fault_is_the_groups_too() -> None:
-    assert [fault.broker for fault in explanation.faults_of(company(), "stale.group")] == [4]
+    assert [fault.broker for fault in explanation.faults_of(example_snapshot(), "stale.group")] == [4]
 
 
 def test_a_refusal_says_its_reason_as_a_sentence() -> None:

@@ -59,7 +59,7 @@ def show_tables(*, wide: bool) -> bytes:
 
 def incidents() -> bytes:
     groups = ("payments.settle", "connect-prod", "secret.group")
-    return b"".join(render(incident(data.company(), group, version="9.9"), "json") for group in groups)
+    return b"".join(render(incident(data.example_snapshot(), group, version="9.9"), "json") for group in groups)
 
 
 CASES: dict[str, Callable[[], bytes]] = {

@@ -13,7 +13,7 @@ from kgtui.model.members import ConnectWorker
 from kgtui.model.snapshot import Reading, Snapshot, Summary
 from kgtui.model.text import REMOVED, redact
 from kgtui.output.incident import code, fenced, file_stem, incident, markdown, render, write
-from tests.pilot.panes.data import HOSTILE, company, connect
+from tests.pilot.panes.data import HOSTILE, connect, example_snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def found(group: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
-    return incident(snapshot or company(), group, version="9.9")
+    return incident(snapshot or example_snapshot(), group, version="9.9")
 
 
 def test_json_says_what_is_known_and_by_which_tool() -> None:
@@ -46,7 +46,7 @@ def test_markdown_has_every_part() -> None:
 
 def test_sensitive_values_and_secrets_in_texts_are_not_there() -> None:
     worker = replace(connect().members[0], connect=ConnectWorker("http://me:hunter2@w:8083"))  # type: ignore[index]
-    snapshot = company()
+    snapshot = example_snapshot()
     described = replace(connect(), members=(worker,))
     snapshot = replace(snapshot, details=dict(snapshot.details) | {"connect-prod": Reading(described, 1.0)})
     forms: tuple[ExportFormat, ...] = ("markdown", "json")
@@ -81,7 +81,7 @@ def test_a_forbidden_group_has_its_fault_with_advice() -> None:
 
 
 def test_a_group_that_is_gone_is_exported_as_last_seen() -> None:
-    snapshot = company()
+    snapshot = example_snapshot()
     gone = replace(snapshot, groups={})
     read = found("payments.settle", gone)
     assert read["listed"] is False
@@ -98,7 +98,7 @@ def test_a_group_of_which_nothing_is_known_is_exported_too() -> None:
 def test_groups_on_the_same_topics_are_the_surroundings() -> None:
     summary = Summary(1, 5, 0, 1, ("payments.settled",), "", 1.0)
     other = replace(summary, topics=("elsewhere",))
-    snapshot = replace(company(), summaries={"orders.enrich": summary, "legacy.export": other}, swept=2)
+    snapshot = replace(example_snapshot(), summaries={"orders.enrich": summary, "legacy.export": other}, swept=2)
     near = found("payments.settle", snapshot)["neighbours"]
     assert [one["group"] for one in near["groups"]] == ["orders.enrich"]
     assert "## Groups on the same topics" in markdown(found("payments.settle", snapshot))
@@ -129,7 +129,7 @@ def test_hostile_ids_stay_in_their_cells() -> None:
 
 
 def test_a_pipe_in_an_id_does_not_end_the_cell() -> None:
-    snapshot = company()
+    snapshot = example_snapshot()
     described = snapshot.details["orders.enrich"].value
     member = replace(described.members[0], client_id="a|b")  # type: ignore[index]
     snapshot = replace(snapshot, details={"orders.enrich": Reading(replace(described, members=(member,)), 1.0)})

@@ -1,4 +1,4 @@
-"""What the Insights screen says of findings: pure functions from findings to cells."""
+"""Tests of the pure functions that turn findings into rows, descriptions and warnings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ALL = ("lag", "health", "churn", "cleanup", "forecast", "baseline")
 
 @pytest.fixture(autouse=True)
 def in_utc() -> None:
-    """The same words everywhere."""
+    """Fixes time and time zone, so that every machine writes the same texts."""
     text.use_display_settings(text.DisplaySettings(utc=True, now=lambda: NOW))
 
 
@@ -64,7 +64,7 @@ def ages(**told_of: TableAge) -> tuple[TableAge, ...]:
     return tuple(told_of.get(name, TableAge(f"gold/{name}", NOW - 60, NOW - 30)) for name in ALL)
 
 
-def test_a_row_in_its_columns() -> None:
+def test_finding_is_shown_in_columns() -> None:
     cells = {column.id: safe_text(column.cell(FindingRow(0, FINDING, NOW)).text) for column in FINDING_COLUMNS}
     assert cells["severity"] == "NOTE"
     assert cells["kind"] == "drain time"
@@ -78,7 +78,7 @@ def test_a_row_in_its_columns() -> None:
 
 
 @pytest.mark.parametrize("subject", HOSTILE)
-def test_sentences_fit_and_are_harmless(subject: str) -> None:
+def test_description_fits_and_is_safe_for_the_terminal(subject: str) -> None:
     finding = replace(FINDING, subject=subject, what=f"{subject} waits", command=("kgtui", "show", subject))
     for width in (60, 78, 118):
         lines = words(describe_finding(FindingRow(0, finding, NOW), width))
@@ -87,8 +87,8 @@ def test_sentences_fit_and_are_harmless(subject: str) -> None:
         assert not {"\x1b", "\u202e", "\u200b", "\n"} & set("".join(lines))
 
 
-def test_evidence_in_columns_of_its_own() -> None:
-    """Seconds are written as time; unknown is not zero."""
+def test_evidence_has_the_columns_of_its_table() -> None:
+    """Seconds are written as durations, and an unknown value is not written as zero."""
     (fact,) = evidence_rows(EVIDENCE)
     told_of = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
     assert told_of == {
@@ -98,8 +98,8 @@ def test_evidence_in_columns_of_its_own() -> None:
     assert evidence_title(EVIDENCE) == "evidence: 1 row of gold/forecast, 3 more"
 
 
-def test_marks_are_those_of_the_groups_that_are_there() -> None:
-    """A family is marked when all of it that is there is; what is in use never is."""
+def test_finding_is_marked_if_all_existing_groups_are() -> None:
+    """A finding about unused groups is marked if all of them that still exist are. One about groups in use never is."""
     found = Insights((FINDING, FAMILY), as_of=NOW)
     there = {"dwh.backfill", "perf.a"}
     assert [row.marked for row in finding_rows(found, there, {"dwh.backfill", "perf.a"})] == [False, True]
@@ -107,14 +107,14 @@ def test_marks_are_those_of_the_groups_that_are_there() -> None:
     assert [row.number for row in finding_rows(found, there, (), Kind.UNUSED)] == [1]
 
 
-def test_how_old_and_how_many() -> None:
+def test_summary_shows_number_and_age_of_findings() -> None:
     told_of = words(findings_summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
     assert told_of == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 min ago", "computed 30 s ago"]
     assert words(findings_summary(Insights((), ages(), None), NOW))[:2] == ["no findings", "the tables are empty"]
 
 
-def test_what_the_findings_do_not_tell() -> None:
-    """Never made, unreadable and late tables, each with the command; nothing when all is new."""
+def test_warnings_about_missing_damaged_and_old_tables() -> None:
+    """Missing, damaged and old tables are reported with the command, and recent tables without a warning."""
     path = Path("/lake with blanks")
     assert table_warnings(Insights((), ages(), NOW - 60), path, NOW) == []
     (old,) = words(table_warnings(Insights((), ages(), NOW - 2 * HOUR), path, NOW))
@@ -131,7 +131,7 @@ def test_what_the_findings_do_not_tell() -> None:
     assert command.endswith("creates them")
 
 
-def test_what_to_do_without_findings() -> None:
+def test_without_findings_the_next_steps_are_explained() -> None:
     path = Path("/state/lakes/prod")
     which, seeds = LakeChoice(path, "", chosen=False), ("a:1", "b:2")
     nothing = " ".join(words(no_findings_lines(which, "", recorded=False, seeds=seeds, width=98)))
@@ -143,8 +143,8 @@ def test_what_to_do_without_findings() -> None:
     assert "kgtui record" not in unread
 
 
-def test_a_course_is_plotted_with_its_gap_and_without_states() -> None:
-    """Nothing connects what was seen before a gap with what was seen after it; days are told of a long time."""
+def test_lag_history_is_plotted_with_its_gap_and_without_states() -> None:
+    """No line connects the values before and after the gap, and the clock of a long time shows days."""
     minutes = (0.0, 60.0, 600.0, 660.0)
     course = LagHistory(minutes, (5, 5, None, 7), (None, 1.0, None, 2.0), (None,) * 4, (None,) * 4, (1, 1, 2, 2),
                     frozenset({600.0}))  # fmt: skip

@@ -1,4 +1,4 @@
-"""The Health section of the Overview: what it says of what is known, and nothing of what is not."""
+"""Tests of the Health section of the Overview pane."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def with_health(**fields: Any) -> Snapshot:
     return replace(snapshot, health={GROUP: replace(snapshot.health[GROUP], **fields)})
 
 
-def said(snapshot: Snapshot, series: Series | None = None) -> dict[str, Field]:
+def fields_by_label(snapshot: Snapshot, series: Series | None = None) -> dict[str, Field]:
     return {one.label: one for one in health_fields(snapshot, GROUP, None, series)}
 
 
@@ -69,8 +69,8 @@ def text_of(field: Field) -> str:
          "≥ 5 min offsets may expire in at most 2 h"),
     ],
 )  # fmt: skip
-def test_what_is_known_is_said(fields: dict[str, Any], label: str, expected: str) -> None:
-    assert text_of(said(with_health(**fields))[label]) == expected
+def test_known_value_has_its_field(fields: dict[str, Any], label: str, expected: str) -> None:
+    assert text_of(fields_by_label(with_health(**fields))[label]) == expected
 
 
 @pytest.mark.parametrize(
@@ -88,27 +88,34 @@ def test_what_is_known_is_said(fields: dict[str, Any], label: str, expected: str
         {"undecided": ()},
     ],
 )
-def test_what_is_not_known_takes_no_line(fields: dict[str, Any]) -> None:
+def test_unknown_value_has_no_field(fields: dict[str, Any]) -> None:
     nothing = {"trend": None, "time_lag": None, "lost": None, "rebalances": None}
-    assert said(with_health(**(nothing | fields))).keys() == {"verdict"}
+    assert fields_by_label(with_health(**(nothing | fields))).keys() == {"verdict"}
 
 
-def test_urgent_facts_are_coloured() -> None:
-    found = said(with_health(loss=Loss("t", 3, 60.0, "log start", 5), rebalances=RebalanceRate(8, 8, 8, 600.0)))
+def test_urgent_fields_are_colored() -> None:
+    found = fields_by_label(
+        with_health(loss=Loss("t", 3, 60.0, "log start", 5), rebalances=RebalanceRate(8, 8, 8, 600.0))
+    )
     assert found["data loss"].lines[0][0].role == ERROR
-    assert said(with_health(loss=Loss("t", 3, 100_000.0, "log start", 5)))["data loss"].lines[0][0].role == WARN
+    assert (
+        fields_by_label(with_health(loss=Loss("t", 3, 100_000.0, "log start", 5)))["data loss"].lines[0][0].role == WARN
+    )
     assert found["rebalances"].lines[0][0].role == WARN
 
 
-def test_a_verdict_that_is_old_says_of_when_it_is() -> None:
-    found = said(judged(company(), GROUP, "stuck", ago=180.0))
+def test_old_verdict_shows_its_age() -> None:
+    found = fields_by_label(judged(company(), GROUP, "stuck", ago=180.0))
     assert text_of(found["verdict"]).startswith("✘ STOPPED observed for 2 min as of 3 min ago")
 
 
-def test_until_the_watch_knows_a_trend_the_samples_tell_it() -> None:
+def test_trend_comes_from_samples_until_the_monitor_has_one() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)
-    assert text_of(said(company(), series)["trend"]) == "lag −5/s over the last 10 s caught up in about 10 s, 00:00"
-    found = said(with_health(trend=3.0, trend_seconds=60.0), series)
+    assert (
+        text_of(fields_by_label(company(), series)["trend"])
+        == "lag −5/s over the last 10 s caught up in about 10 s, 00:00"
+    )
+    found = fields_by_label(with_health(trend=3.0, trend_seconds=60.0), series)
     assert text_of(found["trend"]) == "lag +3/s over the last 1 min"

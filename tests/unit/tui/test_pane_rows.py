@@ -1,4 +1,4 @@
-"""What panes say, before any of it is drawn."""
+"""Tests of the texts, columns and rows of the panes, without a screen."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ COLUMNS: list[Column[tuple[str, int, str]]] = [
 ]
 
 
-def said(snapshot: Snapshot, group: str, label: str, *, series: SeriesStore | None = None) -> str:
-    """The text of a field of the Overview; `` if it has none of that label."""
+def overview_text(snapshot: Snapshot, group: str, label: str, *, series: SeriesStore | None = None) -> str:
+    """Return the text of a field of the Overview; an empty text if the field is missing."""
     reading = snapshot.offsets.get(group)
     standing = summarize_offsets(reading.value) if reading is not None else None
     for section in overview_sections(snapshot, group, standing, series=series):
@@ -59,12 +59,12 @@ def said(snapshot: Snapshot, group: str, label: str, *, series: SeriesStore | No
 # Cells and columns
 
 
-def test_the_four_ways_of_not_being_there_look_different() -> None:
+def test_reasons_for_a_missing_offset_have_their_marks() -> None:
     marks = {reason: no_value_cell(reason).text for reason in ("no commit", "forbidden", "topic deleted", "not told")}
     assert marks == {"no commit": "–", "forbidden": "x", "topic deleted": "x", "not told": "?"}
 
 
-def test_text_goes_through_the_door_once() -> None:
+def test_safe_text_is_not_escaped_twice() -> None:
     once = safe_text("a\x1bb\\nc")
     assert safe_text(once) == once == "a\\x1bb\\\\nc"
     assert fit_text(once, 100) == once
@@ -72,7 +72,7 @@ def test_text_goes_through_the_door_once() -> None:
 
 
 @given(st.lists(st.text(max_size=40), max_size=6), st.integers(min_value=4, max_value=30))
-def test_wrapped_lines_fit_and_lose_no_word(texts: list[str], width: int) -> None:
+def test_wrapped_lines_fit_and_keep_every_word(texts: list[str], width: int) -> None:
     lines = wrap_cells([Cell(text) for text in texts], width)
     for line in lines:
         assert cell_len("".join(cell.text for cell in line).rstrip()) <= width
@@ -87,12 +87,12 @@ def test_wrapped_text_is_not_escaped_again() -> None:
     assert isinstance(line[0].text, SafeText)
 
 
-def test_a_column_is_as_wide_as_its_widest_value_up_to_its_most() -> None:
+def test_column_is_as_wide_as_its_widest_value_up_to_max_width() -> None:
     rows = [("ab", 1, ""), ("x" * 50, 1_234_567, "")]
     assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
 
-def test_columns_of_high_rank_give_way_and_numbers_are_never_cut() -> None:
+def test_columns_of_high_rank_are_dropped_and_numbers_never_cut() -> None:
     wanted = {"name": 20, "count": 9, "note": 10}
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, wanted, 41)] == [
         ("name", 20), ("count", 9), ("note", 10),
@@ -103,7 +103,7 @@ def test_columns_of_high_rank_give_way_and_numbers_are_never_cut() -> None:
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, wanted, 20)] == [("name", 10), ("count", 9)]
 
 
-def test_a_click_finds_its_column() -> None:
+def test_click_position_is_mapped_to_a_column() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
@@ -115,7 +115,7 @@ def rows_of(offsets: GroupOffsets) -> list[offset_rows.OffsetRow]:
     return offset_rows.partition_rows(offsets, data.classic())
 
 
-def test_topics_have_a_row_with_the_total_of_all_their_partitions() -> None:
+def test_topic_has_a_row_with_the_total_of_its_partitions() -> None:
     rows = rows_of(data.classic_offsets())
     shown_rows = offset_rows.filter_and_sort(rows, "topic", descending=False, lagging=True)
     first = shown_rows[0]
@@ -125,12 +125,12 @@ def test_topics_have_a_row_with_the_total_of_all_their_partitions() -> None:
     assert len([row for row in shown_rows if row.topic == "orders.created"]) == 12, "the one without lag is left out"
 
 
-def test_a_topic_of_one_partition_has_no_row_of_its_own() -> None:
+def test_topic_with_one_partition_has_no_total_row() -> None:
     shown_rows = offset_rows.filter_and_sort(rows_of(data.classic_offsets()), "topic", descending=False, lagging=False)
     assert [row.partition for row in shown_rows if row.topic == "secret.audit"] == [0]
 
 
-def test_sorted_by_lag_unknown_stays_last_both_ways() -> None:
+def test_unknown_lag_is_sorted_last_in_both_directions() -> None:
     rows = rows_of(data.classic_offsets())
     down = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False) if row.lag]
     up = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=False, lagging=False) if row.lag]
@@ -149,13 +149,13 @@ def test_sorted_by_lag_unknown_stays_last_both_ways() -> None:
         ("nothing at all", set()),
     ],
 )
-def test_the_filter_looks_at_topic_partition_owner_and_note(wanted: str, topics: set[str]) -> None:
+def test_filter_searches_topic_partition_owner_and_note(wanted: str, topics: set[str]) -> None:
     rows = rows_of(data.classic_offsets())
     found = offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False, filter_text=wanted)
     assert {row.topic for row in found} == topics
 
 
-def test_lost_records_are_flagged_and_lead_is_zero() -> None:
+def test_partition_with_lost_records_has_a_note_and_lead_zero() -> None:
     rows = offset_rows.partition_rows(data.consumer_offsets(), data.consumers())
     (lost,) = [row for row in rows if row.lost]
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
@@ -164,7 +164,7 @@ def test_lost_records_are_flagged_and_lead_is_zero() -> None:
     assert offset_rows.is_lagging(lost)
 
 
-def test_every_reason_has_its_words_and_marks() -> None:
+def test_every_reason_for_unknown_lag_has_note_and_marks() -> None:
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
     found = {
         f"{row.topic}-{row.partition}": [
@@ -182,7 +182,7 @@ def test_every_reason_has_its_words_and_marks() -> None:
     }
 
 
-def test_a_share_partition_without_a_start_differs_from_one_whose_lag_is_not_told() -> None:
+def test_share_partition_without_start_differs_from_unreported_lag() -> None:
     rows = offset_rows.partition_rows(data.share_offsets(), data.share())
     columns = {column.id: column for column in offset_rows.offset_columns(share=True)}
     assert "metadata" not in columns
@@ -191,7 +191,7 @@ def test_a_share_partition_without_a_start_differs_from_one_whose_lag_is_not_tol
     assert rows[0].owner == "3 members"
 
 
-def test_a_streams_partition_belongs_to_the_thread_with_its_active_task() -> None:
+def test_owner_of_a_streams_partition_has_the_active_task() -> None:
     rows = offset_rows.partition_rows(data.streams_offsets(), data.streams())
     assert [row.member_id for row in rows] == ["clicks-0-b0a4", "clicks-0-b0a4", "clicks-1-b0a4"]
 
@@ -203,7 +203,7 @@ def column_ids(description: GroupDescription) -> list[str]:
     return [column.id for column in member_columns(description)]
 
 
-def test_columns_follow_the_kind_of_group() -> None:
+def test_member_columns_depend_on_the_kind_of_group() -> None:
     assert column_ids(data.consumers())[:5] == ["client_id", "host", "assigned", "epoch", "protocol"]
     assert "epoch" not in column_ids(data.classic())
     assert column_ids(data.connect())[:4] == ["url", "leads", "connectors", "tasks"]
@@ -212,7 +212,7 @@ def test_columns_follow_the_kind_of_group() -> None:
     assert "undecoded" in column_ids(data.hostile())
 
 
-def test_a_classic_member_of_a_consumer_group_stands_out() -> None:
+def test_classic_member_of_a_consumer_group_is_highlighted() -> None:
     columns = {column.id: column for column in member_columns(data.consumers())}
     rows = {row.member.client_id: row for row in member_rows(data.consumers())}
     assert columns["protocol"].cell(rows["settle-4"]) == Cell("! classic", "kg-warn")
@@ -220,7 +220,7 @@ def test_a_classic_member_of_a_consumer_group_stands_out() -> None:
     assert columns["protocol"].cell(rows["settle-0"]) == Cell("consumer")
 
 
-def test_an_epoch_is_shown_against_the_groups() -> None:
+def test_member_epoch_is_compared_with_the_target_epoch() -> None:
     columns = {column.id: column for column in member_columns(data.consumers())}
     rows = {row.member.client_id: row for row in member_rows(data.consumers())}
     assert columns["epoch"].cell(rows["settle-0"]).text == "40 < 41"
@@ -230,7 +230,7 @@ def test_an_epoch_is_shown_against_the_groups() -> None:
     assert "assignment is kept" in columns["epoch"].full_cell(left).text
 
 
-def test_threads_stand_under_their_process_which_sums_them() -> None:
+def test_threads_are_below_their_process_with_its_sums() -> None:
     rows = member_rows(data.streams())
     columns = {column.id: column for column in member_columns(data.streams())}
     assert [bool(row.threads) for row in rows] == [True, False, False, True, False, False]
@@ -239,14 +239,14 @@ def test_threads_stand_under_their_process_which_sums_them() -> None:
     assert len({row.key for row in rows}) == 6
 
 
-def test_what_is_left_to_restore_is_unknown_until_both_offsets_are_told() -> None:
+def test_restore_lag_is_unknown_until_both_offsets_are_reported() -> None:
     rows = member_rows(data.streams())
     assert [row_restore_lag(row) for row in rows] == [0, 0, None, 102_611, 12_400, 90_211]
     silent = StreamsMember("p", 1, task_end_offsets=(("0", 0, 5),))
     assert member_restore_lag(silent) == 0, "without standby and warm-up tasks there is nothing to restore"
 
 
-def test_undecoded_metadata_is_hex() -> None:
+def test_undecoded_metadata_is_shown_as_hex() -> None:
     (row,) = member_rows(data.hostile())
     columns = {column.id: column for column in member_columns(data.hostile())}
     assert columns["undecoded"].cell(row).text.startswith("00 01 02 03")
@@ -256,51 +256,51 @@ def test_undecoded_metadata_is_hex() -> None:
 @pytest.mark.parametrize(
     ("parts", "text"), [((), ""), ((3,), "3"), ((0, 1, 2, 5), "0-2,5"), ((5, 4, 1), "1,4-5"), ((0, 2, 4), "0,2,4")]
 )
-def test_ranges(parts: tuple[int, ...], text: str) -> None:
+def test_format_ranges(parts: tuple[int, ...], text: str) -> None:
     assert format_ranges(parts) == text
 
 
-def test_placed() -> None:
+def test_format_partitions() -> None:
     assert format_partitions((("a", (0, 1)), ("b", (3,)))) == "a:0-1 b:3"
 
 
 # Overview
 
 
-def test_the_overview_says_what_a_group_is() -> None:
-    company = data.company()
-    assert said(company, "payments.settle", "state").startswith("↻ Reconciling")
-    assert "10.0.0.3:9092" in said(company, "payments.settle", "coordinator")
-    assert "2 members behind" in said(company, "payments.settle", "epochs")
-    assert "1 still on the classic protocol" in said(company, "payments.settle", "members")
-    assert said(company, "payments.settle", "total").startswith("6.5k")
-    assert "500 records" in said(company, "payments.settle", "lost")
-    assert said(company, "payments.settle", "unread") == "6.5k records"
-    assert said(company, "payments.settle", "With Kafka's tools").startswith("kafka-consumer-groups.sh")
+def test_overview_shows_state_members_lag_and_kafka_command() -> None:
+    snapshot = data.example_snapshot()
+    assert overview_text(snapshot, "payments.settle", "state").startswith("↻ Reconciling")
+    assert "10.0.0.3:9092" in overview_text(snapshot, "payments.settle", "coordinator")
+    assert "2 members behind" in overview_text(snapshot, "payments.settle", "epochs")
+    assert "1 still on the classic protocol" in overview_text(snapshot, "payments.settle", "members")
+    assert overview_text(snapshot, "payments.settle", "total").startswith("6.5k")
+    assert "500 records" in overview_text(snapshot, "payments.settle", "lost")
+    assert overview_text(snapshot, "payments.settle", "unread") == "6.5k records"
+    assert overview_text(snapshot, "payments.settle", "With Kafka's tools").startswith("kafka-consumer-groups.sh")
 
 
-def test_permissions_are_told_or_said_not_to_be() -> None:
-    company = data.company()
-    assert "delete" in said(company, "payments.settle", "Permissions")
-    assert "not reported" in said(company, "orders.enrich", "Permissions")
-    assert "DELETE not allowed" in said(company, "fraud.score", "Permissions")
-    assert said(company, "secret.group", "Permissions") == "unknown (access denied)"
-    assert said(company, "new.group", "Permissions") == "?  not read yet"
+def test_permissions_are_shown_or_why_they_are_unknown() -> None:
+    snapshot = data.example_snapshot()
+    assert "delete" in overview_text(snapshot, "payments.settle", "Permissions")
+    assert "not reported" in overview_text(snapshot, "orders.enrich", "Permissions")
+    assert "DELETE not allowed" in overview_text(snapshot, "fraud.score", "Permissions")
+    assert overview_text(snapshot, "secret.group", "Permissions") == "unknown (access denied)"
+    assert overview_text(snapshot, "new.group", "Permissions") == "?  not read yet"
 
 
-def test_an_unknown_lag_is_never_zero() -> None:
-    company = data.company()
-    assert said(company, "orders.enrich", "total").startswith("≥ 6.6k")
-    assert said(company, "secret.group", "total") == "unknown (access denied)"
-    assert said(company, "new.group", "total").startswith("?")
-    assert said(company, "legacy.export", "total") == "0"
+def test_unknown_lag_is_never_shown_as_zero() -> None:
+    snapshot = data.example_snapshot()
+    assert overview_text(snapshot, "orders.enrich", "total").startswith("≥ 6.6k")
+    assert overview_text(snapshot, "secret.group", "total") == "unknown (access denied)"
+    assert overview_text(snapshot, "new.group", "total").startswith("?")
+    assert overview_text(snapshot, "legacy.export", "total") == "0"
 
 
-def test_an_empty_simple_group_says_what_would_be_lost() -> None:
-    company = data.company()
-    assert "offsets committed without group membership" in said(company, "legacy.export", "type")
-    assert said(company, "legacy.export", "offsets") == "1  committed offsets in 1 topic"
-    assert said(company, "legacy.export", "now") == ""
+def test_empty_simple_group_shows_what_a_delete_loses() -> None:
+    snapshot = data.example_snapshot()
+    assert "offsets committed without group membership" in overview_text(snapshot, "legacy.export", "type")
+    assert overview_text(snapshot, "legacy.export", "offsets") == "1  committed offsets in 1 topic"
+    assert overview_text(snapshot, "legacy.export", "delete") == ""
 
 
 @pytest.fixture
@@ -311,65 +311,65 @@ def clock_at_midnight() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("clock_at_midnight")
-def test_the_trend_needs_samples_and_says_when_the_lag_is_gone() -> None:
-    company, series = data.company(), SeriesStore()
-    assert said(company, "payments.settle", "trend", series=series) == ""
+def test_trend_needs_samples_and_estimates_the_catch_up_time() -> None:
+    snapshot, series = data.example_snapshot(), SeriesStore()
+    assert overview_text(snapshot, "payments.settle", "trend", series=series) == ""
     for second in range(11):
         series.add("payments.settle", 100.0 + second, 1_000 - 50 * second, 6)
-    text = said(company, "payments.settle", "trend", series=series)
+    text = overview_text(snapshot, "payments.settle", "trend", series=series)
     assert text == "lag −50/s  over the last 10 s  caught up in about 10 s, 00:00"
 
 
-def test_a_lag_that_grows_stands_out() -> None:
+def test_growing_lag_has_a_trend() -> None:
     series = SeriesStore()
     for second in range(11):
         series.add("payments.settle", 100.0 + second, 7 * second, 6)
-    assert said(data.company(), "payments.settle", "trend", series=series).startswith("lag +7/s")
+    assert overview_text(data.example_snapshot(), "payments.settle", "trend", series=series).startswith("lag +7/s")
 
 
 # Notices
 
 
-def test_a_fresh_reading_needs_no_notice() -> None:
-    company = data.company()
-    assert reading_notices(company, "payments.settle", company.details) == []
+def test_fresh_reading_has_no_notice() -> None:
+    snapshot = data.example_snapshot()
+    assert reading_notices(snapshot, "payments.settle", snapshot.details) == []
 
 
-def test_an_old_reading_shows_its_age_and_why() -> None:
-    company = data.company()
-    (line, advice) = reading_notices(company, "stale.group", company.details)
+def test_old_reading_has_a_notice_with_age_and_reason() -> None:
+    snapshot = data.example_snapshot()
+    (line, advice) = reading_notices(snapshot, "stale.group", snapshot.details)
     text = "".join(cell.text for cell in line)
     assert "as of " in text
     assert "broker 4 did not answer" in text
     assert "network" in advice[1].text
 
 
-def test_a_group_that_is_gone_says_so() -> None:
-    company = replace(data.company(), groups={})
-    (line,) = reading_notices(company, "payments.settle", company.details)
+def test_unlisted_group_has_a_notice() -> None:
+    snapshot = replace(data.example_snapshot(), groups={})
+    (line,) = reading_notices(snapshot, "payments.settle", snapshot.details)
     assert "no longer listed" in line[0].text
 
 
-def test_what_is_awaited_is_named() -> None:
-    company = data.company()
-    assert reading_notices(company, "new.group", company.details) == []
-    assert awaited_text(company, "new.group", company.details, "members") == "reading members…"
+def test_placeholder_names_what_is_being_read() -> None:
+    snapshot = data.example_snapshot()
+    assert reading_notices(snapshot, "new.group", snapshot.details) == []
+    assert awaited_text(snapshot, "new.group", snapshot.details, "members") == "reading members…"
     for here_or_never in ("payments.settle", "nowhere"):
-        assert awaited_text(company, here_or_never, company.details, "members") == ""
+        assert awaited_text(snapshot, here_or_never, snapshot.details, "members") == ""
 
 
-def test_not_supported_is_no_error() -> None:
-    company = data.company()
+def test_unsupported_read_is_shown_without_error_color() -> None:
+    snapshot = data.example_snapshot()
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
     configs = {"orders.enrich": Reading((), data.NOW, fault)}
-    (line,) = reading_notices(company, "orders.enrich", configs)
+    (line,) = reading_notices(snapshot, "orders.enrich", configs)
     assert line[0] == Cell("Reading group configs is not supported by this broker.", "kg-muted")
 
 
 # Config
 
 
-def test_what_is_set_for_the_group_comes_first_and_other_types_last() -> None:
+def test_configs_of_the_group_come_first_and_other_types_last() -> None:
     rows = config_rows(data.configs(), "consumer")
     assert [row.config.name for row in rows] == [
         "consumer.session.timeout.ms", "consumer.some.secret", "consumer.heartbeat.interval.ms",
@@ -378,7 +378,7 @@ def test_what_is_set_for_the_group_comes_first_and_other_types_last() -> None:
     assert [row.applies for row in rows] == [True, True, True, False, False, False]
 
 
-def test_a_lag_can_be_zero_with_a_commit_and_a_log() -> None:
+def test_lag_is_zero_if_the_commit_equals_the_log_end() -> None:
     offsets = GroupOffsets((CommittedOffset("t", 0, 5),), bounds={("t", 0): PartitionBounds(0, 5)})
     (row,) = offset_rows.partition_rows(offsets, None)
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}

@@ -1,4 +1,4 @@
-"""The tree's parts without a screen: arranging, sorting, adding up, rows."""
+"""Tests of grouping, sorting, totals and rows of the tree, without a screen."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def line_width(line: TreeLine) -> int:
 
 
 @given(st.lists(IDS, min_size=1, max_size=5))
-def test_merging_is_sorting(parts: list[list[str]]) -> None:
+def test_merged_lists_are_sorted(parts: list[list[str]]) -> None:
     lists = [sorted(part) for part in parts]
     assert list(run_at_once(merge_sorted(lists))) == sorted(group for part in parts for group in part)
 
 
-def test_merging_many_in_stretches() -> None:
+def test_many_lists_are_merged_in_slices() -> None:
     parts = [[f"{number:06d}" for number in range(start, 60_000, 3)] for start in range(3)]
     pauses: list[None] = []
     joined: list[Sequence[str]] = []
@@ -63,7 +63,7 @@ def test_merging_many_in_stretches() -> None:
 
 @given(LISTED, st.sampled_from(GROUPINGS))
 def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Grouping) -> None:
-    """And where `path_of` says it is; counts add up on the way to the top."""
+    """The node is the one that `path_of` returns, and the numbers of groups add up towards the top."""
     snapshot = snapshot_of(rows)
     nodes = run_at_once(build_nodes(snapshot, grouping))
     found = {group: node.path for node in nodes.by_path.values() for part in node.parts for group in part}
@@ -76,7 +76,7 @@ def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Groupi
 
 
 @given(LISTED, st.sampled_from(GROUPINGS), st.sets(st.text("abc.-_", min_size=1, max_size=6)))
-def test_a_choice_leaves_only_what_was_chosen(rows: list[Row], grouping: Grouping, chosen: set[str]) -> None:
+def test_filtered_tree_has_only_the_chosen_groups(rows: list[Row], grouping: Grouping, chosen: set[str]) -> None:
     snapshot = snapshot_of(rows)
     chosen |= {row[0] for row in rows[::2]}
     lists = {listing: [group for group in ids if group in chosen] for listing, ids in snapshot.by_listing.items()}
@@ -85,7 +85,7 @@ def test_a_choice_leaves_only_what_was_chosen(rows: list[Row], grouping: Groupin
     assert shown == chosen & set(snapshot.groups)
 
 
-def test_a_group_of_several_topics_is_under_each() -> None:
+def test_group_with_several_topics_is_under_each_topic() -> None:
     rows: list[Row] = [("a", "consumer", "consumer", "Stable", 1), ("b", "consumer", "consumer", "Stable", 1)]
     snapshot = snapshot_of(rows, summaries={"a": summary(topics=("x", "y")), "b": summary(topics=())})
     nodes = run_at_once(build_nodes(snapshot, "topic"))
@@ -94,8 +94,8 @@ def test_a_group_of_several_topics_is_under_each() -> None:
     ]  # fmt: skip
 
 
-def test_states_that_the_list_does_not_tell_come_from_the_sweep() -> None:
-    """Before Kafka 2.6 a list has no states."""
+def test_states_missing_from_the_list_come_from_the_sweep() -> None:
+    """ListGroups returns no states before Kafka 2.6."""
     known = Summary(0, 0, 0, 0, (), "", 1.0, state="Empty", type="classic")
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
     nodes = run_at_once(build_nodes(snapshot_of(rows, summaries={"known": known}), "type"))
@@ -109,11 +109,11 @@ def test_states_that_the_list_does_not_tell_come_from_the_sweep() -> None:
     [("team-007.settle", "team-007.*"), ("a.b.c", "a.*"), ("connect-sink", "connect-*"), ("x_y-z", "x_*"),
      ("plain", None), (".hidden", None), ("trailing.", None), ("", None)],
 )  # fmt: skip
-def test_families(group: str, family: str | None) -> None:
+def test_family_of_a_group_name(group: str, family: str | None) -> None:
     assert family_of(group) == family
 
 
-def test_totals_say_at_least_when_a_part_is_unknown() -> None:
+def test_totals_count_groups_with_unknown_lag() -> None:
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1)
         for name, state in [("a", "Stable"), ("b", "Stable"), ("c", "Empty"), ("d", "Empty")]
@@ -149,7 +149,7 @@ def _view(count: int) -> TreeModel:
     return view
 
 
-def test_layout_finds_every_row_again() -> None:
+def test_layout_finds_the_row_of_every_key() -> None:
     view = _view(150)
     layout = view.layout
     assert layout.rows == 150 + len(view.nodes.by_path)
@@ -162,7 +162,7 @@ def test_layout_finds_every_row_again() -> None:
     assert layout.find(RowKey(("consumer", "Stable"), "no such group")) is None
 
 
-def test_openness_by_hand_survives_the_next_snapshot() -> None:
+def test_nodes_opened_by_the_user_stay_open() -> None:
     view = _view(500)
     stable = ("consumer", "Stable")
     assert stable not in view.layout.opened
@@ -174,7 +174,7 @@ def test_openness_by_hand_survives_the_next_snapshot() -> None:
     assert view.layout.rows in (rows, rows + 1)
 
 
-def test_a_layout_of_100_000_groups_keeps_no_object_per_row() -> None:
+def test_layout_of_100_000_groups_has_no_object_per_row() -> None:
     view = _view(100_000)
     view.set_open(("consumer", "Stable"), True)
     assert view.layout.rows > 80_000
@@ -201,7 +201,7 @@ def test_lines_are_as_wide_as_the_tree(width: int) -> None:
         assert line_width(heading_line(width, "by type, state", "lag", True)) == width
 
 
-def test_columns_give_way_from_the_right() -> None:
+def test_narrow_tree_drops_columns_in_order() -> None:
     assert column_widths(80).age > 0
     assert column_widths(44).age == 0
     assert column_widths(44).count > 0
@@ -210,5 +210,5 @@ def test_columns_give_way_from_the_right() -> None:
     assert column_widths(12).lag == 0
 
 
-def test_ages_change_in_steps() -> None:
+def test_ages_below_a_minute_change_in_steps() -> None:
     assert [coarse_age(age) for age in (16.0, 19.9, 20.0, 61.0)] == ["10 s", "10 s", "20 s", "1 min"]

@@ -1,4 +1,4 @@
-"""A stage for panes: an app that shows one pane beside a gap as wide as the tree would be."""
+"""An app for tests that shows one pane, with a gap in place of the tree."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ COLOURS = {
 }
 
 
-class Stage(App[None], Generic[PaneT]):
-    """One pane, and nothing else."""
+class PaneApp(App[None], Generic[PaneT]):
+    """Shows one pane and nothing else."""
 
     CSS = """
     Screen { layout: horizontal; }
