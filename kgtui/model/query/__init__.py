@@ -1,7 +1,7 @@
-"""The filter language: the same in the UI, in `ls` and for every command that chooses groups.
+"""The filter language, which the screen and all commands share.
 
-`parse` reads text, a `Query` is put to a `Snapshot`, `HELP` is the language in a table. Imports the rest of the model;
-RE2 only when a regular expression is used.
+`parse` reads a filter, a `Query` selects groups of a `Snapshot`, and `HELP` is the table of all terms. The package
+imports the rest of the model, and RE2 only for filters with a regular expression.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prints the filter language as a Markdown table: `python -m kgtui.model.query`."""
+"""Prints the table of filter terms in Markdown: `python -m kgtui.model.query`."""
 
 from __future__ import annotations
 

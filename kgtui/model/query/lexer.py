@@ -1,6 +1,7 @@
-r"""How a filter is cut into terms and values: blanks part terms, commas part values, quotes and `\` take away meaning.
+r"""Splits a filter into terms and values.
 
-Positions count characters of the whole text, so that a mistake can be pointed at.
+Blanks separate terms and commas separate values. Quotes and `\` remove the special meaning of a character. Positions
+count characters from the start of the filter, so that error messages can point at a mistake.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from dataclasses import dataclass, field
 from kgtui.errors import QueryError
 
 LONGEST = 4_096
-"""Characters that a filter may have: far more than anyone types, few enough for any engine behind it."""
+"""Largest length of a filter in characters: more than anyone types, and not too long for RE2."""
 
 WILD = "*?%"
-"""Wildcards of globs; `%` is a `*` that needs no quotes in a shell."""
+"""Wildcards in names. `%` means the same as `*` but needs no quotes in a shell."""
 
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r"}
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
@@ -23,15 +24,15 @@ _BARE_SPECIAL = frozenset(' \t\n\r",\\')
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One alternative of a term.
+    """One value of a term.
 
     Attributes:
-        text: what it says, escapes resolved; of a regular expression its source.
-        start: where it begins.
-        end: where it ends (exclusive).
-        regex: it was written between slashes.
-        quoted: a part was quoted or escaped: it is meant as written.
-        wild: positions in `text` at which a wildcard is meant as one.
+        text: the value with escapes resolved, or the source of a regular expression.
+        start: position of its first character in the filter.
+        end: position after its last character.
+        regex: whether it was written between slashes.
+        quoted: whether a part was quoted or escaped, so that the value is taken literally.
+        wild: positions in `text` of characters that are wildcards.
     """
 
     text: str
@@ -44,7 +45,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term as cut from the text: `not` signs, key and values."""
+    """A term split into negation, key and values, before its meaning is checked. `key` is None for a group id."""
 
     start: int
     end: int
@@ -54,8 +55,8 @@ class RawTerm:
     values: tuple[Value, ...]
 
 
-class Cutter:
-    """Cuts one filter into raw terms, from left to right and without looking back."""
+class Lexer:
+    """Splits one filter into raw terms, from left to right."""
 
     def __init__(self, text: str) -> None:
         if len(text) > LONGEST:
@@ -69,7 +70,7 @@ class Cutter:
         self._at = 0
 
     def terms(self) -> list[RawTerm]:
-        """Every term. Raises `QueryError`."""
+        """Return all terms of the filter. Raises `QueryError`."""
         found: list[RawTerm] = []
         while True:
             self._skip_blanks()
@@ -97,11 +98,14 @@ class Cutter:
             negated = not negated
         if self._at > start and (not self._peek() or self._peek().isspace()):
             raise QueryError(
-                "there is nothing to negate", position=start, length=self._at - start, expected="a term after not:"
+                "a term is missing after the negation",
+                position=start,
+                length=self._at - start,
+                expected="a term after not:",
             )
         key_start = self._at
         key = self._key()
-        # Only ids are searched by expression; a host, say, may well begin with a slash.
+        # Only terms about group ids may be regular expressions. A host, for example, may begin with a slash.
         read = self._id_value if key is None else self._value
         values = [read()]
         while self._peek() == ",":
@@ -140,7 +144,7 @@ class Cutter:
                 chars.append(char)
                 self._at += 1
         if self._at == start:
-            raise QueryError("a value is missing", position=start, expected='a value; "" stands for the empty one')
+            raise QueryError("a value is missing", position=start, expected='a value, or "" for an empty one')
         return Value("".join(chars), start, self._at, quoted=quoted, wild=frozenset(wild))
 
     def _quoted(self) -> list[str]:
@@ -150,7 +154,7 @@ class Cutter:
         while (char := self._peek()) != '"':
             if not char:
                 raise QueryError(
-                    "the quotation has no end", position=start, length=self._at - start, expected='a closing "'
+                    "a quotation is not closed", position=start, length=self._at - start, expected='a closing "'
                 )
             if char == "\\":
                 chars.append(self._escape())
@@ -164,7 +168,9 @@ class Cutter:
         start = self._at
         kind = self._text[start + 1 : start + 2]
         if not kind:
-            raise QueryError("a backslash stands at the end", position=start, expected=r"a character after \ (or \\)")
+            raise QueryError(
+                "the filter ends with a backslash", position=start, expected=r"a character after \ (or \\)"
+            )
         if kind in _SIMPLE:
             self._at += 2
             return _SIMPLE[kind]
@@ -181,7 +187,7 @@ class Cutter:
             )
         except (ValueError, OverflowError):
             raise QueryError(
-                "this is not an escape",
+                "this is not a valid escape",
                 position=start,
                 length=2 + len(digits),
                 expected=rf"{_HEX[kind]} hexadecimal digits after \{kind}, or \\ for a backslash",
@@ -194,7 +200,7 @@ class Cutter:
         while (char := self._peek()) != "/":
             if not char:
                 raise QueryError(
-                    "the regular expression has no end",
+                    "a regular expression is not closed",
                     position=start,
                     length=self._at - start,
                     expected='a closing / (a name that begins with / is written in quotes: "/name")',
@@ -210,7 +216,9 @@ class Cutter:
         after = self._peek()
         if after and after != "," and not after.isspace():
             raise QueryError(
-                "the regular expression ended before this", position=self._at, expected=r"a blank; inside, / is \/"
+                "the regular expression ends before this character",
+                position=self._at,
+                expected=r"a blank; write / as \/ inside an expression",
             )
         return Value("".join(chars), start, self._at, regex=True)
 
@@ -220,11 +228,11 @@ def _no_escape(digits: str) -> str:
 
 
 def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = False) -> str:
-    """The shortest spelling of a value that reads back as the same.
+    """Return the shortest spelling of a value that the lexer reads as the same value.
 
     Args:
-        wild: positions of wildcards that are meant as such; None where wildcards mean nothing.
-        first: the value stands at the start of a term, where `!` and `:` have a meaning.
+        wild: positions of characters that are wildcards; None if the value cannot have wildcards.
+        first: whether the value begins a term, where `!` and `:` have a special meaning.
     """
     if not text:
         return '""'

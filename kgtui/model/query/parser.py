@@ -1,4 +1,4 @@
-"""From text to `Query`, or to a mistake that says where it is and what would have been understood."""
+"""Parses a filter into a `Query`, or reports where the filter is wrong and what was expected."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from kgtui.errors import QueryError
-from kgtui.model.query.lexer import Cutter
+from kgtui.model.query.lexer import Lexer
 from kgtui.model.query.patterns import Glob, PatternError, regex_matcher
 from kgtui.model.query.query import Query, SortKey
 from kgtui.model.query.ranges import COUNT_EXPECTED, COUNT_UNITS, TIME_EXPECTED, RangeSyntaxError, read_range
@@ -25,13 +25,13 @@ _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 def parse(text: str) -> Query:
-    """Read a filter expression; blank text is the filter that every group passes.
+    """Parse a filter. An empty filter selects every group.
 
-    Raises `QueryError` with the position, length and what was expected.
+    Raises `QueryError` with the position and length of the mistake, and with what was expected there.
     """
     terms: list[Term] = []
     order: list[SortKey] = []
-    for raw in Cutter(text).terms():
+    for raw in Lexer(text).terms():
         if raw.key == SORT:
             order += _sort_keys(raw)
         else:
@@ -48,7 +48,12 @@ def _term(raw: RawTerm) -> Term:
         _unknown_key(raw, key)
     for value in raw.values:
         if len(value.text) > 1 and value.text[0] == value.text[-1] == "/" and not value.quoted:
-            _fail("a regular expression is for group ids only", value.start, value.end - value.start, "a plain value")
+            _fail(
+                "only terms about the group id can be regular expressions",
+                value.start,
+                value.end - value.start,
+                "a plain value",
+            )
     return _keyed(entry, raw)
 
 
@@ -84,18 +89,18 @@ def _id_match(value: Value) -> IdMatch:
         regex_matcher(value.text)
     except PatternError as error:
         length = value.end - value.start
-        _fail(f"the regular expression is wrong: {error}", value.start, length, "a RE2 expression", cause=error)
+        _fail(f"the regular expression is wrong: {error}", value.start, length, "an RE2 expression", cause=error)
     return IdMatch("regex", value.text)
 
 
 def _not_empty(value: Value) -> str:
     if not value.text:
-        _fail("there is nothing to look for", value.start, value.end - value.start, "letters of a group id")
+        _fail("the text to search for is missing", value.start, value.end - value.start, "letters of a group id")
     return value.text
 
 
 def _glob(value: Value) -> Glob:
-    # `%` is the wildcard `*` in a spelling for shells; inside, there is one wildcard only.
+    # `%` is a spelling of `*` for shells; internally, only `*` is used.
     text = "".join("*" if index in value.wild and char == "%" else char for index, char in enumerate(value.text))
     return Glob(text, value.wild)
 
@@ -107,7 +112,7 @@ def _known_name(entry: ListingKey, value: Value) -> Glob:
             return Glob(name)
     if value.wild or (value.quoted and entry.quoted):
         return _glob(value)
-    hint = "" if not entry.quoted else f'; in quotes, any text is taken as written: {key}:"…"'
+    hint = "" if not entry.quoted else f'; a value in quotes may be any text: {key}:"…"'
     return _fail(
         f"there is no {key} {value.text!r}{_meant(value.text, names)}", value.start, value.end - value.start,
         ", ".join(names) + hint,
@@ -123,7 +128,8 @@ def _verdict(raw: RawTerm) -> VerdictTerm:
         if match is None:
             _fail(
                 f"there is no verdict {value.text!r}{_meant(value.text, (*NAMES, 'unknown'))}", value.start,
-                value.end - value.start, f"{', '.join(NAMES)}, unknown; {', '.join(LEVELS)} take a + for or worse",
+                value.end - value.start,
+                f"{', '.join(NAMES)}, unknown; {', '.join(LEVELS)} may be followed by + for this one or worse",
             )  # fmt: skip
         matches.append(match)
     return VerdictTerm(tuple(matches), raw.negated)
@@ -133,21 +139,22 @@ def _flag(key: str, raw: RawTerm) -> FlagTerm:
     value = raw.values[0]
     flag = _FLAGS.get(value.text.lower())
     if flag is None or len(raw.values) > 1:
-        _fail(f"{key}: is either yes or no", value.start, raw.end - value.start, "yes or no")
+        _fail(f"the value of {key}: must be yes or no", value.start, raw.end - value.start, "yes or no")
     return FlagTerm(key, flag, raw.negated)
 
 
 def _sort_keys(raw: RawTerm) -> list[SortKey]:
     if raw.negated:
-        _fail("an order cannot be negated", raw.start, raw.end - raw.start, "sort:lag- for the other way round")
+        _fail("sort: cannot be negated", raw.start, raw.end - raw.start, "sort:lag- for the reverse order")
     keys = []
     for value in raw.values:
         text = value.text.lower()
         name = text[:-1] if text.endswith(("-", "+")) else text
         if name not in SORT_KEYS:
             _fail(
-                f"nothing is sorted by {name!r}{_meant(name, tuple(SORT_KEYS))}", value.start, value.end - value.start,
-                ", ".join(SORT_KEYS) + ", each with - behind it for the other way round",
+                f"groups cannot be sorted by {name!r}{_meant(name, tuple(SORT_KEYS))}",
+                value.start, value.end - value.start,
+                ", ".join(SORT_KEYS) + ", each followed by - for the reverse order",
             )  # fmt: skip
         keys.append(SortKey(name, text.endswith("-")))
     return keys
@@ -157,7 +164,7 @@ def _unknown_key(raw: RawTerm, key: str) -> NoReturn:
     names = ", ".join(f"{name}:" for name in ("not", *TERM_KEYS, SORT))
     _fail(
         f"there is no term {key}:{_meant(key, (*TERM_KEYS, SORT))}", raw.key_start, raw.values[0].start - raw.key_start,
-        f'{names}; a group id with a colon is quoted: "{key}:…"',
+        f'{names}; a group id with a colon needs quotes: "{key}:…"',
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What texts are compared with: globs, subsequences and regular expressions, none of which can be made to hang."""
+"""Matches texts with wildcards, letter sequences and regular expressions, all in linear time."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from kgtui.model.query.lexer import spelled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# RE2's sets give up when their automaton outgrows its memory; a plain search does not, and takes the larger programs.
 _LARGE_PROGRAM = 5_000
+"""Size of the largest RE2 program for which a set is used. Unlike a search, a set fails if it needs too much memory."""
 
 
 class PatternError(ValueError):
-    """A regular expression that RE2 refuses; the message says why."""
+    """RE2 rejects a regular expression; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """A pattern with `*` (any text) and `?` (one character), compared with a whole text whatever its case."""
+    """A pattern with the wildcards `*` (any text) and `?` (one character). It matches a whole text and ignores case."""
 
     text: str
     wild: frozenset[int] = frozenset()
 
     def matcher(self) -> Callable[[str], object]:
-        """A function that is true of texts that match."""
+        """Return a function whose result is true for texts that match."""
         if not self.wild:
             wanted = self.text.lower()
             return lambda text: text.lower() == wanted
         return _glob_matcher(self.text, self.wild)
 
     def spelled(self) -> str:
-        """The pattern as the filter language writes it; `*` as `%`, which no shell touches."""
+        """Return the pattern in the filter language, with `%` for `*`, because `%` needs no quotes in a shell."""
         text = "".join("%" if i in self.wild and c == "*" else c for i, c in enumerate(self.text))
         return spelled(text, self.wild)
 
 
 @lru_cache(maxsize=256)
 def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
-    # Each run of literals is found once, at its first place, and never given back (atomic groups): linear in the text.
+    # Atomic groups take the first match of each literal part without backtracking, so that the time stays linear.
     parts: list[str] = [""]
     for index, char in enumerate(text):
         if index not in wild:
@@ -59,16 +59,17 @@ def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
 
 @lru_cache(maxsize=64)
 def fuzzy_matcher(word: str) -> Callable[[str], object]:
-    """True of lower-case texts that hold the letters of `word` in that order."""
+    """Return a function whose result is true for lower-case texts with the letters of `word` in this order."""
     steps = "".join(f"[^{re.escape(char)}]*+{re.escape(char)}" for char in word.lower())
     return re.compile(steps, re.DOTALL).match
 
 
 @lru_cache(maxsize=64)
 def regex_matcher(source: str) -> Callable[[str], object]:
-    """True of texts in which RE2 finds the expression, whatever the case (`(?-i)` in it minds the case).
+    """Return a function whose result is true for texts in which RE2 finds the expression.
 
-    Raises `PatternError`; the function returned raises `UnicodeEncodeError` for a text with lone surrogates.
+    Case is ignored unless the expression contains `(?-i)`. Raises `PatternError`; the returned function raises
+    `UnicodeEncodeError` for a text with lone surrogates.
     """
     import re2
 
@@ -79,12 +80,12 @@ def regex_matcher(source: str) -> Callable[[str], object]:
         source.encode()
         compiled = re2.compile(source, options)
     except UnicodeEncodeError:
-        raise PatternError("a lone surrogate cannot be searched for") from None
+        raise PatternError("it contains a lone surrogate") from None
     except re2.error as error:
         raise PatternError(_reason(error)) from None
     search: Callable[[str], object] = compiled.search
     if compiled.programsize <= _LARGE_PROGRAM:
-        # A set of one asks RE2 yes or no only, which takes a quarter of the time of looking for where.
+        # A set with one expression only answers yes or no, which takes a quarter of the time of a search.
         one = re2.Set.SearchSet(options)
         one.Add(source)
         one.Compile()

@@ -1,4 +1,4 @@
-"""A parsed filter, and how it is put to a snapshot of 100,000 groups without a pause."""
+"""A parsed filter and its sort order, applied to snapshots with up to 100,000 groups in short slices."""
 
 from __future__ import annotations
 
@@ -28,46 +28,49 @@ if TYPE_CHECKING:
 
 
 class FilterCache:
-    """Remembers by list, as lists are replaced and never mutated; whoever filters again and again keeps one."""
+    """Remembers which ids passed the terms about group ids, for the next character of a filter or the next poll.
+
+    It relies on the id sequences of a snapshot being replaced, never modified.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[Listing, tuple[Sequence[str], _Terms, Sequence[str]]] = {}
 
     def forget(self, lists: Mapping[Listing, Sequence[str]], terms: _Terms) -> None:
-        """Begin a pass over these lists: what is kept of others, or of filters without such terms, is of no use."""
+        """Begin a pass over the id sequences of a snapshot, and drop results for other sequences."""
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """The ids of a list that are still to be looked at, and with which of the terms."""
+        """Return the ids that must still be tested, and the terms to test them with."""
         kept = self._kept.get(listing)
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
             return ids, terms
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """These ids of a list passed all of the terms."""
+        """Remember the ids that passed all of the terms."""
         self._kept[listing] = (ids, terms, passed)
 
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """One of `SORT_KEYS`, upwards unless `descending`."""
+    """A sort order: one of `SORT_KEYS`, ascending unless `descending` is set."""
 
     key: str
     descending: bool = False
 
     @property
     def needs(self) -> frozenset[Need]:
-        """What must have been read of a group for it to have a place."""
+        """The data that must be read of a group before its sort value is known."""
         return SORT_KEYS[self.key].needs
 
     def spelled(self) -> str:
-        """The key as the filter language writes it."""
+        """Return the sort key in the filter language."""
         return f"sort:{self.key}{'-' if self.descending else ''}"
 
 
 def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -> list[str]:
-    """The ids sorted by the keys, the first one counting most, and then by id."""
+    """Sort ids by the given keys in order of priority, and then by id. Unknown values come last."""
     found = sorted(ids)
     for key in reversed(keys):
         if key.key == "name":
@@ -83,7 +86,7 @@ def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A filter: terms that must all hold, and an order. Without terms it holds for every group."""
+    """A filter: terms that must all hold, and a sort order. Without terms, it selects every group."""
 
     terms: tuple[Term, ...] = ()
     order: tuple[SortKey, ...] = ()
@@ -92,22 +95,25 @@ class Query:
         return bool(self.terms or self.order)
 
     def describe(self) -> str:
-        """The filter as text that parses to the same and needs no quotes in a shell, wherever that can be."""
+        """Return the filter as text that parses to the same filter and, if possible, needs no quotes in a shell."""
         return " ".join(part.spelled() for part in (*self.terms, *self.order))
 
     @property
     def needs(self) -> frozenset[Need]:
-        """What must be read of the groups, beyond the list of them, for every term and sort key to answer."""
+        """The data that must be read of the groups, beyond their list, for all terms and sort keys."""
         parts = [*self._group_terms, *self.order]
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
-        """The terms that the list and `known` can answer, without an order: what they exclude need not be read."""
+        """Return the filter without its order and without terms that need other data than `known`.
+
+        Groups that this filter excludes need not be read.
+        """
         allowed = frozenset(known)
         return Query(tuple(t for t in self.terms if isinstance(t, IdTerm | ListingTerm) or t.needs <= allowed))
 
     def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
-        """Whether a listed group is chosen; what is not known never chooses it."""
+        """Return whether the filter selects a group. A value that is not known never selects it."""
         if group not in snapshot.groups or not all(term.filter((group,)) for term in self._id_terms):
             return False
         return all(term.of_group(group, snapshot) for term in self._listing_terms) and all(
@@ -115,13 +121,13 @@ class Query:
         )
 
     def select(self, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> list[str]:
-        """The ids of all groups chosen, sorted by `order`, or by id where it says nothing."""
+        """Return the ids of all selected groups, sorted by `order` and then by id."""
         return run_at_once(self.steps(snapshot, marked))
 
     def steps(
         self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
     ) -> Generator[None, None, list[str]]:
-        """`select` in slices of `size` groups: yields between them, and returns the ids at the end."""
+        """Compute `select` in slices of `size` groups: yields after each, and returns the ids at the end."""
         chosen = yield from self.choose(snapshot, marked, size=size)
         return ordered([group for ids in chosen.values() for group in ids], self.order, snapshot)
 
@@ -131,38 +137,38 @@ class Query:
         marked: Collection[str] = frozenset(),
         *,
         size: int = SLICE,
-        sieve: FilterCache | None = None,
+        cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """What `snapshot.by_listing` has of the groups chosen, sorted by id as there. Yields between slices.
+        """Return the part of `snapshot.by_listing` with the selected groups, sorted by id. Yields between slices.
 
         Args:
-            sieve: what was kept of passes before; added to.
+            cache: ids that passed earlier filters; the results of this one are added.
         """
         chosen: dict[Listing, Sequence[str]] = {}
-        id_terms, sieve = tuple(self._id_terms), sieve or FilterCache()
+        id_terms, cache = tuple(self._id_terms), cache or FilterCache()
         testers = [term.tester(snapshot, marked) for term in self._group_terms]
-        sieve.forget(snapshot.by_listing, id_terms)
+        cache.forget(snapshot.by_listing, id_terms)
         for listing, ids, undecided in self._candidates(snapshot):
-            passed, left = sieve.left(listing, ids, id_terms)
+            passed, left = cache.left(listing, ids, id_terms)
             if left:
                 passed = yield from _in_slices(passed, size, [term.filter for term in left])
-                sieve.keep(listing, ids, id_terms, passed)
+                cache.keep(listing, ids, id_terms, passed)
             if undecided or testers:
                 tests: list[Tester] = [*(partial(term.of_group, snapshot=snapshot) for term in undecided), *testers]
-                passed = yield from _in_slices(passed, size, [partial(_those_that, holds) for holds in tests])
+                passed = yield from _in_slices(passed, size, [partial(_passing, holds) for holds in tests])
             if passed:
                 chosen[listing] = passed
         return chosen
 
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
-        """Of how many groups the terms' data was there, of how many that the list alone leaves in question.
+        """Return how many groups could be tested, and how many groups the list alone cannot exclude.
 
-        The two are equal when no term needs more than the list, and once everything has been read.
+        Both numbers are equal if no term needs more than the list, or once everything has been read.
         """
         return run_at_once(self.search_steps(snapshot))
 
     def search_steps(self, snapshot: Snapshot, *, size: int = SLICE) -> Generator[None, None, tuple[int, int]]:
-        """`searched` in slices of `size` groups: yields between them."""
+        """Compute `searched` in slices of `size` groups: yields after each."""
         terms = [term for term in self._group_terms if not isinstance(term, FlagTerm)]
         known = every = 0
         for _, ids, undecided in self._candidates(snapshot):
@@ -181,7 +187,7 @@ class Query:
         return known, every
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
-        """Groups that the listing terms leave in, with the terms that their list could not decide."""
+        """Return the groups that the listing terms do not exclude, with the terms that the listing does not decide."""
         found: list[tuple[Listing, Sequence[str], list[ListingTerm]]] = []
         for listing, ids in snapshot.by_listing.items():
             undecided = self._undecided(listing, snapshot)
@@ -225,5 +231,5 @@ def _in_slices(
     return found
 
 
-def _those_that(holds: Tester, ids: Sequence[str]) -> Sequence[str]:
+def _passing(holds: Tester, ids: Sequence[str]) -> Sequence[str]:
     return [group for group in ids if holds(group)]

@@ -1,4 +1,4 @@
-"""Ranges of counts and of times, as the filter language writes them: `1k+`, `..5m`, `1k..5k`, `0`, `unknown`."""
+"""Reads and writes ranges of counts and times in the filter language: `1k+`, `..5m`, `1k..5k`, `0`, `unknown`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNT_EXPECTED = "a count such as 1k+ (at least), ..1k (at most), 1k..5k, 0 or u
 TIME_EXPECTED = "a time such as 5m+ (at least), ..30s (at most), 1h..2d, 0 or unknown; units s, m, h and d"
 
 LARGEST = 10**15 - 1
-"""No count and no time is larger; a quadrillion records are more than any log holds."""
+"""Largest count or time in a filter."""
 
 _NUMBER = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?([A-Za-z]*)")
 _ORDERED = re.compile(r"([<>]=?)(.+)", re.DOTALL)
@@ -24,14 +24,14 @@ _ORDERED = re.compile(r"([<>]=?)(.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """An inclusive range of numbers; None is open at that end. `unknown` stands for what has no number."""
+    """An inclusive range of numbers, open at an end that is None. `unknown` matches values that are not known."""
 
     low: float | None = None
     high: float | None = None
     unknown: bool = False
 
     def holds(self, value: float, at_least: bool = False) -> bool | None:
-        """Whether the value lies in the range; None if that cannot be told because the true value may be larger."""
+        """Return whether a value is in the range; None if that is open because the true value may be larger."""
         if self.unknown:
             return at_least
         low = self.low is None or value >= self.low
@@ -42,7 +42,7 @@ class Range:
         return True if low else None
 
     def spelled(self, units: Mapping[str, int]) -> str:
-        """The range in the spelling that needs no quotes in a shell."""
+        """Return the range in a spelling that needs no quotes in a shell."""
         if self.unknown:
             return "unknown"
         low = "" if self.low is None else _spell(self.low, units)
@@ -53,11 +53,11 @@ class Range:
 
 
 class RangeSyntaxError(ValueError):
-    """A range that cannot be understood; the message says why."""
+    """A range is written wrongly; the message says why."""
 
 
 def read_range(text: str, units: Mapping[str, int]) -> Range:
-    """Read one range. Raises `RangeError`."""
+    """Read a range in the given units. Raises `RangeSyntaxError`."""
     if text.lower() == "unknown":
         return Range(unknown=True)
     ordered = _ORDERED.fullmatch(text)
@@ -70,20 +70,20 @@ def read_range(text: str, units: Mapping[str, int]) -> Range:
         value = _read(text, units)
         return Range(value, value)
     if not low and not high:
-        raise RangeSyntaxError("the range has no end")
+        raise RangeSyntaxError("the range has neither a start nor an end")
     found = Range(_read(low, units) if low else None, _read(high, units) if high else None)
     if found.low is not None and found.high is not None and found.low > found.high:
-        raise RangeSyntaxError("the range is empty: its first number is the larger")
+        raise RangeSyntaxError("the range is empty: its start is larger than its end")
     return found
 
 
 def _ordered(sign: str, value: float, units: Mapping[str, int]) -> Range:
-    # Counts are whole, so that `>5` is 6 and more; a time is never exactly anything.
+    # Counts are integers, so that `>5` means 6 or more. For times, `>` and `>=` make no difference.
     step = 1 if units is COUNT_UNITS and len(sign) == 1 else 0
     if sign[0] == ">":
         return Range(low=value + step)
     if value - step < 0:
-        raise RangeSyntaxError("nothing is less than 0")
+        raise RangeSyntaxError("no value is less than 0")
     return Range(high=value - step)
 
 

@@ -1,4 +1,4 @@
-"""The term `verdict:`: how a group does, as far as somebody watches it."""
+"""The filter term `verdict:`, which compares the verdict on a watched group."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ NAMES: dict[str, Status] = {
     "stall": Status.STALL,
     "rewind": Status.REWIND,
 }
-"""Names of verdicts as the filter language writes them, from the best to the worst."""
+"""Names of verdicts in the filter language, from the best to the worst."""
 LEVELS = ("ok", "warn", "error")
-"""Those that take a `+`: this one or worse."""
+"""Verdicts that may be followed by `+`, for this verdict or a worse one."""
 _SPELLINGS = {"err": "error", "warning": "warn"}
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictMatch:
-    """One alternative: a verdict, or with `or_worse` that one or a worse one; `name` may be `unknown`."""
+    """One value of the term: a verdict, or with `or_worse` this verdict or a worse one. `name` may be `unknown`."""
 
     name: str
     or_worse: bool = False
 
     def holds(self, status: Status | None, kind: Status | None) -> bool:
-        """Whether it is this.
+        """Return whether a group has this verdict.
 
         Args:
-            status: the group's verdict; None when it is not known.
-            kind: that of its worst partition.
+            status: verdict on the group; None if it is not known.
+            kind: verdict on its worst partition.
         """
         if status is None or status is Status.NOT_FOUND:
             return self.name == UNKNOWN
@@ -52,12 +52,12 @@ class VerdictMatch:
         return status >= wanted if self.or_worse else status == wanted
 
     def spelled(self) -> str:
-        """As the filter language writes it."""
+        """Return the value in the filter language."""
         return self.name + "+" * self.or_worse
 
 
 def read_verdict(text: str) -> VerdictMatch | None:
-    """One value of `verdict:`, in any case; None when it is none."""
+    """Read one value of the term, in upper or lower case; None if it is not a verdict."""
     low = text.lower()
     name = low.removesuffix("+")
     name = _SPELLINGS.get(name, name)
@@ -69,18 +69,18 @@ def read_verdict(text: str) -> VerdictMatch | None:
 
 @dataclass(frozen=True, slots=True)
 class VerdictTerm:
-    """A term about the verdict: `verdict:warn+`, `verdict:stop,stall`. Reads `Snapshot.health`."""
+    """A term about the verdict in `Snapshot.health`, such as `verdict:warn+` or `verdict:stop,stall`."""
 
     any_of: tuple[VerdictMatch, ...]
     negated: bool = False
 
     @property
     def needs(self) -> frozenset[Need]:
-        """One look decides no verdict."""
+        """The data that the term needs: a group must be watched for a while before there is a verdict."""
         return frozenset({Need.WATCHING})
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
-        """Whether it holds; None when nobody watched the group."""
+        """Return whether the term holds for a group; None if the group was not watched."""
         health = snapshot.health.get(group)
         status, kind = (None, None) if health is None else (health.status, health.kind)
         if any(one.holds(status, kind) for one in self.any_of):
@@ -88,13 +88,13 @@ class VerdictTerm:
         return self.negated if status else None  # NOT_FOUND is 0
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
-        """`of_group` for many groups of one snapshot."""
+        """Bind the term to a snapshot, for use on many groups."""
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Whether the group was watched."""
+        """Return whether the group was watched."""
         return group in snapshot.health
 
     def spelled(self) -> str:
-        """The term as the filter language writes it."""
+        """Return the term in the filter language."""
         return f"{negation(self.negated)}verdict:{','.join(one.spelled() for one in self.any_of)}"

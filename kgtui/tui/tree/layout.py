@@ -154,7 +154,7 @@ async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> Prep
     snapshot = model.snapshot
     chosen = None
     if query.terms:
-        chosen = await slices.run(query.choose(snapshot, model.marked, sieve=model.filter_cache))
+        chosen = await slices.run(query.choose(snapshot, model.marked, cache=model.filter_cache))
     nodes = await slices.run(build_nodes(snapshot, model.grouping, chosen))
     order: dict[Path, Sequence[str]] = {}
     for node in nodes.by_path.values():

@@ -96,13 +96,13 @@ def test_selecting_is_matching_one_by_one_and_terms_are_joined_by_and(parts: lis
 
 @given(st.lists(st.tuples(st.lists(terms, max_size=2), st.booleans()), max_size=6))
 def test_a_sieve_lets_through_what_a_filter_by_itself_does(passes: list[tuple[list[IdTerm], bool]]) -> None:
-    sieve, snap = FilterCache(), company()
+    cache, snap = FilterCache(), company()
     for parts, changed in passes:
         if changed:
             listing, ids = next(iter(snap.by_listing.items()))
             snap = replace(snap, by_listing={**snap.by_listing, listing: ids[1:]})
         query = Query(tuple(parts))
-        assert run_at_once(query.choose(snap, sieve=sieve)) == run_at_once(query.choose(snap))
+        assert run_at_once(query.choose(snap, cache=cache)) == run_at_once(query.choose(snap))
 
 
 @given(st.text("abA.-", min_size=1, max_size=4), st.text("abA.-", max_size=4), st.lists(st.text("abA.-B", max_size=8)))
@@ -117,7 +117,7 @@ def test_what_passes_a_word_passes_a_part_of_it(word: str, more: str, ids: list[
 def test_another_letter_looks_only_at_what_is_left_and_the_same_filter_only_at_lists_that_changed() -> None:
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})
-    sieve = FilterCache()
+    cache = FilterCache()
     looked: list[int] = []
 
     class Counted(IdTerm):
@@ -127,7 +127,7 @@ def test_another_letter_looks_only_at_what_is_left_and_the_same_filter_only_at_l
 
     def pass_over(word: str) -> tuple[int, int]:
         looked.clear()
-        found = run_at_once(Query((Counted((IdMatch("word", word),)),)).choose(snap, sieve=sieve))
+        found = run_at_once(Query((Counted((IdMatch("word", word),)),)).choose(snap, cache=cache))
         return sum(looked), sum(map(len, found.values()))
 
     assert pass_over("o")[0] == len(snap.groups)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtui.model.query.lexer import Cutter
+from kgtui.model.query.lexer import Lexer
 from kgtui.model.text import MOST_MARKS, is_visible, visible
 
 
@@ -78,7 +78,7 @@ def test_the_text_can_be_read_back(text: str) -> None:
 
 @given(st.text(alphabet="ab\x1b\n\u202e\u200b\xa0\ud800", min_size=1, max_size=12))
 def test_what_is_shown_can_be_typed_into_the_filter(text: str) -> None:
-    (term,) = Cutter(visible(text)).terms()
+    (term,) = Lexer(visible(text)).terms()
     assert term.values[0].text == text
 
 
