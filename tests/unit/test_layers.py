@@ -1,16 +1,19 @@
-"""What importing a room brings along, seen from a fresh process.
+"""Tests of imports: which modules a fresh process loads, and that no modules import each other.
 
-`[tool.importlinter]` judges what is written; this is about what is loaded when it runs.
+The contracts in `[tool.importlinter]` check the import statements between packages.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import pkgutil
 import subprocess
 import sys
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 import pytest
 
@@ -31,31 +34,31 @@ HEAVY = {
     "ssl",
     "textual",
 }
-"""What costs time to load, and is not needed to tell the version or to show help."""
+"""Modules that take long to load and are not needed to print the version or the help."""
 
-ROOMS = sorted(m.name for m in pkgutil.iter_modules(kgtui.__path__) if m.ispkg)
+PACKAGES = sorted(m.name for m in pkgutil.iter_modules(kgtui.__path__) if m.ispkg)
 
 
 @cache
 def loaded_by(program: str) -> frozenset[str]:
-    """The modules in `sys.modules` after a program has run in a process of its own."""
+    """Return the modules in `sys.modules` after a program has run in a new process."""
     code = f"{program}\nimport sys, json\nsys.stderr.write(json.dumps(list(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return frozenset(json.loads(done.stderr))
 
 
-def modules_of(room: str) -> list[str]:
-    """Every module of a room, by its full name."""
-    spec = importlib.util.find_spec(f"kgtui.{room}")
+def modules_of(package: str) -> list[str]:
+    """Return the full names of all modules of a package of kgtui."""
+    spec = importlib.util.find_spec(f"kgtui.{package}")
     assert spec is not None
-    inside = pkgutil.walk_packages(spec.submodule_search_locations, f"kgtui.{room}.")
-    return [f"kgtui.{room}", *(m.name for m in inside if not m.name.endswith(".__main__"))]
+    inside = pkgutil.walk_packages(spec.submodule_search_locations, f"kgtui.{package}.")
+    return [f"kgtui.{package}", *(m.name for m in inside if not m.name.endswith(".__main__"))]
 
 
-def loaded_by_room(room: str) -> frozenset[str]:
-    """What the whole of a room loads."""
-    return loaded_by("".join(f"import {name}\n" for name in modules_of(room)))
+def loaded_by_package(package: str) -> frozenset[str]:
+    """Return the modules that are loaded by importing all modules of a package."""
+    return loaded_by("".join(f"import {name}\n" for name in modules_of(package)))
 
 
 @pytest.mark.parametrize("module", ["kgtui", "kgtui.cli", "kgtui.model", "kgtui.admin", "kgtui.admin.base"])
@@ -64,7 +67,7 @@ def test_first_imports_are_light(module: str) -> None:
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help"])
-def test_telling_the_version_or_showing_help_loads_nothing_heavy(argument: str) -> None:
+def test_version_and_help_load_no_heavy_modules(argument: str) -> None:
     program = f"""
 import contextlib, io
 from kgtui.cli import main
@@ -75,7 +78,7 @@ assert "kgtui" in out.getvalue()
     assert not loaded_by(program) & HEAVY - {"rich"}
 
 
-def test_the_first_frame_waits_for_no_pane_or_dialog_behind_it() -> None:
+def test_the_app_loads_no_hidden_panes_and_no_dialogs() -> None:
     loaded = loaded_by("import kgtui.tui.app")
     assert "kgtui.tui.screens.main" in loaded
     behind = {f"kgtui.tui.panes.{name}" for name in ("members", "assignments", "offsets", "history", "config")}
@@ -95,36 +98,36 @@ def test_the_first_frame_waits_for_no_pane_or_dialog_behind_it() -> None:
     )
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room not in ("tui", "commands")])
-def test_textual_is_loaded_by_the_ui_only(room: str) -> None:
-    assert "textual" not in loaded_by_room(room)
+@pytest.mark.parametrize("package", [package for package in PACKAGES if package not in ("tui", "commands")])
+def test_only_the_tui_loads_textual(package: str) -> None:
+    assert "textual" not in loaded_by_package(package)
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room not in ("client", "admin", "commands")])
-def test_aiokafka_is_loaded_by_the_client_only(room: str) -> None:
-    """The UI, the monitor and the actions see Kafka through an interface; the simulator has its own sockets."""
-    assert "aiokafka" not in loaded_by_room(room)
+@pytest.mark.parametrize("package", [package for package in PACKAGES if package not in ("client", "admin", "commands")])
+def test_only_the_client_loads_aiokafka(package: str) -> None:
+    """UI, monitor and actions use Kafka through an interface; the simulator has its own sockets."""
+    assert "aiokafka" not in loaded_by_package(package)
 
 
-def test_values_and_codecs_know_neither_event_loop_nor_sockets() -> None:
-    for room in ("model", "protocol"):
-        assert not loaded_by_room(room) & {"asyncio", "socket", "ssl", "selectors"}, room
+def test_model_and_protocol_load_neither_asyncio_nor_sockets() -> None:
+    for package in ("model", "protocol"):
+        assert not loaded_by_package(package) & {"asyncio", "socket", "ssl", "selectors"}, package
 
 
-def test_the_core_loads_nothing_of_the_extras() -> None:
-    """A bastion host has no Arrow, no Delta and no Spark."""
+def test_only_the_extras_load_arrow_delta_and_spark() -> None:
+    """The core must run on hosts without Arrow, Delta and Spark."""
     extras = {"deltalake", "pandas", "pyarrow", "pyspark"}
-    for room in ROOMS:
-        assert not loaded_by_room(room) & (extras - {"pyspark"} if room == "pipeline" else extras), room
+    for package in PACKAGES:
+        assert not loaded_by_package(package) & (extras - {"pyspark"} if package == "pipeline" else extras), package
 
 
-def test_the_pipeline_loads_nothing_that_an_executor_does_not_have() -> None:
+def test_the_pipeline_loads_only_what_executors_have() -> None:
     """It is shipped with `protocol`, `model` and `lake`; the cluster has PySpark and Arrow."""
-    loaded = loaded_by_room("pipeline")
+    loaded = loaded_by_package("pipeline")
     assert "pyspark" in loaded
     assert not loaded & {"aiokafka", "deltalake", "javaproperties", "msgspec", "platformdirs", "re2", "rich", "textual"}
-    rooms = {name.split(".")[1] for name in loaded if name.startswith("kgtui.")}
-    assert rooms == {"pipeline", "lake", "protocol", "model", "errors"}
+    packages = {name.split(".")[1] for name in loaded if name.startswith("kgtui.")}
+    assert packages == {"pipeline", "lake", "protocol", "model", "errors"}
 
 
 def test_model_tests_need_no_kafka_client_library() -> None:
@@ -141,11 +144,38 @@ sys.exit(pytest.main([*quick, "tests/unit/model/test_group_types.py"]))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_room_says_what_it_is(room: str) -> None:
-    spec = importlib.util.find_spec(f"kgtui.{room}")
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_package_has_a_docstring(package: str) -> None:
+    spec = importlib.util.find_spec(f"kgtui.{package}")
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     assert spec.loader is not None
     spec.loader.exec_module(module)
-    assert module.__doc__, f"kgtui/{room}/__init__.py has no docstring"
+    assert module.__doc__, f"kgtui/{package}/__init__.py has no docstring"
+
+
+def imports_between_modules() -> dict[str, set[str]]:
+    """Return the modules of kgtui that each module imports, also inside functions and for type checking only."""
+    root = Path(kgtui.__file__).parent
+    sources = {
+        ".".join(("kgtui", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"): path
+        for path in root.rglob("*.py")
+    }
+    imports: dict[str, set[str]] = {}
+    for module, path in sources.items():
+        imported = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module is not None:
+                full_names = [f"{node.module}.{alias.name}" for alias in node.names]
+                imported |= {name if name in sources else node.module for name in full_names}
+            elif isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names}
+        imports[module] = imported & sources.keys()
+    return imports
+
+
+def test_no_modules_import_each_other() -> None:
+    try:
+        TopologicalSorter(imports_between_modules()).prepare()
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")

@@ -1,4 +1,4 @@
-"""Lay out the rows of the tree: filter, group and sort a snapshot, then find the node or group of each row."""
+"""Lay out the rows of the tree: find the node or group of each row, and the row of each node or group."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.tui.tree.grouping import build_nodes
-from kgtui.tui.tree.sorting import sort_groups
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from kgtui.model.query import Query
-    from kgtui.model.slices import Slices
     from kgtui.tui.tree.grouping import Node, Path, TreeNodes
-    from kgtui.tui.tree.model import TreeModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,41 +121,3 @@ def position(ids: Sequence[str], group: str) -> int | None:
         return ids.index(group)
     except ValueError:
         return None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PreparedLayout:
-    """Nodes and order of groups for the next layout, from one pass over a snapshot.
-
-    Attributes:
-        order: sorted group ids of each open node; empty if the groups are sorted by name.
-        shown: number of groups that match the filter.
-        searched: number of groups whose data for the filter has been read, and number of all groups. None if the filter
-            needs only the list of groups.
-    """
-
-    nodes: TreeNodes
-    order: Mapping[Path, Sequence[str]]
-    shown: int
-    searched: tuple[int, int] | None
-
-
-async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
-    """Filter, group and sort the snapshot of the tree.
-
-    Raises `SupersededError` once the user has changed filter, grouping or order.
-    """
-    snapshot = model.snapshot
-    chosen = None
-    if query.terms:
-        chosen = await slices.run(query.choose(snapshot, model.marked, cache=model.filter_cache))
-    nodes = await slices.run(build_nodes(snapshot, model.grouping, chosen))
-    order: dict[Path, Sequence[str]] = {}
-    for node in nodes.by_path.values():
-        if node.parts and (not node.path or model.is_open(node)):
-            ids = await slices.run(model.groups_by_name(node))
-            if model.sort != "name":
-                order[node.path] = await slices.run(sort_groups(ids, snapshot, model.sort, model.descending))
-    searched = await slices.run(query.search_steps(snapshot)) if query.needs else None
-    shown = len(snapshot.groups) if chosen is None else sum(len(ids) for ids in chosen.values())
-    return PreparedLayout(nodes, order, shown, searched)

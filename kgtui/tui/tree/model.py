@@ -1,8 +1,9 @@
-"""The state of the tree that survives a refresh: open nodes, marks, order and cursor."""
+"""The state of the tree that survives a refresh (open nodes, marks, order, cursor), and the pass that lays it out."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from kgtui.model.offsets import LagTotal, lags, total
 from kgtui.model.query import FilterCache
 from kgtui.model.slices import run_at_once
 from kgtui.monitor.gc_tuning import untrack
-from kgtui.tui.tree.grouping import TreeNodes, path_of
+from kgtui.tui.tree.grouping import TreeNodes, build_nodes, path_of
 from kgtui.tui.tree.layout import RowKey, RowLayout
 from kgtui.tui.tree.rows import TreeRow
 from kgtui.tui.tree.sorting import Sort, merge_sorted, sort_groups
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping, Sequence
 
     from kgtui.model.offsets import GroupOffsets
+    from kgtui.model.query import Query
+    from kgtui.model.slices import Slices
     from kgtui.model.snapshot import Reading, Snapshot
     from kgtui.tui.tree.grouping import Grouping, Node, NodeTotal, Path
 
@@ -289,3 +292,41 @@ def _verdict(snapshot: Snapshot, group: str) -> tuple[str, float]:
 
 def _parts(node: Node) -> list[Sequence[str]]:
     return [*node.parts, *(part for child in node.children for part in _parts(child))]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedLayout:
+    """Nodes and order of groups for the next layout, from one pass over a snapshot.
+
+    Attributes:
+        order: sorted group ids of each open node; empty if the groups are sorted by name.
+        shown: number of groups that match the filter.
+        searched: number of groups whose data for the filter has been read, and number of all groups. None if the filter
+            needs only the list of groups.
+    """
+
+    nodes: TreeNodes
+    order: Mapping[Path, Sequence[str]]
+    shown: int
+    searched: tuple[int, int] | None
+
+
+async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
+    """Filter, group and sort the snapshot of the tree.
+
+    Raises `SupersededError` once the user has changed filter, grouping or order.
+    """
+    snapshot = model.snapshot
+    chosen = None
+    if query.terms:
+        chosen = await slices.run(query.choose(snapshot, model.marked, cache=model.filter_cache))
+    nodes = await slices.run(build_nodes(snapshot, model.grouping, chosen))
+    order: dict[Path, Sequence[str]] = {}
+    for node in nodes.by_path.values():
+        if node.parts and (not node.path or model.is_open(node)):
+            ids = await slices.run(model.groups_by_name(node))
+            if model.sort != "name":
+                order[node.path] = await slices.run(sort_groups(ids, snapshot, model.sort, model.descending))
+    searched = await slices.run(query.search_steps(snapshot)) if query.needs else None
+    shown = len(snapshot.groups) if chosen is None else sum(len(ids) for ids in chosen.values())
+    return PreparedLayout(nodes, order, shown, searched)

@@ -13,7 +13,8 @@ from kgtui.model.query import parse
 from kgtui.model.slices import Slices, SupersededError
 from kgtui.tui.messages import GroupOpened, GroupSelected
 from kgtui.tui.tree.grouping import sum_nodes
-from kgtui.tui.tree.layout import RowKey, prepare_layout
+from kgtui.tui.tree.layout import RowKey
+from kgtui.tui.tree.model import prepare_layout
 from kgtui.tui.tree.renderer import TreeRenderer
 
 if TYPE_CHECKING:
