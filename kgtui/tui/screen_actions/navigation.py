@@ -150,7 +150,7 @@ ACTIONS: tuple[Action, ...] = (
     _FindAction(id="faults", keys="z", shown_keys="z", name="Problems", run=_toggle_problems, footer=4,
                 help="Show only groups with data that could not be read, or all groups again."),
     _FindAction(id="mark", keys="space", shown_keys="space", name="Mark", run=lambda screen: screen.group_tree.mark(),
-                help="Mark or unmark the group, or all visible groups of a node."),
+                help="Mark or unmark the group, or all groups of a node that match the filter."),
     _FindAction(id="mark-all", keys="asterisk", shown_keys="*", name="Mark all",
-                run=lambda screen: screen.group_tree.mark_all(), help="Mark all visible groups, or unmark them."),
+                run=lambda screen: screen.group_tree.mark_all(), help="Mark all groups that match the filter, or unmark them."),
 )  # fmt: skip

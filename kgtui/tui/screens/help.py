@@ -30,7 +30,8 @@ class HelpScreen(ModalScreen[None]):
     HelpScreen {
         align: center middle;
         & #sheet {
-            width: 100; max-width: 100%; height: 98%; scrollbar-size-vertical: 1; background: $surface;
+            width: 100; max-width: 100%; height: 98%; scrollbar-size-vertical: 1; scrollbar-gutter: stable;
+            background: $surface;
             border: round $kg-accent; padding: 0 1;
             border-title-color: $kg-accent; border-subtitle-color: $kg-muted;
         }
