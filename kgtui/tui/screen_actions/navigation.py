@@ -152,5 +152,6 @@ ACTIONS: tuple[Action, ...] = (
     _FindAction(id="mark", keys="space", shown_keys="space", name="Mark", run=lambda screen: screen.group_tree.mark(),
                 help="Mark or unmark the group, or all groups of a node that match the filter."),
     _FindAction(id="mark-all", keys="asterisk", shown_keys="*", name="Mark all",
-                run=lambda screen: screen.group_tree.mark_all(), help="Mark all groups that match the filter, or unmark them."),
+                run=lambda screen: screen.group_tree.mark_all(),
+                help="Mark all groups that match the filter, or unmark them."),
 )  # fmt: skip
