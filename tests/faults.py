@@ -1,17 +1,17 @@
-"""A link that fails on demand: a TCP proxy between a client and a server on loopback.
+"""`FaultyLink`: a TCP proxy between a client and a server on loopback that fails on demand.
 
 ::
 
     async with FaultyLink("127.0.0.1", broker_port) as link:
         pool = Pool([link.address])
-        link.stall()        # nothing passes any more, connections stay open
-        link.resume()       # what was held back passes
-        link.cut()          # every connection breaks, new ones still pass
-        link.refuse()       # connections break, new ones are refused until `resume`
-        link.black_hole()   # new connections are taken and never answered, old ones stall
-        link.slow(0.05)     # every piece of data arrives 50 ms later
+        link.stall()        # holds back all data, connections stay open
+        link.resume()       # passes the data that was held back
+        link.cut()          # resets every connection, new ones pass
+        link.refuse()       # resets connections, refuses new ones until `resume`
+        link.black_hole()   # accepts connections and never answers
+        link.slow(0.05)     # delivers all data 50 ms later
 
-The proxy runs on the event loop of the test, so that its faults happen between two steps of the test and nowhere else.
+The proxy runs on the event loop of the test, so that a fault begins exactly where the test calls the method.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PIECE = 64 * 1024
 
 
 class FaultyLink:
-    """A TCP proxy on a port of its own in front of `host:port`."""
+    """A TCP proxy in front of `host:port`, on a port of its own."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
@@ -40,18 +40,18 @@ class FaultyLink:
         self._tasks: set[asyncio.Task[None]] = set()
         self._taken = asyncio.Event()
         self.connections = 0
-        """How many connections were taken so far."""
+        """Number of connections accepted so far."""
         self.carried = 0
-        """How many bytes passed, both ways."""
+        """Number of bytes passed on in both directions."""
 
     @property
     def port(self) -> int:
-        """The port to connect to; stays the same over `refuse` and `resume`."""
+        """The port to connect to. It stays the same after `refuse` and `resume`."""
         return self._port
 
     @property
     def address(self) -> str:
-        """`127.0.0.1:port`."""
+        """The address to connect to, as `127.0.0.1:port`."""
         return f"127.0.0.1:{self._port}"
 
     async def __aenter__(self) -> Self:
@@ -68,41 +68,41 @@ class FaultyLink:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def connected(self, count: int = 1) -> None:
-        """Wait until so many connections were taken in all."""
+        """Wait until this number of connections was accepted in all."""
         while self.connections < count:
             self._taken.clear()
             await self._taken.wait()
 
     def stall(self) -> None:
-        """Hold back everything from now on, in both directions; also what new connections send."""
+        """Hold back all data from now on in both directions, including that of new connections."""
         self._open.clear()
 
     def black_hole(self) -> None:
-        """Take connections and never let a byte through: the same as `stall`, by its better-known name."""
+        """Accept connections and never pass any data. The same as `stall`, under its better-known name."""
         self.stall()
 
     async def resume(self) -> None:
-        """Pass everything again, at full speed, what was held back first."""
+        """Pass data again at full speed, beginning with what was held back."""
         self._delay = 0.0
         self._cut_after = None
         self._open.set()
         await self._listen()
 
     def slow(self, seconds: float) -> None:
-        """Deliver every piece of data later by so much."""
+        """Delay all data by this number of seconds."""
         self._delay = seconds
 
     def cut(self) -> None:
-        """Break every connection at once, as a reset; new ones pass."""
+        """Reset every connection at once. New connections pass."""
         for writer in list(self._writers):
             writer.transport.abort()
 
     def cut_after(self, size: int) -> None:
-        """Break the connections once so many more bytes have passed from the server to the client."""
+        """Reset the connections after this number of further bytes from the server to the client."""
         self._cut_after = size
 
     async def refuse(self) -> None:
-        """Break every connection and refuse new ones until `resume`."""
+        """Reset every connection, and refuse new ones until `resume`."""
         await self._stop_listening()
         self.cut()
 

@@ -1,8 +1,4 @@
-"""A GroupAdmin whose cluster is a few dictionaries: for tests of what stands on top of the interface.
-
-Set `groups`, `descriptions`, `commits`, `shares`, `bounds`, `configs`, `kept`; put an exception or a `Fault` into
-`broken` under a broker's node id or a group id; read what was asked from `calls`.
-"""
+"""`ScriptedAdmin`: a `GroupAdmin` for tests, whose cluster consists of a few mappings."""
 
 from __future__ import annotations
 
@@ -26,19 +22,28 @@ T = TypeVar("T")
 
 
 def brokers(count: int = 3) -> dict[int, Broker]:
-    """Brokers 1 … count on loopback."""
+    """Return brokers with the node ids 1 to `count` on loopback."""
     return {node: Broker(node, "127.0.0.1", 9091 + node) for node in range(1, count + 1)}
 
 
 def member(name: str = "m-1", **changes: object) -> Member:
-    """A member of which only what matters to a test needs saying."""
+    """Return a member with default values for everything that a test does not set."""
     values: dict[str, object] = {"member_id": name, "client_id": "client", "host": "/127.0.0.1"} | changes
     return Member(**values)  # type: ignore[arg-type]
 
 
 @dataclass
 class ScriptedAdmin:
-    """See the module. `gate`, when set to a cleared event, holds every call until it is set."""
+    """A `GroupAdmin` that answers from its attributes, which a test sets.
+
+    Attributes:
+        groups: the listing of every group by id.
+        descriptions, commits, shares, bounds, configs, topic_retention: the rows of the answers.
+        broken: node id of a broker, or id of a group → the error or fault of its calls.
+        delete_outcomes: group id → outcome of its deletion, where it differs from success.
+        calls: `(method, ids)` of every call, in order.
+        gate: if set to a cleared event, every call waits until the event is set.
+    """
 
     groups: dict[str, Listing] = field(default_factory=dict)
     descriptions: dict[str, GroupDescription] = field(default_factory=dict)
@@ -46,7 +51,7 @@ class ScriptedAdmin:
     shares: dict[str, tuple[ShareOffset, ...]] = field(default_factory=dict)
     bounds: dict[TopicPartition, PartitionBounds] = field(default_factory=dict)
     configs: dict[str, tuple[GroupConfig, ...]] = field(default_factory=dict)
-    kept: Retention = field(default_factory=Retention)
+    topic_retention: Retention = field(default_factory=Retention)
     brokers: dict[int, Broker] = field(default_factory=brokers)
     broken: dict[int | str, Fault | ClientError] = field(default_factory=dict)
     delete_outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -66,7 +71,7 @@ class ScriptedAdmin:
         lag: int | None = None,
         **describe: object,
     ) -> None:
-        """Add a group with a description and, if `lag` is given, one committed partition of topic `t-<group>`."""
+        """Add a group with a description. With `lag`, it has one committed offset in topic `t-<group>`."""
         protocol = (type if type != "classic" else "consumer") if protocol is None else protocol
         self.groups[group] = Listing(type, protocol, state, coordinator)
         rpc = GROUP_TYPES[type].describe_rpc if type in GROUP_TYPES else "?"
@@ -81,14 +86,14 @@ class ScriptedAdmin:
         else:
             self.commits[group] = (CommittedOffset(topic, 0, 1000, 0),)
 
-    async def _asked(self, call: str, groups: Iterable[str] = ()) -> None:
+    async def _record_call(self, call: str, groups: Iterable[str] = ()) -> None:
         self.calls.append((call, tuple(groups)))
         if self.gate is not None:
             await self.gate.wait()
         await asyncio.sleep(0)
 
     async def cluster(self, *, timeout: float = 30.0) -> ClusterInfo:
-        await self._asked("cluster")
+        await self._record_call("cluster")
         return ClusterInfo("scripted", self.brokers, min(self.brokers, default=None), {}, ("127.0.0.1:9092",))
 
     async def list_groups(
@@ -99,7 +104,7 @@ class ScriptedAdmin:
         *,
         timeout: float = 30.0,
     ) -> Answer[Mapping[str, Listing]]:
-        await self._asked("list_groups")
+        await self._record_call("list_groups")
         faults = [f for f in (self._fault(node) for node in self.brokers) if f]
         rows = {
             group: row
@@ -120,11 +125,11 @@ class ScriptedAdmin:
             return Fault("NO_ANSWER", str(broken), broker=broken.broker)
         return broken
 
-    async def _pick(
+    async def _select(
         self, call: str, groups: Iterable[str], rows: Mapping[str, T], *, known: bool = False
     ) -> Answer[Mapping[str, T]]:
         asked = list(groups)
-        await self._asked(call, asked)
+        await self._record_call(call, asked)
         faults: list[Fault] = []
         picked: dict[str, T] = {}
         for group in asked:
@@ -141,42 +146,42 @@ class ScriptedAdmin:
     async def describe_groups(
         self, groups: Iterable[str], *, timeout: float = 30.0
     ) -> Answer[Mapping[str, GroupDescription]]:
-        return await self._pick("describe_groups", groups, self.descriptions, known=True)
+        return await self._select("describe_groups", groups, self.descriptions, known=True)
 
     async def committed_offsets(
         self, groups: Iterable[str], *, timeout: float = 30.0
     ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
         asked = list(groups)
-        return await self._pick("committed_offsets", asked, dict.fromkeys(asked, ()) | self.commits)
+        return await self._select("committed_offsets", asked, dict.fromkeys(asked, ()) | self.commits)
 
     async def share_offsets(
         self, groups: Iterable[str], *, timeout: float = 30.0
     ) -> Answer[Mapping[str, tuple[ShareOffset, ...]]]:
         asked = list(groups)
-        return await self._pick("share_offsets", asked, dict.fromkeys(asked, ()) | self.shares)
+        return await self._select("share_offsets", asked, dict.fromkeys(asked, ()) | self.shares)
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = 30.0
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
         asked = list(partitions)
-        await self._asked("partition_bounds", (f"{topic}-{part}" for topic, part in asked))
+        await self._record_call("partition_bounds", (f"{topic}-{part}" for topic, part in asked))
         found = {tp: self.bounds.get(tp, PartitionBounds(None, None, 3)) for tp in asked}
         return Answer(found if starts else {tp: replace(row, log_start=None) for tp, row in found.items()})
 
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = 30.0
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
-        return await self._pick("group_configs", groups, self.configs)
+        return await self._select("group_configs", groups, self.configs)
 
     async def retention(self, topics: Iterable[str], *, timeout: float = 30.0) -> Answer[Retention]:
         asked = list(topics)
-        await self._asked("retention", asked)
-        known = {topic: seconds for topic, seconds in self.kept.topics.items() if topic in asked}
-        return Answer(Retention(known, self.kept.offsets))
+        await self._record_call("retention", asked)
+        known = {topic: seconds for topic, seconds in self.topic_retention.topics.items() if topic in asked}
+        return Answer(Retention(known, self.topic_retention.offsets))
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = 30.0) -> tuple[Outcome, ...]:
         asked = list(groups)
-        await self._asked("delete_groups", asked)
+        await self._record_call("delete_groups", asked)
         return tuple(self._delete(group) for group in asked)
 
     def _delete(self, group: str) -> Outcome:
@@ -196,14 +201,14 @@ class ScriptedAdmin:
 
 @dataclass
 class ScriptedFeed:
-    """The feed of one scripted broker."""
+    """The listing feed of one scripted broker."""
 
     admin: ScriptedAdmin
     broker: int
     known: dict[str, Listing] = field(default_factory=dict)
 
     async def poll(self, *, timeout: float = 30.0) -> ListingDelta:
-        await self.admin._asked("poll", (str(self.broker),))
+        await self.admin._record_call("poll", (str(self.broker),))
         broken = self.admin.broken.get(self.broker)
         if isinstance(broken, ClientError):
             raise broken

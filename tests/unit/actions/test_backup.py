@@ -151,7 +151,7 @@ async def test_everything_is_flushed_before_the_send(
 ) -> None:
     """Backup, CSV, intent and their folders reach the disk first; the outcome afterwards."""
     steps: list[str] = []
-    fsync, asked = os.fsync, admin._asked
+    fsync, asked = os.fsync, admin._record_call
 
     def flush(file: int) -> None:
         steps.append(os.path.basename(os.readlink(f"/proc/self/fd/{file}")))
@@ -164,7 +164,7 @@ async def test_everything_is_flushed_before_the_send(
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     monkeypatch.setattr(os, "fsync", flush)
-    admin._asked = watch  # type: ignore[assignment,method-assign]
+    admin._record_call = watch  # type: ignore[assignment,method-assign]
     await execute(admin, made, folder)
     sent = steps.index("delete_groups")
     before, after = steps[:sent], steps[sent:]

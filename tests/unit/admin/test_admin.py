@@ -60,10 +60,10 @@ async def test_filters_are_sent_in_kafkas_spelling_and_applied_again(honest: boo
         if not honest:
             return lists(*rows)
         types, states = sent.fields.get("TypesFilter"), sent.fields.get("StatesFilter")
-        retention_rows = [
+        matching = [
             r for r in rows if (not types or r["GroupType"] in types) and (not states or r["GroupState"] in states)
         ]
-        return lists(*retention_rows)
+        return lists(*matching)
 
     admin = KafkaGroupAdmin(FakePool(answers={"ListGroups": answer}, nodes=(1,)))
 
@@ -152,7 +152,7 @@ KEPT = {
 
 
 def retention_rows(sent: Sent) -> dict[str, Any]:
-    """Return a function that answers DescribeConfigs for some topics, and with error 29 for all others."""
+    """Answer DescribeConfigs for some topics, and with error 29 for all others."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]

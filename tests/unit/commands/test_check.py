@@ -99,7 +99,7 @@ def test_all_prints_the_others_too(run: Callable[..., Ran]) -> None:
 
 
 def test_what_the_retention_will_take_is_foretold(admin: ScriptedAdmin, run: Callable[..., Ran]) -> None:
-    admin.kept = Retention({"t-stuck": 7_200.0}, 86_400.0)
+    admin.topic_retention = Retention({"t-stuck": 7_200.0}, 86_400.0)
     ran = run("check", "stuck")
     assert "; records of t-stuck will be lost in at most 1 h 58 min" in ran.out
     assert ran.err == ""
@@ -109,7 +109,7 @@ def test_what_the_retention_will_take_is_foretold(admin: ScriptedAdmin, run: Cal
 
 def test_offsets_that_expire_soon_are_told(admin: ScriptedAdmin, run: Callable[..., Ran]) -> None:
     admin.add("left", "consumer", state="Empty", lag=0)
-    admin.kept = Retention({}, 7_200.0)
+    admin.topic_retention = Retention({}, 7_200.0)
     assert "offsets may expire in at most 1 h 58 min" in run("check", "left", "--all").out
     ran = run("check", "left", "--all", "--format", "json")
     assert objects(ran)["left"]["empty"] == {"seconds": 120.0, "at_least": True, "expires_in": 7_080.0}

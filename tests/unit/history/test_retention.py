@@ -52,12 +52,12 @@ def test_a_damaged_file_tells_nothing(folder: LakeFolder, text: str) -> None:
 
 async def test_it_is_asked_for_every_ten_minutes(folder: LakeFolder) -> None:
     admin = ScriptedAdmin()
-    admin.kept = Retention({"a": HOUR}, DAY)
+    admin.topic_retention = Retention({"a": HOUR}, DAY)
     keeper = RetentionRefresher(admin, folder)
     await keeper.look((), now=0.0, timeout=1)
     assert keeper.due(1.0), "nothing was asked about"
     await keeper.look({"a", "b"}, now=1.0, timeout=1)
-    assert load_retention(folder) == admin.kept
+    assert load_retention(folder) == admin.topic_retention
     assert not keeper.due(600.0)
     assert keeper.due(601.0)
 
@@ -83,7 +83,7 @@ async def test_a_recording_tells_it_to_those_who_look_at_it(tmp_path: Path) -> N
     admin = scripted()
     topics = {topic for topic, _ in admin.bounds}
     assert topics
-    admin.kept = Retention(dict.fromkeys(topics, HOUR), DAY)
+    admin.topic_retention = Retention(dict.fromkeys(topics, HOUR), DAY)
     async with recording(tmp_path / "lake", admin) as (made, _):
         await until(lambda: made.status.polls >= 2)
     replay = await ReplayAdmin.open(RecordingReader(tmp_path / "lake"))

@@ -1,4 +1,4 @@
-"""The collector stays out of the way of a large cluster, and is left as it was found."""
+"""Settings of the garbage collector for many groups, and their restoration."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def collector() -> Iterator[GcTuning]:
+def tuning() -> Iterator[GcTuning]:
     gc.unfreeze()  # Python 3.12 starts with a few hundred objects frozen
     before = gc.isenabled(), gc.get_freeze_count()
-    collector = GcTuning()
-    yield collector
-    collector.release()
+    tuning = GcTuning()
+    yield tuning
+    tuning.release()
     gc_tuning._untrack = None
     assert (gc.isenabled(), gc.get_freeze_count()) == before
 
 
 @pytest.fixture
 def passes() -> Iterator[list[int]]:
-    """The generations collected."""
+    """Record the generation of every collection."""
     seen: list[int] = []
 
     def collected(phase: str, info: dict[str, int]) -> None:
@@ -43,106 +43,106 @@ def passes() -> Iterator[list[int]]:
     gc.callbacks.remove(collected)
 
 
-def test_the_collector_is_off_until_the_last_holder_leaves(collector: GcTuning) -> None:
-    with collector.paused():
-        with collector.paused():
+def test_collection_is_off_until_the_last_pause_ends(tuning: GcTuning) -> None:
+    with tuning.paused():
+        with tuning.paused():
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
-def test_with_many_groups_it_waits_until_much_more_is_allocated(collector: GcTuning, passes: list[int]) -> None:
-    collector.freeze_once(10_000)
+def test_many_groups_are_collected_only_after_memory_has_grown(tuning: GcTuning, passes: list[int]) -> None:
+    tuning.freeze_once(10_000)
     few = [[number] for number in range(1_000)]
-    collector.tidy(now=1_000.0, last_view=990.0)
+    tuning.tidy(now=1_000.0, last_view=990.0)
     assert len(few) == 1_000
     assert passes == []
     frozen = gc.get_freeze_count()
     many = [[number] for number in range(12_000)]
     assert len(many) == 12_000
-    collector.tidy(now=1_000.0, last_view=990.0)
+    tuning.tidy(now=1_000.0, last_view=990.0)
     assert passes == [2]
     assert not gc.isenabled()
-    assert gc.get_freeze_count() >= frozen + 13_000, "they are not looked at again"
-    collector.tidy(now=1_010.0, last_view=990.0)
+    assert gc.get_freeze_count() >= frozen + 13_000, "they must not be visited again"
+    tuning.tidy(now=1_010.0, last_view=990.0)
     assert passes == [2]
 
 
-def test_what_is_set_apart_is_not_looked_at_and_lives_and_dies_as_ever(collector: GcTuning) -> None:
+def test_untracked_objects_are_freed_by_their_reference_count(tuning: GcTuning) -> None:
     few = [object()]
-    assert gc.is_tracked(untrack(few)), "nothing happens before there were many groups"
-    collector.freeze_once(10_000)
-    seen = weakref.ref(knot := Knot())
-    groups = {f"group-{number}": knot for number in range(1_000)}
+    assert gc.is_tracked(untrack(few)), "nothing may happen before there are many groups"
+    tuning.freeze_once(10_000)
+    seen = weakref.ref(cycle := Cycle())
+    groups = {f"group-{number}": cycle for number in range(1_000)}
     names = untrack(sorted(groups))
     copied = untrack(groups.copy())
     summary = untrack(Summary(1, 2, 0, 1, ("orders",), "", 0.0))
     assert not any(gc.is_tracked(data) for data in (names, copied, summary))
     gc.collect()
-    assert (len(names), copied["group-7"], summary.lag) == (1_000, knot, 2)
-    del groups, copied, knot, names, summary
+    assert (len(names), copied["group-7"], summary.lag) == (1_000, cycle, 2)
+    del groups, copied, cycle, names, summary
     gc.collect()
     assert seen() is None
 
 
-def test_cycles_are_freed_once_memory_has_grown(collector: GcTuning) -> None:
-    collector.freeze_once(10_000)
-    seen = weakref.ref(Knot())
-    collector.tidy(now=1_000.0, last_view=990.0)
+def test_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> None:
+    tuning.freeze_once(10_000)
+    seen = weakref.ref(Cycle())
+    tuning.tidy(now=1_000.0, last_view=990.0)
     assert seen() is not None
     kept = [[number] for number in range(80_000)]
-    collector.tidy(now=1_000.0, last_view=990.0)
+    tuning.tidy(now=1_000.0, last_view=990.0)
     assert len(kept) == 80_000
     assert seen() is None
 
 
-def test_who_turns_it_on_meanwhile_does_not_turn_it_on_for_good(collector: GcTuning) -> None:
-    """As the program does when its screen stands."""
+def test_gc_enable_elsewhere_lasts_only_until_the_next_pause(tuning: GcTuning) -> None:
+    """The program enables the collector itself once its screen is complete."""
     gc.disable()
-    collector.freeze_once(10_000)
+    tuning.freeze_once(10_000)
     gc.enable()
-    with collector.paused():
+    with tuning.paused():
         pass
     assert not gc.isenabled()
 
 
-def test_a_small_cluster_changes_nothing(collector: GcTuning) -> None:
-    collector.freeze_once(9_999)
-    with collector.paused():
+def test_few_groups_change_nothing(tuning: GcTuning) -> None:
+    tuning.freeze_once(9_999)
+    with tuning.paused():
         pass
     assert gc.isenabled()
     assert gc.get_freeze_count() == 0
 
 
-def test_a_pass_over_everything_waits_until_nobody_looks(collector: GcTuning, passes: list[int]) -> None:
+def test_a_full_collection_waits_until_the_user_is_away(tuning: GcTuning, passes: list[int]) -> None:
     passes.clear()
-    collector.freeze_once(10_000)
+    tuning.freeze_once(10_000)
     assert gc.get_freeze_count() > 0
-    collector.tidy(now=1_000.0, last_view=990.0)
+    tuning.tidy(now=1_000.0, last_view=990.0)
     assert passes == []
-    collector.tidy(now=1_000.0, last_view=900.0)
+    tuning.tidy(now=1_000.0, last_view=900.0)
     assert passes == [2]
-    collector.tidy(now=1_100.0, last_view=900.0)
+    tuning.tidy(now=1_100.0, last_view=900.0)
     assert passes == [2]
 
 
-class Knot:
-    """Garbage that reference counts alone do not free."""
+class Cycle:
+    """An object in a reference cycle, which only the garbage collector frees."""
 
     def __init__(self) -> None:
         self.itself = self
 
 
-def test_garbage_of_the_first_load_is_freed_once_nobody_looks(collector: GcTuning) -> None:
+def test_garbage_of_the_first_load_is_freed_while_the_user_is_away(tuning: GcTuning) -> None:
     gc.disable()
     try:
-        seen = weakref.ref(Knot())
-        collector.freeze_once(10_000)
+        seen = weakref.ref(Cycle())
+        tuning.freeze_once(10_000)
     finally:
         gc.enable()
     gc.collect()
     assert seen() is not None
-    collector.tidy(now=1_000.0, last_view=900.0)
+    tuning.tidy(now=1_000.0, last_view=900.0)
     assert seen() is None
     assert gc.get_freeze_count() > 0
 
@@ -164,21 +164,21 @@ print(before - resident())
 """
 
 
-def test_large_blocks_are_given_back_at_once() -> None:
+def test_large_blocks_are_returned_to_the_system_at_once() -> None:
     freed = subprocess.run([sys.executable, "-c", RESIDENT + FREED], check=True, capture_output=True, text=True)
     assert int(freed.stdout) > 25_000_000
 
 
 TRIMMED = """
 import threading
-collector = GcTuning()
-collector.freeze_once(10_000)
+tuning = GcTuning()
+tuning.freeze_once(10_000)
 blocks = [b"x" * 100_000 for _ in range(600)]
 before = resident()
 del blocks[:-1]  # the last one keeps the heap as long as it is
 kept = [[number] for number in range(80_000)]
 stayed = before - resident()
-collector.tidy(now=1_000.0, last_view=999.0)
+tuning.tidy(now=1_000.0, last_view=999.0)
 for thread in threading.enumerate():
     if thread is not threading.current_thread():
         thread.join()
@@ -186,7 +186,7 @@ print(stayed, before - resident())
 """
 
 
-def test_small_blocks_are_given_back_with_a_pass() -> None:
+def test_small_blocks_are_returned_after_a_collection() -> None:
     done = subprocess.run([sys.executable, "-c", RESIDENT + TRIMMED], check=True, capture_output=True, text=True)
     stayed, freed = map(int, done.stdout.split())
     assert stayed < 20_000_000

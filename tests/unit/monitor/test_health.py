@@ -1,4 +1,4 @@
-"""Which groups the monitor judges, how often, from what, and what it forgets."""
+"""The health tier and the retention tier: what is judged and read, how often, and what is forgotten."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T0 = 1_000_000.0
 
 
 class Bench:
-    """A tier by itself on a clock that only the test moves."""
+    """A health tier and a retention tier, on a clock that the test moves."""
 
     def __init__(self, groups: tuple[str, ...] = ("g",), *, keep: int = 200) -> None:
         self.now = T0
@@ -56,7 +56,7 @@ class Bench:
         self.tier.take(ReadResult(group, self.now, description, offsets, fault=False))
 
     async def watch(self, seconds: float, *, rate: int = 10, position: int | None = None, group: str = "g") -> None:
-        """A read every 2 s; the group keeps up, or stands at `position`."""
+        """Read the group every 2 s. It keeps up, or its committed offset stays at `position`."""
         end = self.now + seconds
         while self.now < end:
             log_end = round((self.now - T0) * rate) + 1_000
@@ -70,7 +70,7 @@ class Bench:
         return found
 
 
-async def test_one_read_decides_nothing_and_two_give_a_verdict() -> None:
+async def test_the_first_verdict_needs_two_reads() -> None:
     bench = Bench()
     bench.take(10, 10)
     await bench.tier.work_off()
@@ -82,7 +82,7 @@ async def test_one_read_decides_nothing_and_two_give_a_verdict() -> None:
     assert bench.changes == 1
 
 
-async def test_a_group_that_stands_still_is_in_error() -> None:
+async def test_a_stopped_group_is_in_error() -> None:
     bench = Bench()
     await bench.watch(90, position=500)
     assert bench.health().kind is Status.STOP
@@ -99,7 +99,7 @@ async def test_a_verdict_is_kept_for_ten_seconds() -> None:
     assert bench.health() is not first
 
 
-async def test_no_rate_is_taken_across_a_gap() -> None:
+async def test_no_rate_is_computed_across_a_gap() -> None:
     bench = Bench()
     await bench.watch(60, position=500)
     assert bench.health().trend == pytest.approx(10, abs=0.1)
@@ -109,7 +109,7 @@ async def test_no_rate_is_taken_across_a_gap() -> None:
     assert bench.health().kind is Status.STOP
 
 
-async def test_long_intervals_are_no_gaps() -> None:
+async def test_a_long_interval_is_not_a_gap() -> None:
     bench = Bench()
     bench.clock.set_interval(60)
     for number in range(6):
@@ -133,7 +133,7 @@ async def test_the_group_read_longest_ago_is_forgotten_first() -> None:
     assert bench.store.health.keys() == set(names[2:])
 
 
-async def test_many_partitions_are_bounded_and_judged_without_holding_up_others(
+async def test_reads_of_many_partitions_are_limited_and_judged_in_slices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(health, "_SLICE_SECONDS", 0.0)
@@ -177,7 +177,7 @@ async def test_the_selected_group_is_judged_first(monkeypatch: pytest.MonkeyPatc
     assert set(judged) == set(names)
 
 
-async def test_judging_what_is_in_view_stops_when_its_time_is_used_up_and_the_selected_group_goes_on() -> None:
+async def test_only_the_selected_group_is_judged_without_cpu_credit() -> None:
     names = ("a", "b", "selected")
     bench = Bench(names)
     bench.tier.set_view("selected")
@@ -195,7 +195,7 @@ async def test_judging_what_is_in_view_stops_when_its_time_is_used_up_and_the_se
     assert set(bench.store.health) == set(names)
 
 
-async def test_a_group_that_is_gone_or_dead_has_no_health() -> None:
+async def test_a_removed_or_dead_group_has_no_verdict() -> None:
     bench = Bench(("g", "h"))
     for group in ("g", "h"):
         await bench.watch(6, group=group)
@@ -207,7 +207,7 @@ async def test_a_group_that_is_gone_or_dead_has_no_health() -> None:
     assert "h" not in bench.store.snapshot().health
 
 
-async def test_a_read_that_fails_leaves_the_verdict_and_starts_rates_anew() -> None:
+async def test_a_failed_read_keeps_the_verdict_and_restarts_rates() -> None:
     bench = Bench()
     await bench.watch(30, position=500)
     before = bench.health()
@@ -220,7 +220,7 @@ async def test_a_read_that_fails_leaves_the_verdict_and_starts_rates_anew() -> N
     assert bench.health().failed == 1
 
 
-async def test_who_goes_back_in_a_recording_begins_anew() -> None:
+async def test_going_back_in_a_replay_discards_earlier_reads() -> None:
     bench = Bench()
     await bench.watch(60, position=500)
     assert bench.health().status is Status.ERR
@@ -235,8 +235,8 @@ async def test_who_goes_back_in_a_recording_begins_anew() -> None:
 
 
 @pytest.fixture
-async def asking(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
-    """One whose topics are asked about at once."""
+async def bench_with_retention(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
+    """A bench whose retention tier reads without a pause."""
     monkeypatch.setattr("kgtui.monitor.health.RETENTION_PAUSE", 0.0)
     bench = Bench()
     task = asyncio.create_task(bench.retention.run())
@@ -244,31 +244,33 @@ async def asking(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
     task.cancel()
 
 
-async def test_what_topics_and_offsets_are_kept_for_is_asked_and_told(asking: Bench) -> None:
-    asking.admin.kept = Retention({"t": 3600.0}, 86_400.0)
-    await asking.watch(20, position=1_000)
-    assert asking.health().loss is None
+async def test_retention_of_topics_and_offsets_is_read(bench_with_retention: Bench) -> None:
+    bench_with_retention.admin.topic_retention = Retention({"t": 3600.0}, 86_400.0)
+    await bench_with_retention.watch(20, position=1_000)
+    assert bench_with_retention.health().loss is None
     await asyncio.sleep(0.05)
-    await asking.watch(100, position=1_000)
-    loss = asking.health().loss
+    await bench_with_retention.watch(100, position=1_000)
+    loss = bench_with_retention.health().loss
     assert loss is not None
     assert (loss.basis, loss.at_most) == ("retention", False)
     assert 3450 < loss.seconds < 3600
-    assert asking.admin.calls == [("retention", ("t",))]
+    assert bench_with_retention.admin.calls == [("retention", ("t",))]
 
 
-async def test_a_read_that_brings_nothing_leaves_what_is_known(asking: Bench) -> None:
+async def test_an_empty_retention_answer_keeps_known_values(bench_with_retention: Bench) -> None:
     known = Retention({"t": 3600.0}, 86_400.0)
     for kept in (known, Retention()):
-        asking.admin.kept = kept
-        asking.retention.want(["t"])
+        bench_with_retention.admin.topic_retention = kept
+        bench_with_retention.retention.want(["t"])
         await asyncio.sleep(0.05)
-        asking.now += 700
-    assert len(asking.admin.calls) == 2
-    assert asking.retention.known == known
+        bench_with_retention.now += 700
+    assert len(bench_with_retention.admin.calls) == 2
+    assert bench_with_retention.retention.known == known
 
 
-async def test_part_of_an_answer_takes_nothing_away(asking: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_partial_retention_answer_keeps_known_values(
+    bench_with_retention: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     answers = [
         Answer(Retention({"t": 3600.0, "u": 60.0}, 86_400.0)),
         Answer(Retention({"u": 120.0}), (Fault("REQUEST_TIMED_OUT", "no answer", broker=2),)),
@@ -278,42 +280,42 @@ async def test_part_of_an_answer_takes_nothing_away(asking: Bench, monkeypatch: 
     async def retention(topics: object, *, timeout: float) -> Answer[Retention]:
         return answers.pop(0)
 
-    monkeypatch.setattr(asking.admin, "retention", retention)
+    monkeypatch.setattr(bench_with_retention.admin, "retention", retention)
     for known in ({"t": 3600.0, "u": 60.0}, {"t": 3600.0, "u": 120.0}, {"u": 180.0}):
-        asking.retention.want(["t", "u"])
+        bench_with_retention.retention.want(["t", "u"])
         await asyncio.sleep(0.05)
-        asking.now += 700
-        assert asking.retention.known == Retention(known, 86_400.0)
+        bench_with_retention.now += 700
+        assert bench_with_retention.retention.known == Retention(known, 86_400.0)
 
 
-async def test_no_more_topics_are_remembered_than_anybody_looks_at(
-    asking: Bench, monkeypatch: pytest.MonkeyPatch
+async def test_the_number_of_remembered_topics_is_limited(
+    bench_with_retention: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.health._RETENTION_TOPICS", 2)
-    asking.admin.kept = Retention({"a": 1.0, "b": 2.0, "c": 3.0}, None)
+    bench_with_retention.admin.topic_retention = Retention({"a": 1.0, "b": 2.0, "c": 3.0}, None)
     for topic in "abc":
-        asking.retention.want([topic])
+        bench_with_retention.retention.want([topic])
         await asyncio.sleep(0.05)
-    assert asking.retention.known == Retention({"b": 2.0, "c": 3.0})
+    assert bench_with_retention.retention.known == Retention({"b": 2.0, "c": 3.0})
 
 
-async def test_what_may_not_be_read_is_asked_again_ten_minutes_later(
-    asking: Bench, monkeypatch: pytest.MonkeyPatch
+async def test_forbidden_retention_is_read_again_after_ten_minutes(
+    bench_with_retention: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(topics: object, *, timeout: float) -> Answer[Retention]:
-        asking.admin.calls.append(("refused", ()))
+        bench_with_retention.admin.calls.append(("refused", ()))
         raise ConnectError("refused", broker=1)
 
-    monkeypatch.setattr(asking.admin, "retention", refused)
+    monkeypatch.setattr(bench_with_retention.admin, "retention", refused)
     for seconds in (0, 300, 301):
-        asking.now += seconds
-        asking.retention.want(["t", "u"])
+        bench_with_retention.now += seconds
+        bench_with_retention.retention.want(["t", "u"])
         await asyncio.sleep(0.05)
-    assert len(asking.admin.calls) == 2
-    assert asking.retention.known == Retention()
+    assert len(bench_with_retention.admin.calls) == 2
+    assert bench_with_retention.retention.known == Retention()
 
 
-async def test_the_monitor_judges_what_is_looked_at_and_nothing_else() -> None:
+async def test_only_selected_and_visible_groups_are_judged() -> None:
     admin = ScriptedAdmin()
     for group in ("selected", "in-view", "elsewhere"):
         admin.add(group, "consumer", lag=7)

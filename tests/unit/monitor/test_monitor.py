@@ -1,4 +1,4 @@
-"""The monitor over a scripted cluster: tiers, partial failures, pausing."""
+"""`Monitor` with a scripted cluster: tiers, partial failures, and pausing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def watching(admin: ScriptedAdmin, options: MonitorOptions = FAST) -> Asyn
 
 
 async def until(monitor: Monitor, holds: Callable[[Snapshot], object]) -> Snapshot:
-    """The first snapshot that satisfies `holds`; fails after 5 s."""
+    """Return the first snapshot for which `holds` is true. Fails after 5 s."""
     found: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
 
     def look(snapshot: Snapshot) -> None:
@@ -68,8 +68,8 @@ def admin() -> ScriptedAdmin:
     return admin
 
 
-async def test_the_collector_tidies_once_a_snapshot_has_been_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both together would hold up a key for twice as long."""
+async def test_garbage_is_collected_after_a_snapshot_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a key would wait for both."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     seen: list[str] = []
     tidied = asyncio.Event()
@@ -91,8 +91,8 @@ async def test_the_collector_tidies_once_a_snapshot_has_been_shown(monkeypatch: 
     assert seen[seen.index("tidied") - 1] == "after the frame"
 
 
-async def test_the_first_list_is_shown_at_once_and_the_first_snapshot_has_all_of_it(admin: ScriptedAdmin) -> None:
-    """However long snapshots are to be apart: nobody looks at anything yet."""
+async def test_the_first_snapshot_comes_at_once_and_is_complete(admin: ScriptedAdmin) -> None:
+    """This holds however long the time between two snapshots is."""
     async with watching(admin, replace(FAST, publish_interval=3_600.0)) as monitor:
         snapshot = await until(monitor, lambda s: s.brokers)
     assert snapshot.groups.keys() == {"orders", "billing", "tasks"}
@@ -113,7 +113,7 @@ async def test_every_group_is_listed_and_swept(admin: ScriptedAdmin) -> None:
     assert snapshot.answering == 3
 
 
-async def test_what_is_looked_at_is_read_in_full_at_once(admin: ScriptedAdmin) -> None:
+async def test_selected_and_visible_groups_are_read_at_once(admin: ScriptedAdmin) -> None:
     slow = MonitorOptions(interval=300.0, publish_interval=0.0, sweep_pause=300.0, sweep_rate=100_000.0)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: s.swept == 3)
@@ -126,7 +126,7 @@ async def test_what_is_looked_at_is_read_in_full_at_once(admin: ScriptedAdmin) -
     assert list(series.lag) == [7.0]
 
 
-async def test_a_group_listed_as_empty_is_not_described_and_has_no_members(admin: ScriptedAdmin) -> None:
+async def test_an_empty_group_is_not_described_by_the_sweep(admin: ScriptedAdmin) -> None:
     admin.add("left", "consumer", state="Empty", lag=3)
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: s.swept == 4)
@@ -134,7 +134,7 @@ async def test_a_group_listed_as_empty_is_not_described_and_has_no_members(admin
     assert not any("left" in groups for call, groups in admin.calls if call == "describe_groups")
 
 
-async def test_what_a_held_key_passes_over_is_not_read(admin: ScriptedAdmin) -> None:
+async def test_groups_passed_with_a_held_key_are_not_read(admin: ScriptedAdmin) -> None:
     slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001, settle_time=0.3)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: len(s.groups) == 3)
@@ -145,7 +145,7 @@ async def test_what_a_held_key_passes_over_is_not_read(admin: ScriptedAdmin) -> 
     assert set(snapshot.details) == {"orders"}
 
 
-async def test_rows_that_come_into_view_do_not_have_the_others_read_again(admin: ScriptedAdmin) -> None:
+async def test_scrolling_reads_only_the_new_groups(admin: ScriptedAdmin) -> None:
     slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: len(s.groups) == 3)
@@ -158,7 +158,7 @@ async def test_rows_that_come_into_view_do_not_have_the_others_read_again(admin:
         await until(monitor, lambda s: s.details["orders"] is not first.details["orders"])
 
 
-async def test_a_silent_broker_ages_only_its_own_groups(admin: ScriptedAdmin) -> None:
+async def test_a_silent_broker_affects_only_its_own_groups(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         admin.broken[2] = DeadlineError("no answer within 2 s", broker=2)
@@ -173,8 +173,8 @@ async def test_a_silent_broker_ages_only_its_own_groups(admin: ScriptedAdmin) ->
 
 
 @pytest.fixture
-def silent(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> ScriptedAdmin:
-    """A cluster whose broker 2 lists its groups, and answers nothing else for ever."""
+def silent_admin(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> ScriptedAdmin:
+    """A cluster whose broker 2 lists its groups, and never answers anything else."""
     describe = admin.describe_groups
 
     async def describe_groups(
@@ -189,8 +189,8 @@ def silent(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> ScriptedAdm
     return admin
 
 
-async def test_a_silent_coordinator_holds_up_neither_the_view_nor_the_next_selection(silent: ScriptedAdmin) -> None:
-    async with watching(silent, replace(FAST, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)) as monitor:
+async def test_a_silent_coordinator_does_not_delay_view_or_selection(silent_admin: ScriptedAdmin) -> None:
+    async with watching(silent_admin, replace(FAST, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)) as monitor:
         monitor.set_view("billing", ["billing", "tasks"])
         snapshot = await until(monitor, lambda s: "tasks" in s.details)
         monitor.set_view("orders", ["billing", "tasks"])
@@ -199,13 +199,13 @@ async def test_a_silent_coordinator_holds_up_neither_the_view_nor_the_next_selec
     assert "billing" not in monitor.snapshot.details
 
 
-async def test_a_silent_coordinator_holds_up_no_other_sweep(silent: ScriptedAdmin) -> None:
-    async with watching(silent) as monitor:
+async def test_a_silent_coordinator_does_not_delay_other_sweeps(silent_admin: ScriptedAdmin) -> None:
+    async with watching(silent_admin) as monitor:
         first = (await until(monitor, lambda s: s.swept == 2)).summaries["orders"].at
         await until(monitor, lambda s: s.summaries["orders"].at > first)
 
 
-async def test_groups_are_described_while_their_logs_are_waited_for(
+async def test_descriptions_appear_before_the_logs_are_read(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def partition_bounds(partitions: object, *, starts: bool = True, timeout: float = 30.0) -> NoReturn:
@@ -219,7 +219,7 @@ async def test_groups_are_described_while_their_logs_are_waited_for(
     assert "orders" not in snapshot.offsets
 
 
-async def test_a_forbidden_group_does_not_empty_the_others(admin: ScriptedAdmin) -> None:
+async def test_a_forbidden_group_does_not_affect_others(admin: ScriptedAdmin) -> None:
     admin.broken["orders"] = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="orders")
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: s.swept == 2 and s.group_faults)
@@ -227,7 +227,7 @@ async def test_a_forbidden_group_does_not_empty_the_others(admin: ScriptedAdmin)
     assert snapshot.summaries["tasks"].lag == 4
 
 
-async def test_a_group_that_goes_leaves_at_the_next_list(admin: ScriptedAdmin) -> None:
+async def test_a_deleted_group_disappears_with_the_next_list(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.set_view("orders")
@@ -236,7 +236,7 @@ async def test_a_group_that_goes_leaves_at_the_next_list(admin: ScriptedAdmin) -
     assert "orders" not in snapshot.details
 
 
-async def test_a_group_known_to_be_deleted_leaves_without_a_list(admin: ScriptedAdmin) -> None:
+async def test_a_forgotten_group_disappears_without_a_list(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.pause()
@@ -247,7 +247,7 @@ async def test_a_group_known_to_be_deleted_leaves_without_a_list(admin: Scripted
     assert "orders" not in snapshot.summaries
 
 
-async def test_lists_that_come_one_after_the_other_are_one_snapshot(
+async def test_lists_that_arrive_together_share_a_snapshot(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poll = ScriptedFeed.poll
@@ -268,7 +268,7 @@ async def test_lists_that_come_one_after_the_other_are_one_snapshot(
     assert set(seen) <= {3, 6}
 
 
-async def test_groups_of_a_broker_that_left_go_once_the_others_were_asked(admin: ScriptedAdmin) -> None:
+async def test_groups_of_a_departed_broker_go_after_the_others_were_asked(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         del admin.brokers[2], admin.groups["billing"]
@@ -276,7 +276,7 @@ async def test_groups_of_a_broker_that_left_go_once_the_others_were_asked(admin:
     assert set(snapshot.brokers) == {1, 3}
 
 
-async def test_groups_that_move_with_a_broker_never_vanish(admin: ScriptedAdmin) -> None:
+async def test_moving_groups_never_disappear(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         always_there = True
@@ -292,9 +292,7 @@ async def test_groups_that_move_with_a_broker_never_vanish(admin: ScriptedAdmin)
     assert always_there
 
 
-async def test_a_broker_that_was_away_is_believed_about_what_it_has_lost(
-    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_returning_broker_may_have_lost_groups(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_tier, "REMOVAL_GRACE", 0.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
@@ -308,7 +306,7 @@ async def test_a_broker_that_was_away_is_believed_about_what_it_has_lost(
     assert 2 in monitor.snapshot.brokers
 
 
-async def test_an_unreachable_cluster_is_said_and_tried_again(
+async def test_an_unreachable_cluster_is_reported_and_retried(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reachable = admin.cluster
@@ -330,7 +328,7 @@ async def test_an_unreachable_cluster_is_said_and_tried_again(
     assert snapshot.faults == ()
 
 
-async def test_paused_nothing_is_asked_but_a_refresh_is_answered(admin: ScriptedAdmin) -> None:
+async def test_a_paused_monitor_reads_only_on_refresh(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.pause()
@@ -345,7 +343,7 @@ async def test_paused_nothing_is_asked_but_a_refresh_is_answered(admin: Scripted
         assert not monitor.paused
 
 
-async def test_an_interval_is_kept_within_bounds(admin: ScriptedAdmin) -> None:
+async def test_the_interval_stays_within_its_limits(admin: ScriptedAdmin) -> None:
     monitor = Monitor(admin)
     monitor.set_interval(0.0)
     assert monitor.interval == 0.5

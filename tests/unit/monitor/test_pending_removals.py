@@ -1,4 +1,4 @@
-"""A group is forgotten only when no broker can have taken it over."""
+"""A group is removed only when no other broker can coordinate it by now."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ async def store() -> Store:
     return store
 
 
-def test_a_deleted_group_goes_when_every_other_broker_was_asked_since(store: Store) -> None:
+def test_a_deleted_group_is_removed_after_every_broker_was_asked(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     asked_before = removals.pending()
     removals.add(1, ["a"], {2, 3})
     removals.broker_listed(2, (), asked_before)
     removals.broker_listed(2, (), removals.pending())
-    assert "a" in store.groups, "broker 3 may have it"
+    assert "a" in store.groups, "broker 3 may coordinate it"
     removals.broker_listed(3, (), removals.pending())
     assert store.groups.keys() == {"b"}
 
 
-async def test_a_group_whose_coordinator_moves_is_there_all_the_time(store: Store) -> None:
+async def test_a_moving_group_is_never_removed(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     removals.add(1, ["a"], {2})
     assert "a" in store.groups
@@ -41,7 +41,7 @@ async def test_a_group_whose_coordinator_moves_is_there_all_the_time(store: Stor
     assert store.groups["a"].coordinator == 2
 
 
-def test_a_group_that_is_listed_again_stays(store: Store) -> None:
+def test_a_group_listed_again_stays(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_listed(1, ["a"], ())
@@ -49,7 +49,7 @@ def test_a_group_that_is_listed_again_stays(store: Store) -> None:
     assert "a" in store.groups
 
 
-def test_a_silent_broker_is_waited_for_only_a_while_unless_the_old_coordinator_left(store: Store) -> None:
+def test_a_silent_broker_delays_removal_only_for_the_grace_period(store: Store) -> None:
     now = 0.0
     removals = PendingRemovals(store, lambda: now)
     removals.add(1, ["a"], {1, 2})
@@ -66,7 +66,7 @@ def test_a_silent_broker_is_waited_for_only_a_while_unless_the_old_coordinator_l
     assert (store.groups, store.brokers) == ({}, {})
 
 
-def test_a_broker_that_returns_keeps_its_groups(store: Store) -> None:
+def test_a_returning_broker_keeps_its_groups(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     removals.add(1, ["a", "b"], {2}, broker_left=True)
     removals.broker_joined(1)
@@ -75,7 +75,7 @@ def test_a_broker_that_returns_keeps_its_groups(store: Store) -> None:
     assert 1 in store.brokers
 
 
-def test_a_broker_that_joins_may_have_taken_over_what_is_missed(store: Store) -> None:
+def test_a_joining_broker_is_asked_before_removal(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_joined(3)

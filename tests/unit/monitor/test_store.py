@@ -1,4 +1,4 @@
-"""The store: any history of lists ends in the right groups, the right sorted ids and the right changes."""
+"""The store of the monitor: lists, details, faults and snapshots."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDel
 @pytest.mark.parametrize("few", [0, 1_000], ids=["patched", "sorted anew"])
 @settings(max_examples=150)
 @given(history=st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
-def test_any_history_of_lists_ends_right(few: int, history: list[tuple[int, dict[str, str], bool]]) -> None:
+def test_any_sequence_of_lists_gives_the_right_groups(
+    few: int, history: list[tuple[int, dict[str, str], bool]]
+) -> None:
     async def run() -> None:
         store = Store(keep=10, clock=lambda: 0.0)
         store.snapshot()
@@ -61,7 +63,7 @@ async def _take(store: Store, node: int, delta: ListingDelta) -> None:
 
 
 def _check(store: Store) -> Snapshot:
-    """Return the newest snapshot after checking that its two mappings agree."""
+    """Check that the two mappings of groups in a new snapshot agree, and return the snapshot."""
     snapshot = store.snapshot()
     by_id = {group: listing for listing, ids in snapshot.by_listing.items() for group in ids}
     assert by_id == snapshot.groups
@@ -70,7 +72,7 @@ def _check(store: Store) -> Snapshot:
 
 
 def _changed_ids(old: Snapshot, new: Snapshot) -> set[str]:
-    """Groups whose listing, summary, details, offsets, configs or fault is another object in the new snapshot."""
+    """Return the groups with a different object in the new snapshot, be it a listing, summary, detail or fault."""
     changed: set[str] = set()
     for part in ("groups", "summaries", "details", "offsets", "configs", "group_faults"):
         before, after = getattr(old, part), getattr(new, part)
@@ -78,7 +80,7 @@ def _changed_ids(old: Snapshot, new: Snapshot) -> set[str]:
     return changed
 
 
-async def test_a_group_that_moved_stays_when_its_old_coordinator_drops_it() -> None:
+async def test_a_moved_group_stays_when_the_old_coordinator_drops_it() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"g": STABLE}), first=True)
     await store.take_list(2, ListingDelta({"g": ELSEWHERE}), first=True)
@@ -86,7 +88,7 @@ async def test_a_group_that_moved_stays_when_its_old_coordinator_drops_it() -> N
     assert store.snapshot().groups == {"g": ELSEWHERE}
 
 
-async def test_what_snapshots_list_never_changes_afterwards() -> None:
+async def test_lists_in_snapshots_never_change() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
     before = store.snapshot()
@@ -100,7 +102,7 @@ async def test_what_snapshots_list_never_changes_afterwards() -> None:
     assert after.group_faults.keys() == {"a"}
 
 
-async def test_parts_that_did_not_change_are_shared() -> None:
+async def test_snapshots_share_unchanged_attributes() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     before = store.snapshot()
@@ -111,12 +113,12 @@ async def test_parts_that_did_not_change_are_shared() -> None:
     assert not _changed_ids(after, store.snapshot())
 
 
-async def test_what_the_sweep_finds_is_in_every_snapshot_and_views_cannot_change_it() -> None:
+async def test_summaries_are_shared_and_read_only() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     before = store.snapshot()
     summary = store.put_summary("a", 100.0)
-    assert store.dirty, "views are told"
+    assert store.dirty, "the change must be published"
     assert summary is not None
     assert before.summaries["a"] is summary
     assert (before.swept, store.snapshot().swept) == (0, 1)
@@ -124,7 +126,7 @@ async def test_what_the_sweep_finds_is_in_every_snapshot_and_views_cannot_change
         before.summaries["b"] = summary  # type: ignore[index]
 
 
-async def test_an_id_is_kept_once_however_often_it_is_listed() -> None:
+async def test_an_id_is_stored_once_however_often_it_is_listed() -> None:
     store = Store(keep=10)
     first = "".join(("team", "-a"))
     await store.take_list(1, ListingDelta({first: STABLE}), first=True)
@@ -136,7 +138,7 @@ async def test_an_id_is_kept_once_however_often_it_is_listed() -> None:
     assert len(kept) == 3
 
 
-async def test_a_state_has_an_age_only_if_it_began_while_watching() -> None:
+async def test_a_state_has_a_start_only_if_it_was_observed() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
@@ -147,7 +149,7 @@ async def test_a_state_has_an_age_only_if_it_began_while_watching() -> None:
     assert store.snapshot().state_since == {"a": 110.0, "new": 110.0}
 
 
-async def test_a_failed_read_keeps_the_last_value_and_says_why() -> None:
+async def test_a_failed_read_keeps_the_last_value_and_its_fault() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
@@ -164,7 +166,7 @@ async def test_a_failed_read_keeps_the_last_value_and_says_why() -> None:
     assert snapshot.group_faults == {}
 
 
-async def test_details_of_groups_not_looked_at_any_more_make_room() -> None:
+async def test_only_details_of_the_newest_groups_are_kept() -> None:
     store = Store(keep=2)
     await store.take_list(1, ListingDelta(dict.fromkeys("abc", STABLE)), first=True)
     for group in "abc":
@@ -172,7 +174,7 @@ async def test_details_of_groups_not_looked_at_any_more_make_room() -> None:
     assert list(store.snapshot().details) == ["b", "c"]
 
 
-async def test_a_removed_group_takes_all_that_was_known_of_it_along() -> None:
+async def test_a_removed_group_leaves_nothing_behind() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     store.put_summary("a", 100.0)
@@ -187,7 +189,7 @@ async def test_a_removed_group_takes_all_that_was_known_of_it_along() -> None:
     assert not (snapshot.by_listing)
 
 
-async def test_a_list_that_is_cut_short_leaves_no_group_half_moved() -> None:
+async def test_a_cancelled_list_leaves_consistent_groups() -> None:
     store = Store(keep=10)
     names = [f"g{number:04}" for number in range(SLICE + 1)]
     await store.take_list(1, ListingDelta(dict.fromkeys(names, STABLE)), first=True)
@@ -200,7 +202,7 @@ async def test_a_list_that_is_cut_short_leaves_no_group_half_moved() -> None:
     assert len(after.by_listing[EMPTY]) == SLICE
 
 
-async def test_what_comes_late_for_a_removed_group_is_dropped() -> None:
+async def test_late_results_for_a_removed_group_are_dropped() -> None:
     store = Store(keep=10)
     assert store.put_summary("gone", 100.0) is None
     store.put_detail("gone", GroupDescription("gone", "consumer", "consumer", "Stable", 1))
