@@ -43,11 +43,11 @@ def _column(evidence: Evidence, index: int, name: str) -> Column[EvidenceRow]:
     values = [row[index] for row in evidence.rows]
     right = any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
-    def words(row: EvidenceRow) -> Cell:
+    def cell(row: EvidenceRow) -> Cell:
         return _value(name, row.values[index])
 
     return Column(
-        name, name.removesuffix(_SECONDS).replace("_", " ").upper(), lambda row: words(row).text, words,
+        name, name.removesuffix(_SECONDS).replace("_", " ").upper(), lambda row: cell(row).text, cell,
         rank=index, right=right, min_width=10, max_width=48, cut="middle",
     )  # fmt: skip
 

@@ -126,9 +126,9 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
     if len(lines) <= most:
         return lines
     *before, last = lines[:most]
-    words = SafeText("".join(cell.text for cell in last))
+    content = SafeText("".join(cell.text for cell in last))
     more = f" {text.marks().ellipsis}"
-    return [*before, (Cell(fit_text(SafeText(f"{words}{more}"), width), last[-1].role),)]
+    return [*before, (Cell(fit_text(SafeText(f"{content}{more}"), width), last[-1].role),)]
 
 
 def _since(row: FindingRow, *, short: bool) -> str:
@@ -164,11 +164,11 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
     why = _why_not(row, main, recorded)
     if why:
         return False, why
-    there = [group for group in row.finding.groups if group in main.snapshot.groups]
-    main.group_tree.set_marks(there, marked=not row.marked)
-    missing = len(row.finding.groups) - len(there)
+    existing = [group for group in row.finding.groups if group in main.snapshot.groups]
+    main.group_tree.set_marks(existing, marked=not row.marked)
+    missing = len(row.finding.groups) - len(existing)
     gone = f", {missing:,} no longer exist" if missing else ""
-    many = plural(len(there), "group")
+    many = plural(len(existing), "group")
     if row.marked:
         return True, f"{many} unmarked{gone}"
     return True, f"{many} marked{gone}; in the tree, d asks and then deletes those that are Empty"
@@ -261,14 +261,14 @@ def table_warnings(found: Insights, path: Path, now: float) -> list[PaneLine]:
     return lines
 
 
-def _warning(words: str, role: str = WARN) -> PaneLine:
-    return Cell(f"{text.marks().fault} ", role), Cell(words)
+def _warning(content: str, role: str = WARN) -> PaneLine:
+    return Cell(f"{text.marks().fault} ", role), Cell(content)
 
 
-def _broken(trouble: str) -> bool:
+def _broken(error: str) -> bool:
     from kgtui.lake.gold import NEVER_WRITTEN
 
-    return bool(trouble) and trouble != NEVER_WRITTEN
+    return bool(error) and error != NEVER_WRITTEN
 
 
 def pipeline_command(path: Path) -> str:
@@ -277,7 +277,7 @@ def pipeline_command(path: Path) -> str:
 
 
 def no_findings_lines(
-    which: LakeChoice, trouble: str, *, recorded: bool, seeds: Sequence[str], width: int
+    which: LakeChoice, error: str, *, recorded: bool, seeds: Sequence[str], width: int
 ) -> list[PaneLine]:
     """Explain what to do if there are no findings, in lines of `width` terminal cells.
 
@@ -291,8 +291,8 @@ def no_findings_lines(
         (blank, Cell(pipeline_command(path), ACCENT)),
     ]
     if recorded or which.chosen:
-        said = trouble.split(": make them with")[0]
-        paragraphs: list[PaneLine] = [(Cell("There are no findings. ", WARN), Cell(said)), (), *makes]
+        reason = error.split(": make them with")[0]
+        paragraphs: list[PaneLine] = [(Cell("There are no findings. ", WARN), Cell(reason)), (), *makes]
     else:
         paragraphs = [
             (Cell("There are no findings: this cluster is not recorded.", WARN),),

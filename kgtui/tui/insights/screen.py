@@ -56,7 +56,7 @@ class FindingText(TextLines):
     """The description of a finding, as long as the space allows."""
 
     def __init__(self) -> None:
-        super().__init__(id="told", focus=False)
+        super().__init__(id="description", focus=False)
         self._row: FindingRow | None = None
 
     def show(self, row: FindingRow | None) -> None:
@@ -90,7 +90,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         &.-low #evidence { display: none; }
         &.-evidence #course, &.-lowest #course { display: none; }
         &.-evidence #evidence { display: block; }
-        & #evidence.-one FactTable { display: none; }
+        & #evidence.-one EvidenceTable { display: none; }
         & #evidence.-one RowDetail { display: block; max-height: 100%; background: $surface; }
         &.-none FindingTable, &.-none .part, &.-reading .part { display: none; }
         &.-none #unmade { display: block; }
@@ -112,12 +112,12 @@ class InsightsScreen(ModalScreen["str | None"]):
     """
     | key | does |
     |---|---|
-    | v | findings of one kind after the other, and all again |
-    | l | the evidence in the place of the plot, and back |
-    | tab | to the rows of evidence and back |
+    | v | show one kind of finding after the other, then all |
+    | l | show the evidence in place of the plot, or the plot again |
+    | tab | move to the rows of evidence and back |
     | r | read the tables again |
-    | Y | copy the command that goes on from here |
-    | U | times in UTC, and back |
+    | Y | copy the command that shows more |
+    | U | switch between UTC and local time |
     | escape, q, I | close |
     """
 
@@ -175,12 +175,12 @@ class InsightsScreen(ModalScreen["str | None"]):
         row = self.findings.row
         if row is None:
             return None
-        groups, there = row.finding.groups, self._main.snapshot.groups
+        groups, existing = row.finding.groups, self._main.snapshot.groups
         fact = self.evidence_table.row if self.focused is self.evidence_table else None
         named = next((value for value in fact.values if value in groups), None) if fact is not None else None
         if isinstance(named, str):
             return named
-        return next((group for group in groups if group in there), next(iter(groups), None))
+        return next((group for group in groups if group in existing), next(iter(groups), None))
 
     # Reading
 
@@ -223,8 +223,8 @@ class InsightsScreen(ModalScreen["str | None"]):
         where.focus()
 
     def _other_cluster_notice(self) -> list[PaneLine]:
-        words = cluster_mismatch(self._read.cluster, self._main)
-        return [(Cell(f"{text.marks().fault} ", WARN), Cell(words))] if words else []
+        warning = cluster_mismatch(self._read.cluster, self._main)
+        return [(Cell(f"{text.marks().fault} ", WARN), Cell(warning))] if warning else []
 
     def _show_findings(self) -> None:
         found = self._read.insights
@@ -323,9 +323,9 @@ class InsightsScreen(ModalScreen["str | None"]):
 
         row = self.findings.row
         if row is not None and row.finding.command:
-            words = join(row.finding.command)
-            self.app.copy_to_clipboard(words)
-            self.app.push_screen(CopiedDialog(words))
+            command = join(row.finding.command)
+            self.app.copy_to_clipboard(command)
+            self.app.push_screen(CopiedDialog(command))
 
     def action_choose(self) -> None:
         """Close the screen and go to the current group."""
@@ -346,9 +346,9 @@ class InsightsScreen(ModalScreen["str | None"]):
         """
         row = self.findings.row
         if row is not None:
-            done, words = toggle_marks(row, self._main, self._read.cluster)
-            self._notify(words)
-            if done:
+            changed, message = toggle_marks(row, self._main, self._read.cluster)
+            self._notify(message)
+            if changed:
                 self._show_findings()
                 self.findings.action_cursor(1)
 
@@ -366,8 +366,8 @@ class FindingTable(LineTable[FindingRow]):
     """
     | key | does |
     |---|---|
-    | enter | close, with the cursor of the tree on the group |
-    | space | mark the groups of a finding about unused ones in the tree, and unmark them |
+    | enter | close the screen and move the tree's cursor to the group |
+    | space | mark the finding's unused groups in the tree, or unmark them |
     """
 
 
@@ -380,5 +380,5 @@ class EvidenceTable(LineTable[EvidenceRow]):
     """
     | key | does |
     |---|---|
-    | enter | close, with the cursor of the tree on the group |
+    | enter | close the screen and move the tree's cursor to the group |
     """

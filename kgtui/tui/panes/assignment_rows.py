@@ -213,9 +213,9 @@ def _bar(row: LoadRow) -> Cell:
 
 
 def _holds_text(row: LoadRow) -> str | None:
-    said = [f"must revoke {row.gives_up}"] if row.gives_up else []
-    said += ["behind"] if row.behind else []
-    return ", ".join(said) or None
+    parts = [f"must revoke {row.gives_up}"] if row.gives_up else []
+    parts += ["behind"] if row.behind else []
+    return ", ".join(parts) or None
 
 
 def _holds(row: LoadRow) -> Cell:

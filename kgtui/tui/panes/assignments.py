@@ -51,9 +51,9 @@ class AssignmentsPane(Pane):
     """
     | key | does |
     |---|---|
-    | v | partitions as a list, in a grid with the members, or loads by member, host, rack |
-    | left / right | in the grid, the member before or after |
-    | l | only what is not settled |
+    | v | show a list, a grid, or loads by member, host or rack |
+    | left / right | choose the previous or next member of the grid |
+    | l | show only partitions that must move or have no owner |
     """
 
     reading_field: ClassVar[str] = "details"
@@ -133,9 +133,9 @@ class AssignmentsPane(Pane):
         if self._view not in self.views:
             self._view = "partition"
         parts = assignment_summary(assignment, self._names)
-        said: PaneLine = ()
+        legend_cells: PaneLine = ()
         if self._view == "grid":
-            said = self._draw_grid(assignment, fresh=fresh)
+            legend_cells = self._draw_grid(assignment, fresh=fresh)
             if self._unsettled:
                 parts.insert(0, (Cell("only unsettled", ACCENT),))
         elif self._view == "partition":
@@ -147,9 +147,9 @@ class AssignmentsPane(Pane):
             skew = next(skew for skew in assignment.skews if skew.by == self._view)
             self.table.set_rows(load_rows(assignment, skew, self._names), columns=load_columns(skew), fresh=fresh)
             parts.insert(0, (Cell(f"by {self._view}", ACCENT),))
-        words = join_with_dots(parts or [(Cell("nothing is assigned", MUTED),)])
-        self.query_one(SummaryLine).set_cells(words, hint="v view  l unsettled" if assignment.placements else "")
-        self.query_one("#legend", SummaryLine).set_cells(said)
+        summary = join_with_dots(parts or [(Cell("nothing is assigned", MUTED),)])
+        self.query_one(SummaryLine).set_cells(summary, hint="v view  l unsettled" if assignment.placements else "")
+        self.query_one("#legend", SummaryLine).set_cells(legend_cells)
 
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:
         """Show the members around the chosen one that fit the screen. Returns the legend below the grid."""
@@ -247,8 +247,8 @@ def grid_columns(
     """Return the columns of the grid, beginning with the member at index `first`, and how many members fit."""
     item: Column[PlacementRow] = Column(_NAME, "ITEM", item_name, min_width=14, max_width=44, cut="middle")
     width = max((cell_len(member.title) for member in members), default=1)
-    wanted = min(preferred_width(item, rows), max(14, room - 2 - (width + GAP) * len(members)))
-    left = room - max(14, min(wanted, room // 2 if room < 60 else room - 20)) - GAP - 2
+    preferred = min(preferred_width(item, rows), max(14, room - 2 - (width + GAP) * len(members)))
+    left = room - max(14, min(preferred, room // 2 if room < 60 else room - 20)) - GAP - 2
     count = max(1, min(len(members) - first, left // (width + GAP)))
     columns: list[Column[PlacementRow]] = [
         item,
@@ -295,10 +295,10 @@ def _open(row: PlacementRow) -> Cell:
 
 
 def _status(row: PlacementRow) -> Cell:
-    said = [row.owners or "no owner", status_word(row.placement)]
+    parts = [row.owners or "no owner", status_word(row.placement)]
     if row.targets and row.targets != row.owners:
-        said.append(f"{text.marks().arrow} {row.targets}")
-    return Cell(", ".join(said[:2]) + (f" {said[2]}" if len(said) > 2 else ""))
+        parts.append(f"{text.marks().arrow} {row.targets}")
+    return Cell(", ".join(parts[:2]) + (f" {parts[2]}" if len(parts) > 2 else ""))
 
 
 def legend(assignment: Assignment, members: Sequence[GridMember], at: int, first: int, count: int) -> PaneLine:

@@ -52,8 +52,8 @@ class AutoHeightText(Static, NoRelayout):
     """
 
     DEFAULT_CSS = """
-    Said { height: auto; display: none; }
-    Said.-said { display: block; }
+    AutoHeightText { height: auto; display: none; }
+    AutoHeightText.-visible { display: block; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -70,7 +70,7 @@ class AutoHeightText(Static, NoRelayout):
         around = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or around or 80)
         lines = self.wrapped_lines(width)
-        self.set_class(bool(lines), "-said")
+        self.set_class(bool(lines), "-visible")
         self.update(to_content(lines), layout=(width, len(lines)) != self._shape)
         self._shape = (width, len(lines))
 
@@ -221,10 +221,10 @@ class Pane(Vertical):
         fresh, self._fresh = self._fresh, False
         self.draw(prepared, fresh=fresh)
 
-    def _set_placeholder(self, words: str) -> None:
-        self.placeholder = words
+    def _set_placeholder(self, content: str) -> None:
+        self.placeholder = content
         for table in self.query(LineTable):
-            table.set_placeholder(words)
+            table.set_placeholder(content)
 
     def _show_notices(self, lines: list[PaneLine]) -> None:
         self.query_one(Notice).set_lines(lines)
@@ -330,8 +330,8 @@ def _aged(reading: Reading[Any] | None) -> list[PaneLine]:
 def _explained(fault: Fault, reading: Reading[Any] | None) -> list[PaneLine]:
     age: PaneLine = ()
     if fault.name == "NOT_SUPPORTED":
-        said = single_line(fault.message)
-        return [(Cell(f"{said[:1].upper()}{said[1:]}.", MUTED), Cell(f" {single_line(fault.advice)}", MUTED))]
+        message = single_line(fault.message)
+        return [(Cell(f"{message[:1].upper()}{message[1:]}.", MUTED), Cell(f" {single_line(fault.advice)}", MUTED))]
     if reading is not None and not _empty(reading):
         age = (Cell(f"as of {text.clock(reading.at)} ({text.ago(reading.at)} ago)", STALE), Cell(": ", STALE))
     lines: list[PaneLine] = [

@@ -140,14 +140,14 @@ def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
             used = 0
         for cell in unit:
             for piece in _pieces(cell.text, width):
-                said = piece
-                if used and used + cell_len(said.rstrip()) > width:
+                content = piece
+                if used and used + cell_len(content.rstrip()) > width:
                     lines.append([])
                     used = 0
                 if not used and len(lines) > 1:
-                    said = said.lstrip()
-                _add(lines[-1], said, cell.role)
-                used += cell_len(said)
+                    content = content.lstrip()
+                _add(lines[-1], content, cell.role)
+                used += cell_len(content)
     return [tuple(line) for line in lines]
 
 
@@ -155,12 +155,12 @@ def _units(cells: Iterable[Cell]) -> list[list[Cell]]:
     units: list[list[Cell]] = []
     glued = False
     for cell in cells:
-        said = Cell(safe_text(cell.text), cell.role)
+        content = Cell(safe_text(cell.text), cell.role)
         if glued:
-            units[-1].append(said)
+            units[-1].append(content)
         else:
-            units.append([said])
-        glued = said.text.endswith(" ") and not said.text.startswith(" ")
+            units.append([content])
+        glued = content.text.endswith(" ") and not content.text.startswith(" ")
     return units
 
 
@@ -168,16 +168,16 @@ def _length(unit: list[Cell]) -> int:
     return cell_len("".join(cell.text for cell in unit).strip())
 
 
-def _pieces(said: str, width: int) -> Iterable[str]:
-    for word in re.findall(r"\S+\s*|\s+", said):
+def _pieces(content: str, width: int) -> Iterable[str]:
+    for word in re.findall(r"\S+\s*|\s+", content):
         if cell_len(word.rstrip()) > width:
             yield from chop_cells(word, width)
         else:
             yield word
 
 
-def _add(line: list[Cell], said: str, role: str) -> None:
+def _add(line: list[Cell], content: str, role: str) -> None:
     if line and line[-1].role == role:
-        line[-1] = Cell(SafeText(line[-1].text + said), role)
-    elif said:
-        line.append(Cell(SafeText(said), role))
+        line[-1] = Cell(SafeText(line[-1].text + content), role)
+    elif content:
+        line.append(Cell(SafeText(content), role))

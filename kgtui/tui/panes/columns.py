@@ -118,13 +118,13 @@ def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
 
 
 def fit_columns(
-    columns: Sequence[Column[RowT]], wanted: Mapping[str, int], room: int
+    columns: Sequence[Column[RowT]], preferred: Mapping[str, int], room: int
 ) -> list[tuple[Column[RowT], int]]:
     """Choose the columns that fit into a width of `room` terminal cells, and return them in order with their widths."""
     shown = list(columns)
 
     def least(column: Column[RowT]) -> int:
-        return wanted[column.id] if column.right else min(wanted[column.id], column.min_width)
+        return preferred[column.id] if column.right else min(preferred[column.id], column.min_width)
 
     while len(shown) > 1 and sum(least(column) + GAP for column in shown) - GAP > room:
         last = max(shown, key=lambda column: (column.rank, columns.index(column)))
@@ -134,7 +134,7 @@ def fit_columns(
     widths = {column.id: least(column) for column in shown}
     spare = room - sum(width + GAP for width in widths.values()) + GAP
     for column in sorted(shown, key=lambda column: column.rank):
-        more = max(0, min(spare, wanted[column.id] - widths[column.id]))
+        more = max(0, min(spare, preferred[column.id] - widths[column.id]))
         widths[column.id] += more
         spare -= more
     return [(column, widths[column.id]) for column in shown]

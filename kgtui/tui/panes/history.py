@@ -67,7 +67,7 @@ class ChangeTable(LineTable[Change]):
     """
     | key | does |
     |---|---|
-    | enter | to the moment of the row |
+    | enter | go to the time of the row |
     """
 
     def action_select_cursor(self) -> None:

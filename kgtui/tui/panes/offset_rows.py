@@ -71,12 +71,12 @@ def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) 
     owners, share = owners_by_partition(description), bool(offsets.share)
     rows = []
     for one in lags(offsets):
-        who = owners.get((one.topic, one.partition))
-        if who is None:
+        members = owners.get((one.topic, one.partition))
+        if members is None:
             rows.append(OffsetRow(one.topic, one.partition, one, None, None, None, one.lost or 0, share))
             continue
-        name = who[0].client_id if len(who) == 1 else f"{len(who)} members"
-        ids = ", ".join(member.member_id for member in who)
+        name = members[0].client_id if len(members) == 1 else f"{len(members)} members"
+        ids = ", ".join(member.member_id for member in members)
         rows.append(OffsetRow(one.topic, one.partition, one, name, ids, None, one.lost or 0, share))
     return rows
 
@@ -107,9 +107,9 @@ def filter_and_sort(
     if order == "topic":
         return list(_with_totals(kept, rows, descending))
     key = _sort_key(order)
-    known = [row for row in kept if key(row) is not None]
-    known.sort(key=lambda row: (key(row), row.key), reverse=descending)
-    return known + [row for row in kept if key(row) is None]
+    sortable = [row for row in kept if key(row) is not None]
+    sortable.sort(key=lambda row: (key(row), row.key), reverse=descending)
+    return sortable + [row for row in kept if key(row) is None]
 
 
 def is_lagging(row: OffsetRow) -> bool:
@@ -121,8 +121,8 @@ def is_lagging(row: OffsetRow) -> bool:
 def _matches(row: OffsetRow, filter_text: str) -> bool:
     if not filter_text:
         return True
-    said = (row.topic, f"{row.topic}-{row.partition}", row.owner, row.member_id, _note_text(row))
-    return any(filter_text.lower() in part.lower() for part in said if part)
+    searched = (row.topic, f"{row.topic}-{row.partition}", row.owner, row.member_id, _note_text(row))
+    return any(filter_text.lower() in part.lower() for part in searched if part)
 
 
 def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descending: bool) -> Iterable[OffsetRow]:
@@ -245,11 +245,11 @@ def _note_text(row: OffsetRow) -> str:
 
 
 def _note(row: OffsetRow) -> Cell:
-    said = _note_text(row)
+    note = _note_text(row)
     if row.lost:
-        return Cell(f"{text.marks().fault} {said}", ERROR)
-    role = {"forbidden": ERROR, "topic deleted": WARN, "no commit": MUTED, "pending": MUTED, "": ""}.get(said, WARN)
-    return Cell(said, role)
+        return Cell(f"{text.marks().fault} {note}", ERROR)
+    role = {"forbidden": ERROR, "topic deleted": WARN, "no commit": MUTED, "pending": MUTED, "": ""}.get(note, WARN)
+    return Cell(note, role)
 
 
 def offsets_summary(rows: Sequence[OffsetRow]) -> list[PaneLine]:

@@ -44,10 +44,10 @@ class OffsetsPane(Pane):
     """
     | key | does |
     |---|---|
-    | s | sort by topic, lag, lead, owner |
-    | l | only what lags |
+    | s | sort by topic, lag, lead or owner |
+    | l | show only partitions that lag, or all again |
     | / | filter by topic, owner or note |
-    | escape | drop the filter |
+    | escape | remove the filter |
     """
 
     DEFAULT_CSS = """

@@ -250,8 +250,8 @@ def _epochs(described: GroupDescription) -> Field:
         number_cell(described.assignment_epoch),
     ]
     if described.assignment_epoch is not None and described.group_epoch != described.assignment_epoch:
-        said = "the target assignment is being computed" if described.members else "no members to assign to"
-        cells.append(Cell(f"  {said}", WARN if described.members else MUTED))
+        reason = "the target assignment is being computed" if described.members else "no members to assign to"
+        cells.append(Cell(f"  {reason}", WARN if described.members else MUTED))
     behind = [m for m in described.members or () if m.epoch is not None and m.epoch < (described.assignment_epoch or 0)]
     if behind:
         cells.append(Cell(f"  {plural(len(behind), 'member')} behind", WARN))

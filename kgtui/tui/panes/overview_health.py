@@ -96,8 +96,8 @@ def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]
         rate = series.lag_trend(TREND_WINDOW)
         if rate is not None:
             span = min(TREND_WINDOW, series.times[-1] - series.times[0])
-            known = [lag for lag in series.lag if not math.isnan(lag)]
-            gone = known[-1] / -rate if rate < 0 < known[-1] else None
+            known_lags = [lag for lag in series.lag if not math.isnan(lag)]
+            gone = known_lags[-1] / -rate if rate < 0 < known_lags[-1] else None
     if rate is None:
         return
     over = Cell(f"  over the last {duration(span)}", MUTED)
@@ -172,8 +172,8 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
         return
     cells: list[Cell] = []
     for member, behind in list(health.holding_up.items())[:_NAMED]:
-        said = "has left" if behind is None else f"{plural(behind, 'epoch')} behind"
-        cells += [Cell(member, WARN), Cell(f" {said}  ", MUTED)]
+        distance = "has left" if behind is None else f"{plural(behind, 'epoch')} behind"
+        cells += [Cell(member, WARN), Cell(f" {distance}  ", MUTED)]
     more = len(health.holding_up) - _NAMED
     if more > 0:
         cells.append(Cell(f"and {text.exact(more)} more", MUTED))

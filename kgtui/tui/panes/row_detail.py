@@ -27,7 +27,7 @@ class RowDetail(VerticalScroll, can_focus=False):
     RowDetail {
         height: auto; max-height: 40%; background: $panel; display: none; scrollbar-size-vertical: 1;
     }
-    RowDetail.-some { display: block; }
+    RowDetail.-visible { display: block; }
     RowDetail Static { height: auto; }
     """
 
@@ -36,7 +36,7 @@ class RowDetail(VerticalScroll, can_focus=False):
 
     def describe(self, columns: tuple[Column[RowT], ...], row: RowT | None, width: int) -> None:
         """Show a row, wrapped to `width` terminal cells. None empties the detail area."""
-        self.set_class(row is not None, "-some")
+        self.set_class(row is not None, "-visible")
         lines = detail_lines(columns, row, max(16, width - 2)) if row is not None else []
         self.query_one(Static).update(to_content(lines))
 
@@ -79,8 +79,8 @@ class DetailedTable(Vertical, Generic[RowT]):
 
     def _tell(self, *, force: bool = False) -> None:
         row = self.table.row
-        told = (row, [column.id for column in self.table.columns])
-        if force or told != self._shown:
-            self._shown = told
+        shown = (row, [column.id for column in self.table.columns])
+        if force or shown != self._shown:
+            self._shown = shown
             # The width of this widget, because the detail has none before it is shown for the first time.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

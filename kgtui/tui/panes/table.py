@@ -42,7 +42,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     | `table--sorted` | the title of the column that rows are sorted by |
     | `table--cursor` | the row under the cursor, while the table has the focus |
     | `table--odd` | the row under the cursor, while it has not |
-    | `table--kg-…` | words in that role |
+    | `table--kg-…` | text in that role |
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -125,8 +125,8 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         self._columns = tuple(columns)
         self._key = key
         self._rows: Sequence[RowT] = ()
-        self._wanted: dict[str, int] = {}
-        self._arranged: list[tuple[Column[RowT], int]] = []
+        self._preferred: dict[str, int] = {}
+        self._fitted: list[tuple[Column[RowT], int]] = []
         self._placeholder = ""
         self.sorted_by: tuple[str, bool] | None = None
 
@@ -148,12 +148,12 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     @property
     def shown(self) -> tuple[str, ...]:
         """Ids of the columns that fit the screen."""
-        return tuple(column.id for column, _ in self._arranged)
+        return tuple(column.id for column, _ in self._fitted)
 
-    def set_placeholder(self, words: str) -> None:
+    def set_placeholder(self, content: str) -> None:
         """Show this text while the table is empty. It is not escaped, so it must not come from the cluster."""
-        if words != self._placeholder:
-            self._placeholder = words
+        if content != self._placeholder:
+            self._placeholder = content
             if not self._rows:
                 self.refresh()
 
@@ -173,10 +173,10 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         old, at = self._rows, self.cursor
         if columns is not None:
             other = [column.id for column in columns] != [column.id for column in self._columns]
-            self._wanted = {} if other else self._wanted
+            self._preferred = {} if other else self._preferred
             self._columns = tuple(columns)
         if fresh:
-            self._wanted = {}
+            self._preferred = {}
         elif old == rows and columns is None:
             return
         self._rows = rows
@@ -188,9 +188,9 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.scroll_to(y=0, animate=False)
         elif target != at and in_sight:
             self.scroll_to(y=max(0, top + target - at), animate=False, immediate=True)
-        before = [column for column, _ in self._arranged], [width for _, width in self._arranged]
+        before = [column for column, _ in self._fitted], [width for _, width in self._fitted]
         self._arrange()
-        after = [column for column, _ in self._arranged], [width for _, width in self._arranged]
+        after = [column for column, _ in self._fitted], [width for _, width in self._fitted]
         if fresh or before != after or self.scroll_offset.y != top:
             self.refresh()
         else:
@@ -232,9 +232,9 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
     def _arrange(self) -> None:
         for column in self._columns:
-            wanted = preferred_width(column, self._rows)
-            self._wanted[column.id] = max(wanted, self._wanted.get(column.id, 0))
-        self._arranged = fit_columns(self._columns, self._wanted, self.scrollable_content_region.width - 1)
+            preferred = preferred_width(column, self._rows)
+            self._preferred[column.id] = max(preferred, self._preferred.get(column.id, 0))
+        self._fitted = fit_columns(self._columns, self._preferred, self.scrollable_content_region.width - 1)
 
     def on_resize(self) -> None:
         self._arrange()
@@ -279,7 +279,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     async def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked row, or post `HeadingPressed` for a click on a title."""
         if event.y == 0:
-            column = column_at(self._arranged, event.x)
+            column = column_at(self._fitted, event.x)
             if column is not None:
                 self.post_message(self.HeadingPressed(self, column))
         elif event.y - 1 + self.scroll_offset.y < len(self._rows):
@@ -290,23 +290,23 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         width = self.size.width
         index = y - 1 + self.scroll_offset.y
         if not self._rows and y == 0 and self._placeholder:
-            muted = self.base_style + self._ink(MUTED)
+            muted = self.base_style + self._role_style(MUTED)
             return Strip([Segment(self._placeholder, muted)]).adjust_cell_length(width, self.base_style)
         if not self._rows or index >= len(self._rows):
             return Strip.blank(width, self.base_style)
         if y == 0:
             styles = self.get_component_rich_style("table--heading"), self.get_component_rich_style("table--sorted")
-            return heading_strip(self._arranged, self.sorted_by, *styles).adjust_cell_length(width, self.base_style)
+            return heading_strip(self._fitted, self.sorted_by, *styles).adjust_cell_length(width, self.base_style)
         base = self._row_base(index)
-        ink = None if index == self.cursor and self.has_focus else self._ink
-        return row_strip(self._arranged, self._rows[index], base, ink).adjust_cell_length(width, base)
+        role_style = None if index == self.cursor and self.has_focus else self._role_style
+        return row_strip(self._fitted, self._rows[index], base, role_style).adjust_cell_length(width, base)
 
     def _row_base(self, index: int) -> Style:
         if index != self.cursor:
             return self.base_style
         return self.get_component_rich_style("table--cursor" if self.has_focus else "table--odd")
 
-    def _ink(self, role: str) -> Style:
+    def _role_style(self, role: str) -> Style:
         """Return the text color of a role, without background."""
         return self.component_style(f"table--{role}")
 
@@ -315,23 +315,23 @@ FittedColumns = list[tuple[Column[RowT], int]]
 
 
 def heading_strip(
-    arranged: FittedColumns[RowT], sorted_by: tuple[str, bool] | None, style: Style, chosen: Style
+    fitted: FittedColumns[RowT], sorted_by: tuple[str, bool] | None, style: Style, chosen: Style
 ) -> Strip:
     """Render the titles of the columns, with another style for the sorted one."""
     segments: list[Segment] = []
-    for column, width in arranged:
+    for column, width in fitted:
         is_sorted = sorted_by is not None and sorted_by[0] == column.id
         title = text.pad(column.title, width, right=column.right)
         segments += [Segment(title, chosen if is_sorted else style), Segment(" " * GAP, style)]
     return Strip(segments)
 
 
-def row_strip(arranged: FittedColumns[RowT], row: RowT, base: Style, ink: Callable[[str], Style] | None) -> Strip:
-    """Render one row. `ink` returns the color of a role; None draws the whole row in the style `base`."""
+def row_strip(fitted: FittedColumns[RowT], row: RowT, base: Style, role_style: Callable[[str], Style] | None) -> Strip:
+    """Render one row. `role_style` returns the color of a role; None draws the whole row in the style `base`."""
     segments: list[Segment] = []
-    for column, width in arranged:
+    for column, width in fitted:
         cell = column.cell(row)
-        style = base + ink(cell.role) if ink is not None and cell.role else base
-        said = text.pad(fit_text(cell.text, width, cut=column.cut), width, right=column.right)
-        segments += [Segment(said, style), Segment(" " * GAP, base)]
+        style = base + role_style(cell.role) if role_style is not None and cell.role else base
+        content = text.pad(fit_text(cell.text, width, cut=column.cut), width, right=column.right)
+        segments += [Segment(content, style), Segment(" " * GAP, base)]
     return Strip(segments)

@@ -24,7 +24,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     """
     | class | description |
     |---|---|
-    | `lines--kg-…` | words in that role |
+    | `lines--kg-…` | text in that role |
     """
 
     DEFAULT_CSS = """

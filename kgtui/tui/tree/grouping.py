@@ -294,15 +294,15 @@ def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dic
         if node.children:
             continue
         lag = unknown = 0
-        some = False
+        is_known = False
         for ids in _slices(node.parts):
             more, missing, any_known = _sum_lags(ids, snapshot.summaries)
-            lag, unknown, some = lag + more, unknown + missing, some or any_known
+            lag, unknown, is_known = lag + more, unknown + missing, is_known or any_known
             budget -= len(ids)
             if budget <= 0:
                 budget = SLICE
                 yield
-        totals[node.path] = NodeTotal(lag if some else None, unknown)
+        totals[node.path] = NodeTotal(lag if is_known else None, unknown)
     for node in nodes.top:
         _sum_children(node, totals)
     return totals
@@ -316,7 +316,7 @@ def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
 
 def _sum_lags(ids: Sequence[str], summaries: Mapping[str, Summary]) -> tuple[int, int, bool]:
     lag = unknown = 0
-    some = False
+    is_known = False
     for group in ids:
         summary = summaries.get(group)
         if summary is None:
@@ -326,8 +326,8 @@ def _sum_lags(ids: Sequence[str], summaries: Mapping[str, Summary]) -> tuple[int
             unknown += 1
         if summary.lag is not None:
             lag += summary.lag
-            some = True
-    return lag, unknown, some
+            is_known = True
+    return lag, unknown, is_known
 
 
 def _sum_children(node: Node, totals: dict[Path, NodeTotal]) -> NodeTotal:

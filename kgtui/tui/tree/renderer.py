@@ -46,7 +46,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     """
 
     DEFAULT_CSS = """
-    TreeLines {
+    TreeRenderer {
         background: $background;
         & > .group-tree--node { text-style: bold; }
         & > .group-tree--guide { color: $kg-muted; }

@@ -190,9 +190,9 @@ def _right(wide: TreeColumns, count: str, count_role: str, lag: str, lag_role: s
 def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
     """Join pieces of one role, and blanks with the piece before them, so that fewer bytes go to the terminal."""
     joined: list[tuple[str, str]] = []
-    for words, role in pieces:
-        if joined and (role == joined[-1][1] or words.isspace()):
-            joined[-1] = joined[-1][0] + words, joined[-1][1]
-        elif words:
-            joined.append((words, role))
+    for piece, role in pieces:
+        if joined and (role == joined[-1][1] or piece.isspace()):
+            joined[-1] = joined[-1][0] + piece, joined[-1][1]
+        elif piece:
+            joined.append((piece, role))
     return TreeLine(tuple(joined), cursor)
