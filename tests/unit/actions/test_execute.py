@@ -35,7 +35,7 @@ def sends(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
 
 def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: int = 1) -> None:
     """Do something to the cluster right before the nth call of that name is answered."""
-    asked = admin._asked
+    asked = admin._record_call
     seen = 0
 
     async def watched(name: str, groups: Iterable[str] = ()) -> None:
@@ -46,7 +46,7 @@ def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: in
             if seen == nth:
                 act()
 
-    admin._asked = watched  # type: ignore[assignment,method-assign]
+    admin._record_call = watched  # type: ignore[assignment,method-assign]
 
 
 def activate(admin: ScriptedAdmin, group: str = "g") -> Callable[[], None]:
@@ -372,7 +372,7 @@ async def test_a_slow_coordinator_delays_its_own_groups_only(admin: ScriptedAdmi
     admin.add("slow", state="Empty", coordinator=2)
     made = await plan(admin, ["fast", "slow"])
     held, fast_done = asyncio.Event(), asyncio.Event()
-    asked = admin._asked
+    asked = admin._record_call
 
     async def hold(name: str, groups: Iterable[str] = ()) -> None:
         mine = tuple(groups)
@@ -380,7 +380,7 @@ async def test_a_slow_coordinator_delays_its_own_groups_only(admin: ScriptedAdmi
         if name == "delete_groups" and "slow" in mine:
             await held.wait()
 
-    admin._asked = hold  # type: ignore[assignment,method-assign]
+    admin._record_call = hold  # type: ignore[assignment,method-assign]
     running = asyncio.create_task(execute(admin, made, folder, on_result=lambda _: fast_done.set()))
     await asyncio.wait_for(fast_done.wait(), 10)
     assert "fast" not in admin.groups
