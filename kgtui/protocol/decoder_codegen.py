@@ -228,8 +228,8 @@ class _Decoder:
     def tags(self, struct: Struct, values: dict[str, str]) -> None:
         """Write the loop that reads the tagged fields (KIP-482) and skips unknown tags."""
         out = self.out
-        known = struct.tagged(self.version)
-        for _, field in known:
+        tagged = struct.tagged(self.version)
+        for _, field in tagged:
             values[field.name] = out.name("t")
             out.line(f"{values[field.name]} = {self.default(field)}")
         out.line("p += 1")
@@ -244,8 +244,8 @@ class _Decoder:
                     out.line(f"if {number} > 127: {number}, p = uvarint(data, p - 1)")
                 out.line(f"{stop} = p + {size}")
                 out.line(f"if {stop} > end: raise too_long(MESSAGE, 'a tagged field', {size}, p)")
-                for own, field in known:
-                    out.line(f"if {tag} == {own}:")
+                for tag_number, field in tagged:
+                    out.line(f"if {tag} == {tag_number}:")
                     with out.block():
                         out.line(f"{values[field.name]} = {self.value(field)}")
                         out.line(f"if p > {stop}: raise truncated(MESSAGE, p)")

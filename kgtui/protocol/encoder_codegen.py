@@ -86,9 +86,9 @@ class _Encoder:
             if field.ignorable:
                 continue
             default = self.out.constant("D", default_value(field))
-            got = f"{value}.get({field.name!r}, {default})"
-            lost = got if field.array else f"{got} != {default}"
-            self.out.line(f"if {lost}: raise not_in_version(MESSAGE, {field.name!r})")
+            expression = f"{value}.get({field.name!r}, {default})"
+            is_lost = expression if field.array else f"{expression} != {default}"
+            self.out.line(f"if {is_lost}: raise not_in_version(MESSAGE, {field.name!r})")
 
     def get(self, field: Field, value: str) -> str:
         """Write the line that assigns a field of `value`, or its default, to a new variable; return the variable."""
@@ -182,33 +182,33 @@ class _Encoder:
     def tags(self, struct: Struct, value: str) -> None:
         """Write the lines that encode the tagged fields whose value is not the default (KIP-482)."""
         out = self.out
-        known = struct.tagged(self.version)
-        if not known:
+        tagged = struct.tagged(self.version)
+        if not tagged:
             out.line("out.append(0)")
             return
         section, whole = out.name("tags"), out.name("whole")
         out.line(f"{section} = []; {whole} = out")
-        for tag, field in known:
-            got = self.get(field, value)
+        for tag, field in tagged:
+            expression = self.get(field, value)
             default = out.constant("D", default_value(field))
-            out.line(f"if {self.differs(field, got, default)}:")
+            out.line(f"if {self.differs(field, expression, default)}:")
             with out.block():
                 out.line("out = bytearray()")
                 if field.type in FIXED and not field.array:
                     self.fixed([field], value)
                 else:
-                    self.value(field, got)
+                    self.value(field, expression)
                 out.line(f"{section}.append(({tag}, out))")
         out.line(f"out = {whole}; out += tag_section({section})")
 
-    def differs(self, field: Field, got: str, default: str) -> str:
+    def differs(self, field: Field, expression: str, default: str) -> str:
         """Return the condition that a tagged field does not hold its default value."""
         if field.struct is not None and not field.array:
             # A decoded default holds lists where ours holds tuples.
             listed = self.out.constant("D", default_value(field, []))
-            return f"{got} not in ({default}, {listed})"
+            return f"{expression} not in ({default}, {listed})"
         if not field.array:
-            return f"{got} != {default}"
+            return f"{expression} != {default}"
         if field.null_by_default:
-            return f"{got} is not None"
-        return f"{got} is None or {got}" if field.nullable.has(self.version) else got
+            return f"{expression} is not None"
+        return f"{expression} is None or {expression}" if field.nullable.has(self.version) else expression

@@ -141,7 +141,7 @@ class Faults:
         self._state.move_coordinator(group, node)
 
     def load(self, node: int, seconds: float | None) -> None:
-        """Make a coordinator report that it is loading, for a time on the clock of the cluster; None ends it."""
+        """Make a coordinator report that it is loading, for `seconds` of the cluster's clock; None ends the loading."""
         self.broker(node).loading = None if seconds is None else self._state.time() + seconds
 
     def loading(self, node: int) -> bool:

@@ -70,17 +70,18 @@ def group_names() -> Iterator[str]:
     """Yield distinct group ids such as `team-007.orders.enrich` without end; later rounds add a version suffix."""
     for version in count(1):
         suffix = "" if version == 1 else f"-v{version}"
-        for verb in range(len(VERBS)):
-            for domain in range(len(DOMAINS)):
+        for verb_index in range(len(VERBS)):
+            for domain_index in range(len(DOMAINS)):
                 for team in range(TEAMS):
                     # Consecutive names differ in all three parts, so that a small cluster has groups of every kind.
-                    what, how = DOMAINS[(domain + team) % len(DOMAINS)], VERBS[(verb + team // 3) % len(VERBS)]
-                    yield f"team-{team:03d}.{what}.{how}{suffix}"
+                    domain = DOMAINS[(domain_index + team) % len(DOMAINS)]
+                    verb = VERBS[(verb_index + team // 3) % len(VERBS)]
+                    yield f"team-{team:03d}.{domain}.{verb}{suffix}"
 
 
 def topic_names(number: int) -> list[str]:
     """Return the first `number` topic names, such as `orders.enrich.events`."""
-    names = (f"{what}.{how}.{suffix}" for suffix in _suffixes() for how in VERBS for what in DOMAINS)
+    names = (f"{domain}.{verb}.{suffix}" for suffix in _suffixes() for verb in VERBS for domain in DOMAINS)
     return list(islice(names, number))
 
 

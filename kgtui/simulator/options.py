@@ -114,7 +114,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"Kafka release of the brokers, or several that they run in turn: {', '.join(RANGES)}",
     )
     add("--scenario", choices=scenario_names(), default=default.scenario, help="which groups exist (%(default)s)")
-    add("--churn", metavar="FRACTION", type=float, default=default.churn, help="generated groups that change every 2 s")
+    add(
+        "--churn",
+        metavar="FRACTION",
+        type=float,
+        default=default.churn,
+        help="fraction of the generated groups that changes every 2 s",
+    )
     add(
         "--features",
         metavar="NAME=LEVEL",

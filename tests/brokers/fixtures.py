@@ -149,7 +149,7 @@ def live_431(brokers: Brokers) -> Live:
 
 @pytest.fixture(scope="session")
 def live_392(brokers: Brokers) -> Live:
-    """Live groups of every type that 3.9.2 has."""
+    """Live groups of every type that 3.9.2 supports."""
     live: Live = brokers.get("live_392")
     return live
 

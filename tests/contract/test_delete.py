@@ -227,10 +227,10 @@ async def test_the_command_deletes_matching_groups(newest: DeletionCluster, fold
     assert "DeleteGroups" in out
     code, _, errors = await kgtui(folder, *words, "--yes", "--expect", "1")
     assert code == 4
-    assert "2 groups match, and 1 were expected" in errors
+    assert "2 groups match, but --expect is 1" in errors
     code, _, errors = await kgtui(folder, *words, typed="2\n")
     assert code == 4
-    assert "not on a terminal" in errors
+    assert "there is no terminal to confirm on" in errors
     code, out, _ = await kgtui(folder, *words, "--yes", "--expect", "2", "--format", "json")
     assert code == 0
     assert {line["group"]: line["result"] for line in json.loads(out)["results"]} == {
@@ -247,9 +247,9 @@ async def test_a_delete_is_confirmed_by_typing_the_name(newest: DeletionCluster,
     newest.make_simple("typed-by-hand")
     words = ("delete", "--group", "typed-by-hand", "--bootstrap-server", newest.bootstrap)
     code, shown = await asyncio.to_thread(on_terminal, folder, "typed-by-hant\n", *words)
-    assert (code, "that is something else" in shown) == (4, True)
+    assert (code, "the confirmation does not match" in shown) == (4, True)
     code, shown = await asyncio.to_thread(on_terminal, folder, "typed-by-hand\n", *words)
-    assert "Type its name to go on, typed-by-hand :" in shown
+    assert "typed-by-hand :" in shown
     assert code == 0
 
 
@@ -299,7 +299,7 @@ async def test_a_missing_delete_permission_is_refused(secure_broker: Secure, fol
     properties = _properties(secure_broker.command_config("nobody"))
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-b-app"])).lines
-        assert "ACL operation DESCRIBE on this Group is missing" in getattr(line, "reason", "")
+        assert "ask for the ACL operation DESCRIBE on this group" in getattr(line, "reason", "")
 
 
 async def test_a_principal_deletes_only_its_own_groups(secure_broker: Secure, folder: StateFolder) -> None:

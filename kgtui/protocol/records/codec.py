@@ -98,7 +98,7 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
         return Undecodable(DecodeFailure.DAMAGED_VALUE, _too_short("value", value), number)
     (version,) = _read_header(value)
     if not 0 <= version <= schema.value.high:
-        reason = f"{schema.value.name} is known in versions 0 to {schema.value.high}, not {version}"
+        reason = f"{schema.value.name} is supported in versions 0 to {schema.value.high}, not {version}"
         return Undecodable(DecodeFailure.UNKNOWN_VERSION, reason, number, version)
     try:
         return CoordinatorRecord(schema.type, fields, schema.value.decode(version, value, _HEADER_SIZE), version)
@@ -151,9 +151,9 @@ def _struct(struct: Struct, version: int, value: Mapping[str, Any]) -> dict[str,
     for field in struct.fields:
         if not field.versions.has(version):
             continue
-        got = value[field.name]
-        if field.tag is None or got != default_value(field, []):
-            fields[field.name[0].lower() + field.name[1:]] = _value(field, version, got)
+        field_value = value[field.name]
+        if field.tag is None or field_value != default_value(field, []):
+            fields[field.name[0].lower() + field.name[1:]] = _value(field, version, field_value)
     return fields
 
 

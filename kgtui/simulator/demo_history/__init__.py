@@ -108,15 +108,17 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
     def seconds(self, plan: HistoryPlan) -> float:
         """Return the time in seconds after the start; raises ValueError unless exactly one key says it."""
-        given = [value for value in (self.hours_before_end, self.hours_after_start, self.fraction) if value is not None]
-        if len(given) != 1:
+        values = [
+            value for value in (self.hours_before_end, self.hours_after_start, self.fraction) if value is not None
+        ]
+        if len(values) != 1:
             raise ValueError("use exactly one of the keys hours_before_end, hours_after_start and fraction")
         if self.hours_before_end is not None:
             time = plan.before_end(self.hours_before_end, self.jitter)
         elif self.fraction is not None:
             time = plan.at_fraction(self.fraction, self.jitter)
         else:
-            time = given[0] * HOUR
+            time = values[0] * HOUR
         return time + self.plus_hours * HOUR
 
 

@@ -79,7 +79,7 @@ class ShareGroup(Group):
         return rows
 
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
-        """Yield nothing, because OffsetFetch returns no offsets for share groups."""
+        """Return an empty iterator, because OffsetFetch returns no offsets for share groups."""
         return iter(())
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:

@@ -122,12 +122,12 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
     def membership(self) -> MembershipSchedule:
         """Return who is a member at which time; raises ValueError unless exactly one key says it."""
         constant = None if self.members is None else ConstantMembership(self.members)
-        given = [
+        schedules = [
             schedule for schedule in (constant, self.constant, self.rotation, self.schedule) if schedule is not None
         ]
-        if len(given) != 1:
+        if len(schedules) != 1:
             raise ValueError("use exactly one of the keys members, constant, rotation and schedule")
-        return given[0]
+        return schedules[0]
 
     def topics_read(self, topics: dict[str, Topic]) -> list[ConsumedTopic]:
         """Return the topics that the group reads; raises ValueError for a topic that is not in `[topics]`."""

@@ -28,7 +28,7 @@ from tests.unit.protocol.test_round_trips import with_defaults
 
 COMMIT_KEY = bytes.fromhex("0001 0007 62696c6c696e67 0006 6f7264657273 00000002")
 COMMIT_V4 = b"\0\4" + bytes(12) + b"\1" + bytes(8)
-"""A value of version 4 without its tagged fields."""
+"""The value of an offset commit in version 4, without its tagged fields."""
 MEMBER = {
     "memberId": "m-1",
     "groupInstanceId": "static-1",
