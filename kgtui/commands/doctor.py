@@ -1,4 +1,4 @@
-"""`kgtui doctor`: what this cluster supports, broker by broker, and what you may do."""
+"""`kgtui doctor`: report what each broker supports, what kgtui cannot do there, and what this user is allowed to do."""
 
 from __future__ import annotations
 
@@ -25,36 +25,43 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 SAMPLE = 200
-"""Groups described to see what is allowed on them."""
+"""Number of groups that are described to find the operations that the user is authorized for."""
 
 CLUSTER_OPERATIONS_VERSION = 10
-"""The last version of Metadata that tells what may be done to the cluster (KIP-430, KIP-700)."""
+"""Last version of Metadata that reports the authorized operations on the cluster (KIP-430, removed by KIP-700)."""
 
-LESS = {
-    "ListGroups": ((4, "no states in the list: each group is described for its own"), (5, "no types in the list")),
-    "DescribeGroups": ((6, "a group of another type reads as Dead"),),
-    "OffsetFetch": ((8, "offsets of one group a request: lag takes longer"),),
-    "FindCoordinator": ((4, "coordinators are looked up one by one"),),
-    "DescribeShareGroupOffsets": ((1, "no lag of share groups"),),
+LIMITED_BELOW = {
+    "ListGroups": (
+        (4, "the list of groups has no states, so each group is described to learn its state"),
+        (5, "the list of groups has no types"),
+    ),
+    "DescribeGroups": ((6, "groups of other types are reported as Dead"),),
+    "OffsetFetch": ((8, "each request reads the offsets of one group only, so reading lag takes longer"),),
+    "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
+    "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""API → below which version what is missing."""
+"""API → versions with a limitation below them, and the limitation."""
 
-WITHOUT = {
+LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
-    "DescribeShareGroupOffsets": "no start offsets of share groups",
+    "DescribeShareGroupOffsets": "start offsets of share groups are unknown",
 }
-"""API → what its absence means."""
+"""API → the limitation if a broker does not have the API."""
 
 
 @dataclass(slots=True)
-class Findings:
-    """What was found.
+class Diagnosis:
+    """What `kgtui doctor` found out.
 
     Attributes:
-        versions: node id → API name → version used with that broker; None where it has none that we speak.
-        took_ms: node id → how long an answer took.
-        cluster_operations: what may be done to the cluster; None if the broker did not say.
-        group_operations: what may be done → on how many of the groups looked at.
+        cluster: the cluster and its brokers.
+        versions: node id → API name → version used with that broker; None if they have no version in common.
+        took_ms: node id → time to answer, in milliseconds; only brokers that answered.
+        cluster_operations: operations that the user is authorized for on the cluster; None if not reported.
+        groups: number of groups listed.
+        described: number of groups described, a sample of those listed.
+        group_operations: operation → number of described groups that the user is authorized for it on.
+        faults: everything that could not be read, with its reason.
     """
 
     cluster: ClusterInfo
@@ -62,7 +69,7 @@ class Findings:
     took_ms: dict[int, float] = field(default_factory=dict)
     cluster_operations: frozenset[str] | None = None
     groups: int = 0
-    looked_at: int = 0
+    described: int = 0
     group_operations: dict[str, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
 
@@ -75,37 +82,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui doctor` and return its exit code: 1 if a broker does not answer or something is forbidden."""
-    findings = run_async(_run(args))
-    print_result(args.format, table=lambda: as_text(findings), json=lambda: as_json(findings))
-    for fault in findings.faults:
+    """Run `kgtui doctor` and return its exit code: 1 if something could not be read."""
+    diagnosis = run_async(_run(args))
+    print_result(args.format, table=lambda: as_text(diagnosis), json=lambda: as_json(diagnosis))
+    for fault in diagnosis.faults:
         notify(f"{fault.message} [{fault.name}]" + (f" ({fault.advice})" if fault.advice else ""))
-    return 1 if findings.faults else 0
+    return 1 if diagnosis.faults else 0
 
 
-async def _run(args: argparse.Namespace) -> Findings:
+async def _run(args: argparse.Namespace) -> Diagnosis:
     async with connected(args) as admin:
         return await examine(admin, timeout=timeout_of(args))
 
 
-async def examine(admin: KafkaGroupAdmin, *, timeout: float) -> Findings:
-    """Ask every broker for its versions, and the cluster for what is allowed. Raises `UnreachableError`."""
+async def examine(admin: KafkaGroupAdmin, *, timeout: float) -> Diagnosis:
+    """Ask every broker for its API versions, and for authorized operations. Raises `UnreachableError`."""
     end = time.monotonic() + timeout
-    findings = Findings(await admin.cluster(timeout=timeout))
-    await asyncio.gather(*(_versions(admin, node, findings, end) for node in findings.cluster.brokers))
-    findings.cluster_operations = await _cluster_operations(admin, findings, end)
+    diagnosis = Diagnosis(await admin.cluster(timeout=timeout))
+    await asyncio.gather(*(_versions(admin, node, diagnosis, end) for node in diagnosis.cluster.brokers))
+    diagnosis.cluster_operations = await _cluster_operations(admin, diagnosis, end)
     try:
-        await _group_operations(admin, findings, end)
+        await _group_operations(admin, diagnosis, end)
     except KgtuiError as error:
-        findings.faults.append(fault_of(error))
-    return findings
+        diagnosis.faults.append(fault_of(error))
+    return diagnosis
 
 
 def _left(end: float) -> float:
     return max(end - time.monotonic(), 0.001)
 
 
-async def _versions(admin: KafkaGroupAdmin, node: int, findings: Findings, end: float) -> None:
+async def _versions(admin: KafkaGroupAdmin, node: int, diagnosis: Diagnosis, end: float) -> None:
     from kgtui.protocol.messages import APIS
     from kgtui.protocol.messages.cluster import METADATA
 
@@ -115,10 +122,10 @@ async def _versions(admin: KafkaGroupAdmin, node: int, findings: Findings, end: 
         for api in APIS.values():
             found[api.name] = await _version(admin, node, api, end)
     except ClientError as error:
-        findings.faults.append(fault_of(error, broker=node))
+        diagnosis.faults.append(fault_of(error, broker=node))
         return
-    findings.versions[node] = found
-    findings.took_ms[node] = reply.took_ms
+    diagnosis.versions[node] = found
+    diagnosis.took_ms[node] = reply.took_ms
 
 
 async def _version(admin: KafkaGroupAdmin, node: int, api: Api, end: float) -> int | None:
@@ -128,11 +135,11 @@ async def _version(admin: KafkaGroupAdmin, node: int, api: Api, end: float) -> i
         return None
 
 
-async def _cluster_operations(admin: KafkaGroupAdmin, findings: Findings, end: float) -> frozenset[str] | None:
+async def _cluster_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, end: float) -> frozenset[str] | None:
     from kgtui.admin.decoding import operations
     from kgtui.protocol.messages.cluster import METADATA
 
-    for node, versions in sorted(findings.versions.items()):
+    for node, versions in sorted(diagnosis.versions.items()):
         version = min(versions.get("Metadata") or 0, CLUSTER_OPERATIONS_VERSION)
         if version < 8:
             continue
@@ -145,11 +152,11 @@ async def _cluster_operations(admin: KafkaGroupAdmin, findings: Findings, end: f
     return None
 
 
-async def _group_operations(admin: KafkaGroupAdmin, findings: Findings, end: float) -> None:
+async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, end: float) -> None:
     listed = await admin.list_groups(timeout=_left(end))
-    findings.groups = len(listed.rows)
-    findings.faults += [fault for fault in listed.faults if fault.broker in findings.versions]
-    # Some of every type, since different calls describe them.
+    diagnosis.groups = len(listed.rows)
+    diagnosis.faults += [fault for fault in listed.faults if fault.broker in diagnosis.versions]
+    # Some groups of every type, because each type is described by another RPC.
     by_type: dict[str | None, list[str]] = {}
     for group, row in listed.rows.items():
         by_type.setdefault(row.type, []).append(group)
@@ -158,100 +165,100 @@ async def _group_operations(admin: KafkaGroupAdmin, findings: Findings, end: flo
     if not sample:
         return
     described = await admin.describe_groups(sample, timeout=_left(end))
-    findings.looked_at = len(described.rows)
+    diagnosis.described = len(described.rows)
     for description in described.rows.values():
         for operation in description.operations or ():
-            findings.group_operations[operation] = findings.group_operations.get(operation, 0) + 1
-    # One of each kind tells enough.
-    findings.faults += {fault.name: fault for fault in described.faults if fault.code != 69}.values()
+            diagnosis.group_operations[operation] = diagnosis.group_operations.get(operation, 0) + 1
+    # One fault of each kind is enough.
+    diagnosis.faults += {fault.name: fault for fault in described.faults if fault.code != 69}.values()
 
 
-def missing(versions: Mapping[str, int | None]) -> list[str]:
-    """What does not work, or not as well, with a broker that speaks these versions."""
+def limitations(versions: Mapping[str, int | None]) -> list[str]:
+    """Return the limitations of a broker with these API versions, as sentences."""
     found = []
     for name, version in versions.items():
         if version is None:
-            found.append(WITHOUT.get(name, f"no {name}"))
+            found.append(LIMITED_WITHOUT.get(name, f"no {name}"))
         else:
-            found += [text for least, text in LESS.get(name, ()) if version < least]
+            found += [text for least, text in LIMITED_BELOW.get(name, ()) if version < least]
     return list(dict.fromkeys(found))
 
 
-def as_json(findings: Findings) -> bytes:
-    """The findings as JSON."""
-    operations = findings.cluster_operations
+def as_json(diagnosis: Diagnosis) -> bytes:
+    """Write the diagnosis as JSON."""
+    operations = diagnosis.cluster_operations
     value: dict[str, Any] = {
         "version": formats.VERSION,
-        "cluster": formats.cluster_object(findings.cluster),
+        "cluster": formats.cluster_object(diagnosis.cluster),
         "taken_at": rfc3339(time.time()),
         "brokers": [
             {
                 "id": node,
-                "answered": node in findings.versions,
-                "took_ms": findings.took_ms.get(node),
-                "versions": findings.versions.get(node),
-                "missing": None if node not in findings.versions else missing(findings.versions[node]),
+                "answered": node in diagnosis.versions,
+                "took_ms": diagnosis.took_ms.get(node),
+                "versions": diagnosis.versions.get(node),
+                "missing": None if node not in diagnosis.versions else limitations(diagnosis.versions[node]),
             }
-            for node in sorted(findings.cluster.brokers)
+            for node in sorted(diagnosis.cluster.brokers)
         ],
         "cluster_operations": None if operations is None else sorted(operations),
-        "groups": findings.groups,
-        "groups_looked_at": findings.looked_at,
-        "group_operations": dict(sorted(findings.group_operations.items())),
-        "faults": [formats.fault_object(fault) for fault in findings.faults],
+        "groups": diagnosis.groups,
+        "groups_looked_at": diagnosis.described,
+        "group_operations": dict(sorted(diagnosis.group_operations.items())),
+        "faults": [formats.fault_object(fault) for fault in diagnosis.faults],
     }
     return formats.json_bytes(value)
 
 
-def as_text(findings: Findings) -> str:
-    """The findings for people."""
-    parts = [_cluster_text(findings.cluster), _brokers_text(findings), _versions_text(findings)]
-    worse = list(dict.fromkeys(text for versions in findings.versions.values() for text in missing(versions)))
-    if worse:
-        parts.append("limits\n" + "".join(f"  {text}\n" for text in worse))
-    parts.append(_permissions_text(findings))
+def as_text(diagnosis: Diagnosis) -> str:
+    """Write the diagnosis for people."""
+    parts = [_cluster_text(diagnosis.cluster), _brokers_text(diagnosis), _versions_text(diagnosis)]
+    limits = list(dict.fromkeys(text for versions in diagnosis.versions.values() for text in limitations(versions)))
+    if limits:
+        parts.append("limits\n" + "".join(f"  {text}\n" for text in limits))
+    parts.append(_permissions_text(diagnosis))
     return "\n".join(parts)
 
 
 def _cluster_text(cluster: ClusterInfo) -> str:
     rows = [("cluster", marks.text(cluster.cluster_id)), ("controller", marks.count(cluster.controller))]
     if cluster.features is None:
-        rows.append(("features", "not told by these brokers"))
+        rows.append(("features", "not reported by these brokers"))
     else:
         rows += [(name, str(level)) for name, level in sorted(cluster.features.items())]
     return table((Column(""), Column("")), rows, header=False)
 
 
-def _brokers_text(findings: Findings) -> str:
+def _brokers_text(diagnosis: Diagnosis) -> str:
     rows = [
         (
             str(node),
             broker.address,
             marks.text(broker.rack),
-            f"{findings.took_ms[node]:.0f} ms" if node in findings.took_ms else marks.NO_ANSWER,
+            f"{diagnosis.took_ms[node]:.0f} ms" if node in diagnosis.took_ms else marks.NO_ANSWER,
         )
-        for node, broker in sorted(findings.cluster.brokers.items())
+        for node, broker in sorted(diagnosis.cluster.brokers.items())
     ]
     return table(
         (Column("BROKER", number=True), Column("ADDRESS"), Column("RACK"), Column("ANSWER", number=True)), rows
     )
 
 
-def _versions_text(findings: Findings) -> str:
-    nodes = sorted(findings.versions)
-    names = sorted({name for versions in findings.versions.values() for name in versions})
+def _versions_text(diagnosis: Diagnosis) -> str:
+    nodes = sorted(diagnosis.versions)
+    names = sorted({name for versions in diagnosis.versions.values() for name in versions})
     columns = [Column("API"), *(Column(str(node), number=True) for node in nodes)]
     return table(
-        columns, [[name, *(marks.count(findings.versions[node].get(name)) for node in nodes)] for name in names]
+        columns, [[name, *(marks.count(diagnosis.versions[node].get(name)) for node in nodes)] for name in names]
     )
 
 
-def _permissions_text(findings: Findings) -> str:
-    cluster = findings.cluster_operations
-    told = marks.NO_ANSWER if cluster is None else ", ".join(sorted(cluster)) or "nothing"
-    lines = [f"you may, on the cluster: {told}"]
+def _permissions_text(diagnosis: Diagnosis) -> str:
+    cluster = diagnosis.cluster_operations
+    operations = marks.NO_ANSWER if cluster is None else ", ".join(sorted(cluster)) or "none"
+    lines = [f"permissions on the cluster: {operations}"]
     if cluster is not None and not {"DESCRIBE", "ALL"} & cluster:
-        lines.append("  without DESCRIBE on the cluster, only groups that you may DESCRIBE are listed")
-    lines.append(f"groups listed: {findings.groups}, looked at: {findings.looked_at}")
-    lines += [f"  {name}: on {count}" for name, count in sorted(findings.group_operations.items())]
+        lines.append("  without DESCRIBE on the cluster, only groups with DESCRIBE permission are listed")
+    lines.append(f"permissions on groups: {diagnosis.groups} groups listed, {diagnosis.described} described")
+    lines += [f"  {name}: on {count} groups" for name, count in sorted(diagnosis.group_operations.items())]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""`kgtui insights`: what the tables of a lake say that somebody should know, by urgency."""
+"""`kgtui insights`: list the findings of a lake by urgency, each with advice and the command that follows it."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui insights`."""
     from kgtui.commands.parser import add_format_option
 
-    parser.add_argument("expr", nargs="*", metavar="EXPR", help="only of groups that match: filter terms of kgtui ls")
-    parser.add_argument("--lake", metavar="LAKE", help=f"the lake; by default what {LAKE_VARIABLE} says")
-    parser.add_argument("--evidence", action="store_true", help="add the rows that each finding rests on")
+    parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, as for kgtui ls, joined by AND")
+    parser.add_argument("--lake", metavar="LAKE", help=f"the lake; the environment variable {LAKE_VARIABLE} by default")
+    parser.add_argument("--evidence", action="store_true", help="add the table rows that each finding is based on")
     add_format_option(parser, "table", "json")
 
 
 def epilog() -> str:
     """Return the text below the options of `kgtui insights --help`."""
     return (
-        "Findings come from the lake's gold tables, which kgtui pipeline makes; how old they are is told. Nothing is\n"
-        "asked of a cluster, and no Java is needed. Exit code 1: a table could not be read."
+        "Findings come from the gold tables of the lake, which kgtui pipeline computes; the last line says how old\n"
+        "they are. No cluster and no Java is needed. Exit code 1: a table could not be read."
     )
 
 
@@ -57,25 +57,25 @@ def run(args: argparse.Namespace) -> int:
     query = query_of(" ".join(args.expr))
     lake = lake_of(args)
     found = read_insights(lake)
-    findings = chosen(found.findings, query, lake)
+    findings = select_findings(found.findings, query, lake)
     print_result(
         args.format,
         table=lambda: as_text(found, findings, time.time(), evidence=args.evidence, width=terminal_width()),
         json=lambda: as_json(found, findings, str(lake)),
     )
-    return complain(found)
+    return report_missing_tables(found)
 
 
 def lake_of(args: argparse.Namespace) -> str:
-    """The lake that is meant. Raises `UsageError`."""
+    """Return the lake that the option or the environment names. Raises `UsageError` if neither does."""
     lake = args.lake or os.environ.get(LAKE_VARIABLE)
     if not lake:
-        raise UsageError(f"which lake? Name it with --lake LAKE, or in {LAKE_VARIABLE}; kgtui pipeline demo makes one")
+        raise UsageError(f"no lake is named; pass --lake LAKE or set {LAKE_VARIABLE}; kgtui pipeline demo creates one")
     return str(lake)
 
 
 def query_of(text: str) -> Query | None:
-    """The filter; None without one. Raises `QueryError`."""
+    """Parse the filter; None if it is empty. Raises `QueryError`."""
     if not text.strip():
         return None
     from kgtui.model.query import parse
@@ -83,38 +83,38 @@ def query_of(text: str) -> Query | None:
     return parse(text)
 
 
-def chosen(findings: Sequence[Finding], query: Query | None, lake: str) -> list[Finding]:
-    """Findings about groups that the filter chooses, as they were at the end of the recording."""
+def select_findings(findings: Sequence[Finding], query: Query | None, lake: str) -> list[Finding]:
+    """Return the findings about groups that the filter selects, by their state at the end of the recording."""
     if query is None:
         return list(findings)
     groups = _matching(query, {group for finding in findings for group in finding.groups}, lake)
     return [finding for finding in findings if not groups.isdisjoint(finding.groups)]
 
 
-def complain(found: Insights) -> int:
-    """Say which tables are not there or cannot be read; the exit code."""
+def report_missing_tables(found: Insights) -> int:
+    """Report tables that are missing or cannot be read, and return the exit code."""
     from kgtui.lake.gold import NEVER_WRITTEN
 
     never = [one.table for one in found.missing if one.error == NEVER_WRITTEN]
     if never:
-        notify(f"without {', '.join(never)}: not made yet by kgtui pipeline, or nothing was recorded that they need")
-    troubled = [one for one in found.missing if one.error and one.error != NEVER_WRITTEN]
-    for one in troubled:
-        notify(f"{one.table} cannot be read: {one.error}")
-    return 1 if troubled else 0
+        notify(f"missing tables: {', '.join(never)}; run kgtui pipeline, unless the recording lacks the data for them")
+    unreadable = [one for one in found.missing if one.error and one.error != NEVER_WRITTEN]
+    for one in unreadable:
+        notify(f"cannot read {one.table}: {one.error}")
+    return 1 if unreadable else 0
 
 
 def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
     from kgtui.commands.connecting import open_recording
     from kgtui.commands.selection import select_groups
 
-    async def look() -> set[str]:
-        found = await select_groups(await open_recording(lake, None), query, timeout=60.0)
-        return set(found.ids)
+    async def select() -> set[str]:
+        selection = await select_groups(await open_recording(lake, None), query, timeout=60.0)
+        return set(selection.ids)
 
     try:
-        return asyncio.run(look())
-    except LakeError:  # nothing was recorded: what the tables tell has names only
+        return asyncio.run(select())
+    except LakeError:  # Without a recording, only ids are known.
         from kgtui.model.cluster import ClusterInfo
         from kgtui.model.group import Listing
         from kgtui.model.snapshot import Snapshot
@@ -132,30 +132,30 @@ def as_text(
     evidence: bool = False,
     width: int | None = None,
 ) -> str:
-    """Findings by urgency, each with what to do next; what they rest on, and how old that is.
+    """Write findings by urgency, each with advice, and the age of the tables that they come from.
 
     Args:
-        findings: those to show.
+        found: all findings of the lake, and its tables.
+        findings: the findings to write.
         now: seconds since the epoch.
-        evidence: add the rows that each rests on.
-        width: cells of a line, behind which sentences go on below; commands are never broken.
+        evidence: whether to add the table rows that each finding is based on.
+        width: width of a line in cells, for wrapping sentences; commands are never wrapped. None does not wrap.
     """
     if not findings:
         unknown = [kind.value for kind in Kind if not found.known(kind)]
-        told = f"nothing to tell; nothing is known of: {', '.join(unknown)}" if unknown else "nothing to tell"
-        return f"{told}\n\n{age(found, now)}\n"
+        missing = f"; not known, because tables are missing: {', '.join(unknown)}" if unknown else ""
+        return f"no findings{missing}\n\n{_age(found, now)}\n"
     blocks = []
     for kind in Kind:
-        some = [finding for finding in findings if finding.kind is kind]
-        if some:
-            blocks.append(
-                f"{kind.value} ({len(some)})\n" + "".join(_block(finding, found, evidence, width) for finding in some)
-            )
-    return "\n".join(blocks) + f"\n{age(found, now)}\n"
+        of_kind = [finding for finding in findings if finding.kind is kind]
+        if of_kind:
+            texts = [_block(finding, found, evidence, width) for finding in of_kind]
+            blocks.append(f"{kind.value} ({len(of_kind)})\n" + "".join(texts))
+    return "\n".join(blocks) + f"\n{_age(found, now)}\n"
 
 
 def as_json(found: Insights, findings: Sequence[Finding], lake: str) -> bytes:
-    """The same with every column by name; unknown is null, times are RFC 3339 in UTC."""
+    """Write findings as JSON: unknown values are null, and times are RFC 3339 in UTC."""
     return json_bytes(
         {
             "version": VERSION,
@@ -167,35 +167,35 @@ def as_json(found: Insights, findings: Sequence[Finding], lake: str) -> bytes:
     )
 
 
-def age(found: Insights, now: float) -> str:
-    """How old what findings rest on is, in one sentence."""
+def _age(found: Insights, now: float) -> str:
+    """Say how old the tables are that the findings come from."""
     if found.as_of is None:
         return "the tables are empty"
     made = [one.written for one in found.tables if one.written is not None]
-    when = f", made {duration(now - min(made))} ago" if made else ""
-    return f"as of {local(found.as_of)}, {duration(now - found.as_of)} ago{when}"
+    when = f", computed {duration(now - min(made))} ago" if made else ""
+    return f"as of {_local_time(found.as_of)}, {duration(now - found.as_of)} ago{when}"
 
 
-def since(finding: Finding, as_of: float | None) -> str:
-    """Since when, and how long that is; `` when it is not known."""
+def _since(finding: Finding, as_of: float | None) -> str:
+    """Write since when a finding holds, and for how long; empty if that is not known."""
     if finding.since is None:
         return ""
-    least = "since at the latest" if finding.since_at_least else "since"
+    prefix = "since at the latest" if finding.since_at_least else "since"
     long = lasted(finding, as_of)
-    return f"{least} {local(finding.since)}{f' ({long})' if long else ''}"
+    return f"{prefix} {_local_time(finding.since)}{f' ({long})' if long else ''}"
 
 
-def local(seconds: float) -> str:
-    """A moment in local time with its offset."""
+def _local_time(seconds: float) -> str:
+    """Write a time in seconds since the epoch as local time with its UTC offset."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "minutes")
 
 
-def cell(value: Value) -> str:
-    """One value of evidence."""
+def _cell(value: Value) -> str:
+    """Write one value of a row of evidence."""
     if value is None:
         return marks.NONE
     if isinstance(value, datetime):
-        return local(value.timestamp())
+        return _local_time(value.timestamp())
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -204,7 +204,7 @@ def cell(value: Value) -> str:
 
 
 def _block(finding: Finding, found: Insights, evidence: bool, width: int | None) -> str:
-    when = since(finding, found.as_of)
+    when = _since(finding, found.as_of)
     lines = [f"  {finding.severity.value.upper():<5}  {visible(finding.subject)}" + (f"  {when}" if when else "")]
     lines += _lines(visible(finding.what), width)
     advice, command = f"next: {visible(finding.advice)}:", join(finding.command)
@@ -216,7 +216,6 @@ def _block(finding: Finding, found: Insights, evidence: bool, width: int | None)
 
 
 def _lines(sentence: str, width: int | None) -> list[str]:
-    """A sentence, in lines that fit."""
     if width is None:
         return [_INDENT + sentence]
     import textwrap
@@ -236,7 +235,7 @@ def _evidence(evidence: Evidence) -> str:
         Column(name.upper(), number=any(isinstance(row[index], int | float) for row in evidence.rows))
         for index, name in enumerate(evidence.columns)
     ]
-    rows = [tuple(cell(value) for value in row) for row in evidence.rows]
+    rows = [tuple(_cell(value) for value in row) for row in evidence.rows]
     more = f"{_INDENT}… and {evidence.more} more rows of {evidence.table}\n" if evidence.more else ""
     return table(columns, rows, indent=_INDENT) + more
 

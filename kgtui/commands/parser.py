@@ -1,4 +1,4 @@
-"""The options of every command. A command's own are read from its module when that command is the one asked for."""
+"""Lists all commands and parses the command line; only the module of the command in use is imported."""
 
 from __future__ import annotations
 
@@ -17,34 +17,37 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("kgtui.commands.demo", "the UI on a simulated cluster that kgtui brings along"),
-    "ls": ("kgtui.commands.ls", "every group that matches a filter"),
-    "show": ("kgtui.commands.show", "one group, or a few, in full"),
-    "check": ("kgtui.commands.check", "watch groups for a while and say how they do, as an exit code too"),
-    "record": ("kgtui.commands.record", "write what happens to every group into a lake, to replay it later"),
-    "replay": ("kgtui.commands.replay", "the UI on any recorded moment"),
-    "pipeline": ("kgtui.commands.pipeline", "from records and recordings to answers, by Spark"),
-    "lake": ("kgtui.commands.lake", "what a lake holds; make it smaller, remove what is too old"),
-    "insights": ("kgtui.commands.insights", "what is unhealthy, at risk, flapping, unusual or unused, by urgency"),
-    "report": ("kgtui.commands.report", "the same with plots, as one HTML page for a post-mortem"),
-    "delete": ("kgtui.commands.delete", "delete groups that are Empty, after a backup of their offsets"),
-    "backups": ("kgtui.commands.backups", "backups made before deletions"),
-    "audit": ("kgtui.commands.audit", "what was done, by whom, with which outcome"),
-    "clusters": ("kgtui.commands.clusters", "the clusters that are configured"),
-    "doctor": ("kgtui.commands.doctor", "what this cluster supports and what you may do"),
+    "demo": ("kgtui.commands.demo", "open the screen on a simulated cluster"),
+    "ls": ("kgtui.commands.ls", "list every group that matches a filter"),
+    "show": ("kgtui.commands.show", "show everything about one group, or a few"),
+    "check": ("kgtui.commands.check", "watch groups for a while and judge their health; for scripts, by exit code"),
+    "record": ("kgtui.commands.record", "record all changes to all groups into a lake, to replay them later"),
+    "replay": ("kgtui.commands.replay", "open the screen on a recording, at any point in time"),
+    "pipeline": ("kgtui.commands.pipeline", "compute the silver and gold tables of a lake with Spark"),
+    "lake": ("kgtui.commands.lake", "show what a lake contains, compact it, delete old days"),
+    "insights": (
+        "kgtui.commands.insights",
+        "list unhealthy, unusual and unused groups, most urgent first",
+    ),
+    "report": ("kgtui.commands.report", "write findings and plots into one HTML page, for a post-mortem"),
+    "delete": ("kgtui.commands.delete", "delete Empty groups, after a backup of their offsets"),
+    "backups": ("kgtui.commands.backups", "list the backups that were made before deletions"),
+    "audit": ("kgtui.commands.audit", "show the audit log: who changed what, with which outcome"),
+    "clusters": ("kgtui.commands.clusters", "list the configured clusters"),
+    "doctor": ("kgtui.commands.doctor", "report what this cluster supports and what you are allowed to do"),
 }
-"""Command → its module and what it does."""
+"""Command → its module, and its summary for help texts."""
 
-KAFKA_COMMANDS = {"groups": "options and output of Kafka's kafka-groups.sh"}
-"""Commands with options of their own making: `kgtui.commands.kafka_groups`."""
+KAFKA_COMMANDS = {"groups": "same options and output as Kafka's kafka-groups.sh"}
+"""Commands that `kgtui.commands.kafka_groups` parses itself, like Kafka's scripts, and their summaries."""
 
 HELP = frozenset(("-h", "--help"))
 
-EPILOG = "Without a command: the UI. Filters, the same everywhere, are explained by `kgtui ls --help`."
+EPILOG = "Without a command, kgtui opens the screen. `kgtui ls --help` explains filters, which all commands share."
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that raises our errors, and asks its command's module for options only when it is used."""
+    """A parser that raises `UsageError`, and adds the options of its command only when it is used."""
 
     def __init__(self, *, module: str | None = None, add_help: bool = True, **texts: Any) -> None:
         self._module = module
@@ -52,7 +55,7 @@ class CommandParser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, add_help=add_help, **texts)
 
     def load(self) -> ModuleType | None:
-        """Add the options of the command's module, once."""
+        """Import the module of the command and add its options; only the first call has an effect."""
         if self._module is None:
             return None
         module = import_module(self._module)
@@ -63,15 +66,15 @@ class CommandParser(argparse.ArgumentParser):
         return module
 
     def format_help(self) -> str:
-        """As argparse; a command whose epilog takes something to make has it as a function."""
+        """Do as argparse does, with the text that the command's `epilog` function returns."""
         if self._epilog is not None:
             self.epilog = self._epilog()
-        # Not before: argparse makes one for every option that is added.
+        # Set only now, because argparse creates a formatter for every option that is added.
         self.formatter_class = _formatter
         return super().format_help()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse, after `load`; what a command does not know is its own error, which names its help."""
+        """Do as argparse does, after `load`. An unknown option is an error of the command that it was given to."""
         self.load()
         found, rest = super().parse_known_args(args, namespace)
         if rest:
@@ -84,7 +87,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Coloured help on a terminal; made only when help is asked for."""
+    """Return a formatter that colors help on a terminal; created only when help is requested."""
     if sys.stdout.isatty():
         from rich_argparse import RawDescriptionRichHelpFormatter
 
@@ -93,29 +96,50 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Options that every command takes; `again`: behind a command, where they override what stood before it."""
+    """Add the options that every command takes.
+
+    Args:
+        parser: where they are added.
+        again: whether they stand after a command, where they override options before the command.
+    """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
     group = parser.add_argument_group("cluster")
     where = group.add_mutually_exclusive_group()
-    where.add_argument("--bootstrap-server", metavar="HOST:PORT", default=unset, help="brokers to start from, by comma")
-    where.add_argument("--cluster", metavar="NAME", default=unset, help="a cluster of the configuration file")
-    group.add_argument("--command-config", metavar="FILE", default=unset, help="Java client properties: how to log in")
-    group.add_argument("--timeout", metavar="SECONDS", type=float, default=unset, help="for a whole command (30)")
-    group.add_argument("--read-only", action="store_true", default=flag, help="leave out everything that writes")
-    group.add_argument("--debug", action="store_true", default=flag, help="write more into the log file")
+    where.add_argument(
+        "--bootstrap-server",
+        metavar="HOST:PORT",
+        default=unset,
+        help="brokers to connect to first, separated by commas",
+    )
+    where.add_argument("--cluster", metavar="NAME", default=unset, help="a cluster from the configuration file")
+    group.add_argument(
+        "--command-config", metavar="FILE", default=unset, help="Java client properties, such as credentials"
+    )
+    group.add_argument(
+        "--timeout", metavar="SECONDS", type=float, default=unset, help="time for the whole command (30)"
+    )
+    group.add_argument(
+        "--read-only", action="store_true", default=flag, help="refuse everything that changes the cluster"
+    )
+    group.add_argument("--debug", action="store_true", default=flag, help="write more to the log file")
 
 
 def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> CommandParser:
-    """The whole parser, or one with `only` some of the commands; they load their options when used."""
+    """Return the parser of the command line with all commands, or with `only` some.
+
+    Each command adds its own options when it is used.
+    """
     parser = CommandParser(
-        prog=prog, description="Every group of a Kafka cluster, live, in a terminal.", epilog=EPILOG
+        prog=prog, description="Shows and manages every group of a Kafka cluster.", epilog=EPILOG
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"kgtui {kgtui.__version__}")
-    parser.add_argument("--print-completion", choices=("bash", "zsh", "tcsh"), help="a completion script for a shell")
+    parser.add_argument(
+        "--print-completion", choices=("bash", "zsh", "tcsh"), help="print a completion script for a shell"
+    )
     add_cluster_options(parser)
     add_screen_options(parser)
-    # A prog of its own, because argparse would format the usage to make one.
+    # Without prog, argparse would format the whole usage to create one.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
         if only is None or name in only:
@@ -127,25 +151,27 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
 
 
 def add_screen_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Options of the UI; `again` as in `add_cluster_options`."""
+    """Add the options of the screen; `again` as for `add_cluster_options`."""
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
     group = parser.add_argument_group("screen")
     text: Any = argparse.SUPPRESS if again else ""
-    group.add_argument("--filter", metavar="EXPR", default=text, help="show only groups that match")
-    group.add_argument("--theme", metavar="NAME", default=unset, help="colours")
+    group.add_argument("--filter", metavar="EXPR", default=text, help="show only groups that match the filter")
+    group.add_argument("--theme", metavar="NAME", default=unset, help="color theme")
     group.add_argument(
-        "--interval", metavar="SECONDS", type=float, default=unset, help="between two polls of a broker (2)"
+        "--interval", metavar="SECONDS", type=float, default=unset, help="time between two polls of a broker (2)"
     )
-    group.add_argument("--ascii", action="store_true", default=flag, help="marks in ASCII only")
-    group.add_argument("--no-mouse", action="store_true", default=flag, help="leave the mouse to the terminal")
+    group.add_argument("--ascii", action="store_true", default=flag, help="use ASCII characters only")
+    group.add_argument("--no-mouse", action="store_true", default=flag, help="do not capture the mouse")
 
 
 def add_lake_options(parser: argparse.ArgumentParser) -> None:
-    """Options of commands that can look at a recorded moment."""
+    """Add `--lake` and `--at`, for commands that can read a recording instead of a cluster."""
     group = parser.add_argument_group("recording")
-    group.add_argument("--lake", metavar="LAKE", help="what kgtui record has written, instead of a cluster")
-    group.add_argument("--at", metavar="TIME", help="such as 2026-11-21T10:04:23Z, 10:04, or 15m before the end")
+    group.add_argument("--lake", metavar="LAKE", help="read this recording instead of a cluster")
+    group.add_argument(
+        "--at", metavar="TIME", help="point in time: 2026-11-21T10:04:23Z, 10:04, or 15m (before the end)"
+    )
 
 
 def add_format_option(parser: argparse.ArgumentParser, *formats: Format) -> None:
@@ -161,21 +187,24 @@ def _sentence(summary: str) -> str:
 
 
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
-    """The options; `args.command` is None for the UI. Raises `UsageError`; `--help` prints and exits."""
+    """Parse the command line; `command` of the result is None for the screen.
+
+    Raises `UsageError`. `--help` prints the help and exits.
+    """
     named = COMMANDS.keys() & set(words)
     about_all = not named and not HELP.isdisjoint(words)
     try:
-        # A parser takes about as long to make as to use: those of commands that nobody names are left out.
+        # Creating a parser takes as long as using it, so only the parsers of commands that are named are created.
         args = build(only=None if about_all else named).parse_args(list(words))
     except UsageError:
-        args = build().parse_args(list(words))  # which knows every command that could have been meant
+        args = build().parse_args(list(words))  # with all commands, so that the message lists them
     if args.print_completion:
         args.command = "print-completion"
     return args
 
 
 def run_command(args: argparse.Namespace) -> int:
-    """Run what was asked for; the exit code."""
+    """Run the parsed command and return its exit code."""
     if args.command == "print-completion":
         return _print_completion(args.print_completion)
     if args.debug and args.command not in (None, "demo"):

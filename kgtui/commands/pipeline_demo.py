@@ -120,12 +120,12 @@ def _run_pipeline(args: argparse.Namespace, lake: str) -> int:
 
 def _print_findings(lake: str) -> int:
     """Print what `kgtui insights` prints, and return its exit code."""
-    from kgtui.commands.insights import as_text, complain
+    from kgtui.commands.insights import as_text, report_missing_tables
     from kgtui.insights.reader import read_insights
 
     found = read_insights(lake)
     print_text(as_text(found, found.findings, time.time(), width=terminal_width()))
-    return complain(found)
+    return report_missing_tables(found)
 
 
 # -- the recorded history --------------------------------------------------------------------------------------------

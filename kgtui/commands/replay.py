@@ -1,4 +1,4 @@
-"""`kgtui replay`: the UI on a recorded moment; and the moment that `--lake` and `--at` mean for other commands."""
+"""`kgtui replay`: open the screen on a recording, at any point in time."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui replay`."""
     from kgtui.commands.parser import add_screen_options
 
-    parser.add_argument("lake", metavar="LAKE", help="what kgtui record has written")
-    parser.add_argument("--at", metavar="TIME", help="such as 2026-11-21T10:04:23Z, 10:04, or 15m before the end")
+    parser.add_argument("lake", metavar="LAKE", help="a folder that kgtui record has written")
+    parser.add_argument(
+        "--at", metavar="TIME", help="point in time: 2026-11-21T10:04:23Z, 10:04, or 15m (before the end)"
+    )
     add_screen_options(parser, again=True)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the UI on the moment; the exit code."""
+    """Run `kgtui replay` and return its exit code."""
     admin = asyncio.run(open_recording(args.lake, args.at))
     if args.filter:
         from kgtui.model.query import parse
 
         parse(args.filter)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError("the screen needs a terminal; for scripts take kgtui ls --lake LAKE --at TIME")
+        raise UsageError("the screen needs a terminal; in scripts, use kgtui ls --lake LAKE --at TIME")
     from kgtui.commands.log_file import start_log
 
     start_log(debug=args.debug)

@@ -1,4 +1,4 @@
-"""`kgtui report`: findings and plots of a lake as one HTML page."""
+"""`kgtui report`: write the findings and plots of a lake into one HTML page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgtui.commands.insights import complain
+from kgtui.commands.insights import report_missing_tables
 from kgtui.commands.printing import notify, print_bytes
 from kgtui.commands.times import parse_time
 from kgtui.errors import UsageError
@@ -18,19 +18,21 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui report`."""
-    parser.add_argument("lake", metavar="LAKE", help="the folder, with the tables that kgtui pipeline has made")
+    parser.add_argument("lake", metavar="LAKE", help="a folder with the tables that kgtui pipeline computes")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="the page, - for stdout; one that is there is replaced"
+        "-o", "--output", metavar="FILE", required=True, help="the HTML file, which is overwritten; - for stdout"
     )
-    parser.add_argument("--since", metavar="TIME", help="draw from here on, as 2026-11-21T10:04Z, or 6h before the end")
-    parser.add_argument("--until", metavar="TIME", help="draw up to here")
+    parser.add_argument(
+        "--since", metavar="TIME", help="start of the plots, such as 2026-11-21T10:04Z or 6h (before the end)"
+    )
+    parser.add_argument("--until", metavar="TIME", help="end of the plots")
 
 
 def epilog() -> str:
     """Return the text below the options of `kgtui report --help`."""
     return (
-        "The page needs no network and has no script. It names groups, topics and the cluster: it is made for its\n"
-        "owner alone (mode 0600). Findings are as of the end of the tables; plots cover the last 14 days at most."
+        "The page needs no network and contains no scripts. Only its owner can read it (mode 0600), because it names\n"
+        "groups, topics and the cluster. Findings are as of the end of the tables; plots cover up to 14 days."
     )
 
 
@@ -46,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         for option, words in (("--since", args.since), ("--until", args.until))
     )
     if since is not None and since >= (end if until is None else until):
-        raise UsageError("--since has to be before the end")
+        raise UsageError("--since must be before the end")
     found = build_report(args.lake, time.time(), since=since, until=until)
     made = render_page(found, kgtui.__version__)
     if args.output == "-":
@@ -55,15 +57,15 @@ def run(args: argparse.Namespace) -> int:
         path = Path(args.output).expanduser()
         _write(path, made)
         count = len(found.insights.findings)
-        notify(f"{path} tells of {count} finding{'' if count == 1 else 's'}")
-    return complain(found.insights)
+        notify(f"{path} was written with {count} finding{'' if count == 1 else 's'}")
+    return report_missing_tables(found.insights)
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all, for its owner alone. Raises `UsageError` that says why not."""
+    """Write a file completely or not at all, with mode 0600. Raises `UsageError` that says why it failed."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if path.exists() and not path.is_file():  # /dev/stdout is to be written to, not to be replaced by a file
+        if path.exists() and not path.is_file():  # such as /dev/stdout, which must not be replaced by a file
             path.write_bytes(data)
             return
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -71,4 +73,4 @@ def _write(path: Path, data: bytes) -> None:
         draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error

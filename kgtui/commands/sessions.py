@@ -1,4 +1,4 @@
-"""Opens sessions of the screen: on a cluster, on the simulated cluster, or on a recording."""
+"""Opens sessions for the screen: on a cluster, on the simulated cluster, or on a recording."""
 
 from __future__ import annotations
 
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
     from kgtui.simulator.options import Options
     from kgtui.tui.session import ClusterChoice, Session
 
-FIRST_LOOK = 3.0
-"""Seconds that a cluster may take to answer before the start screen comes up, or stays."""
-_INTERVAL = 2.0
-_SOON = 8
-"""Calls of `advance` that a moment may last; a longer one, such as one before a gap, is cut short."""
+CONNECT_TIMEOUT = 3.0
+"""Time for a cluster to answer before the start screen is shown instead, in seconds."""
+_REPLAY_INTERVAL = 2.0
+"""Time between two reads of a recording by the monitor, in seconds; the recorded poll rarely changes in between."""
+_MAX_CALLS_PER_POLL = 8
+"""Calls of `advance` for which one recorded poll is shown at most; longer times, such as gaps, are skipped."""
 
 
 class SessionOpener:
-    """Opens sessions, and closes at the end what they hold.
+    """Opens sessions with the user's settings, and closes their connections at the end.
 
     Args:
-        stack: where what is open is closed.
+        args: the options of the command line.
+        stack: closes all connections and stops the simulated cluster when it is closed.
     """
 
     def __init__(self, args: argparse.Namespace, stack: AsyncExitStack) -> None:
@@ -45,17 +47,17 @@ class SessionOpener:
         self._opened: dict[str, tuple[Target, str | None]] = {}
 
     async def first(self) -> Session:
-        """The session of the cluster that was asked for; without one, of localhost if it answers."""
+        """Open the first session: on the cluster that was named, else on localhost if it answers, else none."""
         target = resolve(self._settings, self._args)
-        tried = await _tried(target) if target.source == ASSUMED else ()
+        attempts = await _failed_attempts(target) if target.source == ASSUMED else ()
         return (
-            replace(self._empty(), failed_attempts=tried)
-            if tried
+            replace(self._empty(), failed_attempts=attempts)
+            if attempts
             else await self._open(target, self._command_config(target))
         )
 
     async def demo(self, options: Options | None = None) -> Session:
-        """A session on a simulated cluster, which ends with the program."""
+        """Start a simulated cluster and open a session on it; the cluster stops when the program ends."""
         from kgtui.simulator import Options as SimulatorOptions
         from kgtui.simulator import spawn
 
@@ -64,20 +66,21 @@ class SessionOpener:
         return await self._open(Target("demo", tuple(process.bootstrap.split(",")), source="demo"), None)
 
     async def connect(self, address: str) -> Session:
-        """A session on the cluster at an address. Raises `UnreachableError`, `ConfigError`."""
+        """Open a session on the cluster at an address. Raises `UnreachableError`, `ConfigError`."""
         seeds = parse_bootstrap(address, "address")
-        # As if it had stood on the command line: a configured cluster keeps its login and what protects it.
-        asked = {"bootstrap_server": address, "cluster": None}
-        target = resolve(self._settings, type(self._args)(**(vars(self._args) | asked)))
-        tried = await _tried(target)
-        if tried:
-            raise UnreachableError(f"{', '.join(seeds)} does not answer", tried)
+        # Resolved like an option, so that a configured cluster keeps its credentials and its read-only flag.
+        changed = {"bootstrap_server": address, "cluster": None}
+        target = resolve(self._settings, type(self._args)(**(vars(self._args) | changed)))
+        attempts = await _failed_attempts(target)
+        if attempts:
+            raise UnreachableError(f"{', '.join(seeds)} does not answer", attempts)
         return await self._open(target, self._command_config(target))
 
     async def another(self, name: str) -> Session:
-        """A session on a cluster of the list, whether it answers or not. Raises `ConfigError`.
+        """Open a session on a cluster of the list, whether it answers or not. Raises `ConfigError`.
 
-        One that was open before is opened as it was; a command config that was given for it is for no other.
+        A cluster that was open before is opened with the same options. `--command-config` applies to the first cluster
+        only.
         """
         if name in self._opened:
             target, command_config = self._opened[name]
@@ -87,8 +90,8 @@ class SessionOpener:
         return replace(await self._open(target, command_config), filter="")
 
     async def recording(self, lake: str, at: str) -> Session:
-        """A session on a recording at a moment, by default its end. Raises `LakeError`, `UsageError`."""
-        return self.replay(await open_recording(lake, at or None, option="the moment"))
+        """Open a session on a recording at a point in time, by default its end. Raises `LakeError`, `UsageError`."""
+        return self.replay(await open_recording(lake, at or None, option="the time"))
 
     def replay(self, admin: ReplayAdmin) -> Session:
         """Return a session on a recording, with the user's settings; it shows the point in time of `admin`."""
@@ -97,15 +100,15 @@ class SessionOpener:
     async def _open(self, target: Target, command_config: str | None) -> Session:
         from kgtui.admin.kafka import connect
         from kgtui.monitor import Monitor, MonitorOptions
-        from kgtui.tui.session import Target as Shown
+        from kgtui.tui.session import Target as TargetLabel
 
         admin = connect(target.seeds, target.properties)
-        # Closed when another cluster takes its place, at the latest with the program.
-        held = await self._stack.enter_async_context(AsyncExitStack())
-        held.push_async_callback(admin.close)
+        # Closed when another cluster is opened, or when the program ends.
+        connections = await self._stack.enter_async_context(AsyncExitStack())
+        connections.push_async_callback(admin.close)
         self._opened[target.name] = target, command_config
         interval = self._args.interval or self._settings.ui.interval
-        shown = Shown(
+        label = TargetLabel(
             target.name,
             ",".join(target.seeds),
             target.color or None,
@@ -114,16 +117,16 @@ class SessionOpener:
         )
         return replace(
             self._empty(),
-            target=shown,
+            target=label,
             monitor=Monitor(admin, MonitorOptions(interval=interval)),
             admin=admin,
             read_only=target.read_only,
-            close=held.aclose,
+            close=connections.aclose,
             warnings=admin.warnings,
         )
 
     def _clusters(self) -> tuple[ClusterChoice, ...]:
-        """Those configured, and what else was opened, such as an address; nothing when none is configured."""
+        """Return the clusters to choose from, also those opened by address; empty if none is configured."""
         from kgtui.tui.session import ClusterChoice
 
         configured = self._settings.clusters
@@ -151,16 +154,16 @@ class SessionOpener:
         return given or (cluster.command_config if cluster is not None else "") or None
 
     def _empty(self) -> Session:
-        """A session without a cluster, with the user's settings."""
+        """Return a session without a cluster, with the user's settings."""
         from kgtui.tui.session import Session
-        from kgtui.tui.session import Target as Shown
+        from kgtui.tui.session import Target as TargetLabel
         from kgtui.tui.text import DisplaySettings
 
         args, settings = self._args, self._settings
         ascii_only = args.ascii or settings.ui.ascii
-        look = DisplaySettings(ascii=ascii_only, utc=settings.ui.utc) if ascii_only or settings.ui.utc else None
+        display = DisplaySettings(ascii=ascii_only, utc=settings.ui.utc) if ascii_only or settings.ui.utc else None
         return Session(
-            Shown(""),
+            TargetLabel(""),
             read_only=args.read_only,
             filter=args.filter,
             theme=args.theme or settings.ui.theme or None,
@@ -170,7 +173,7 @@ class SessionOpener:
             state_folder=state_dir(),
             config_file=settings.path,
             mouse=not args.no_mouse,
-            display=look,
+            display=display,
             open_address=self.connect,
             open_demo=self.demo,
             clusters=self._clusters(),
@@ -179,23 +182,24 @@ class SessionOpener:
         )
 
 
-async def _tried(target: Target) -> tuple[tuple[str, str], ...]:
-    """What was tried and failed; nothing when the cluster answers."""
+async def _failed_attempts(target: Target) -> tuple[tuple[str, str], ...]:
+    """Return the addresses that were tried and why each failed; empty if the cluster answers."""
     from kgtui.admin.kafka import connect
 
     try:
         async with connect(target.seeds, target.properties) as admin:
-            await admin.cluster(timeout=FIRST_LOOK)
+            await admin.cluster(timeout=CONNECT_TIMEOUT)
     except UnreachableError as error:
         return error.attempts or ((", ".join(target.seeds), str(error)),)
     return ()
 
 
 def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
-    """A session on a recording, with nothing that could write; its monitor shows the moment of `admin`, whichever.
+    """Return a read-only session on a recording; its monitor shows the poll that `admin` is at.
 
     Args:
-        empty: has the user's settings.
+        empty: a session without a cluster, with the user's settings.
+        admin: the recording.
     """
     from kgtui.monitor import Monitor, MonitorOptions
     from kgtui.tui.session import Target
@@ -206,7 +210,7 @@ def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
         target=Target(path.name or str(path), str(path)),
         monitor=Monitor(
             admin,
-            MonitorOptions(interval=_INTERVAL, metadata_interval=_INTERVAL),
+            MonitorOptions(interval=_REPLAY_INTERVAL, metadata_interval=_REPLAY_INTERVAL),
             now=admin.now,
             recorded_at=lambda: admin.poll.at,
         ),
@@ -223,67 +227,66 @@ def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
 
 
 class LakeReplayPosition:
-    """The way through a recording for the screen; see `kgtui.tui.session.ReplayPosition`."""
+    """Moves through a recording for the screen; implements `kgtui.tui.session.ReplayPosition`."""
 
     def __init__(self, admin: ReplayAdmin) -> None:
-        """Move this admin through the moments of its lake."""
         self._admin = admin
         self.playing: float | None = None
-        self._over = 0.0
-        self._over_of: RecordedPoll | None = None
+        self._ahead = 0.0
+        self._ahead_of: RecordedPoll | None = None
 
     @property
     def at(self) -> float:
-        """The moment shown, in seconds since the epoch."""
+        """Time of the poll shown, in seconds since the epoch."""
         return self._admin.poll.at
 
     @property
     def span(self) -> tuple[float, float]:
-        """The first and the last moment."""
+        """Times of the first and the last poll, in seconds since the epoch."""
         lake = self._admin.recording
         return lake.first.at, lake.last.at
 
     async def step(self, by: int) -> bool:
-        """Go some moments on, or back; False where there is none."""
+        """Move forward by some polls, or back if negative; False at the end of the recording."""
         return await self._admin.step(by) is not None
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Go to the next moment at which a group changed, or the one before; False where there is none."""
+        """Move to the next poll at which the group changed, or the previous one; False if there is none."""
         return await self._admin.next_change(group, back=back) is not None
 
-    async def go_to(self, words: str) -> None:
-        """Go to the moment that the words mean. Raises `UsageError`, `LakeError`."""
-        await self._admin.seek(parse_time("the time", words, self._admin.recording.last.at))
+    async def go_to(self, text: str) -> None:
+        """Move to the time that the user typed. Raises `UsageError`, `LakeError`."""
+        await self._admin.seek(parse_time("the time", text, self._admin.recording.last.at))
 
     async def seek(self, at: float) -> None:
-        """Go to the newest moment at or before a time, in seconds since the epoch. Raises `LakeError`."""
+        """Move to the last poll at or before a time in seconds since the epoch. Raises `LakeError`."""
         await self._admin.seek(at)
 
     async def advance(self, seconds: float) -> bool:
-        """Go on by so much recorded time; False at the end.
+        """Move forward by some recorded seconds; False at the end of the recording.
 
-        What is too short for the next moment is kept for the next call, and a gap is gone over at once.
+        Time that does not reach the next poll is added to the next call. A gap is skipped at once.
         """
         shown = self._admin.poll
-        self._over = self._over + seconds if self._over_of == shown else seconds
-        self._over_of = shown
+        self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds
+        self._ahead_of = shown
         lake = self._admin.recording
         following = lake.step(shown)
         if following is None:
             return False
-        reached = lake.poll_at(shown.at + self._over)
+        reached = lake.poll_at(shown.at + self._ahead)
         if reached == shown:
-            if not following.gap and following.at - shown.at - self._over < _SOON * seconds:
+            if not following.gap and following.at - shown.at - self._ahead < _MAX_CALLS_PER_POLL * seconds:
                 return True
             reached = following
         await self._admin.seek(reached)
-        self._over, self._over_of = max(shown.at + self._over - reached.at, 0.0), reached
+        self._ahead, self._ahead_of = max(shown.at + self._ahead - reached.at, 0.0), reached
         return True
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """What happened to a group in an interval. Raises `LakeError`."""
+        """Return what happened to a group in an interval. Raises `LakeError`."""
         return await asyncio.to_thread(self._admin.recording.group_timeline, group, since, until)
 
     async def compare(self, at: float) -> Comparison:
-        """What differs between a time and the moment shown. Raises `LakeError`."""
+        """Return what differs between a time and the poll shown. Raises `LakeError`."""
         return await asyncio.to_thread(self._admin.recording.compare, at, self._admin.poll)

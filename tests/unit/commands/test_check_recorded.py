@@ -144,7 +144,7 @@ def test_the_json_tells_the_moment_and_what_was_looked_at(check: Callable[..., R
 
 def test_what_was_not_recorded_is_said(check: Callable[..., Ran]) -> None:
     ran = check("fine", "--for", "1h")
-    assert (ran.code, ran.err) == (0, "kgtui: the recording has 5 min of the 1 h before this moment\n")
+    assert (ran.code, ran.err) == (0, "kgtui: only 5 min of the 1 h before this time were recorded\n")
 
 
 def test_losses_are_told_by_the_retention_that_was_recorded(check: Callable[..., Ran], tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_losses_are_told_by_the_retention_that_was_recorded(check: Callable[...,
     unknown.flush()
     said = check("--all", lake=tmp_path / "unknown").err
     assert (
-        "how soon data or offsets will be lost may be missing: how long topics and offsets are kept is not recorded"
+        "the time until data or offsets are lost may be missing: how long topics and offsets are kept is not recorded"
         in said
     )
 
@@ -169,7 +169,7 @@ def test_no_rate_is_taken_over_a_gap(tmp_path: Path, check: Callable[..., Ran]) 
         recording.poll(moment(poll), START + poll * 10_000, gap="recorder stopped" if poll == 9 else "")
     recording.flush()
     ran = check("slow", "--format", "json", "--all", lake=tmp_path / "gap")
-    assert "kgtui: nothing is known of a time in between: recorder stopped\n" in ran.err
+    assert "kgtui: the recording has a gap: recorder stopped\n" in ran.err
     (row,) = json.loads(ran.out)["groups"]
     assert (row["reads"], row["trend_seconds"]) == (9, 20.0)
 

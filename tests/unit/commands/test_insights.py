@@ -40,7 +40,7 @@ def test_findings_for_a_person(lake: Path, capfd: pytest.CaptureFixture[str]) ->
     assert "next: ask whose it is" in out
     assert "kgtui delete --group=perf.a --group=perf.b" in out
     assert out.splitlines()[-1].startswith("as of 2026-11-21 ")
-    assert "ago, made " in out.splitlines()[-1]
+    assert "ago, computed " in out.splitlines()[-1]
 
 
 def test_on_a_narrow_terminal_sentences_go_on_below_and_commands_are_whole(lake: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_lake_may_be_named_in_the_environment(
     assert "--lake LAKE" in capfd.readouterr().err
     monkeypatch.setenv("KGTUI_LAKE", str(lake))
     assert main(["insights", "not:pay,fraud,fill,restless,calm,perf,tmp"]) == 0
-    assert capfd.readouterr().out.startswith("nothing to tell\n")
+    assert capfd.readouterr().out.startswith("no findings\n")
 
 
 def test_a_filter_asks_what_was_recorded_last(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +129,7 @@ def test_a_table_that_cannot_be_read_makes_the_answer_partial(lake: Path, capfd:
     assert "gold/churn cannot be read" in ran.err
     assert "unhealthy (1)" in ran.out
     assert main(["insights", "nobody", "--lake", str(lake)]) == 1
-    assert capfd.readouterr().out.startswith("nothing to tell; nothing is known of: flapping\n")
+    assert capfd.readouterr().out.startswith("no findings; not known, because tables are missing: flapping\n")
 
 
 def test_without_gold_tables_it_says_how_to_make_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

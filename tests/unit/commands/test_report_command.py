@@ -59,8 +59,8 @@ def test_it_can_be_cut_to_an_interval(lake: Path, tmp_path: Path) -> None:
     [
         (["--since", "2026-11-22T00:00Z"], "before the end"),
         (["--since", "yesterday"], "--since takes a time"),
-        (["-o", "{0}/nowhere/report.html"], "cannot be written"),
-        (["-o", "{0}"], "cannot be written"),
+        (["-o", "{0}/nowhere/report.html"], "cannot write"),
+        (["-o", "{0}"], "cannot write"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

@@ -48,7 +48,7 @@ async def test_without_a_cluster_the_start_screen_says_what_was_tried(monkeypatc
     async def silent(_target: object) -> tuple[tuple[str, str], ...]:
         return (("localhost:9092", "refused"),)
 
-    monkeypatch.setattr(sessions, "_tried", silent)
+    monkeypatch.setattr(sessions, "_failed_attempts", silent)
     async with AsyncExitStack() as stack:
         session = await first(stack)
         assert session.monitor is None
@@ -118,7 +118,7 @@ async def test_a_demo_ends_with_the_screen() -> None:
         assert session.admin is not None
         info = await session.admin.cluster(timeout=10)
         assert len(info.brokers) == 3
-    assert await sessions._tried(Target("demo", tuple(session.target.bootstrap.split(",")))) != ()
+    assert await sessions._failed_attempts(Target("demo", tuple(session.target.bootstrap.split(",")))) != ()
 
 
 def test_without_a_terminal_the_screen_is_refused_with_what_to_use_instead() -> None:
