@@ -83,7 +83,7 @@ class Faults:
         self._state.node(node)
         return self._brokers[node]
 
-    # Brokers and connections.
+    # Faults of brokers and connections.
 
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding; it responds to them once this ends."""
@@ -134,7 +134,7 @@ class Faults:
             await self._start(node)
             self._state.set_alive(node, True)
 
-    # Coordinators.
+    # Faults of coordinators.
 
     def move_coordinator(self, group: str, node: int) -> None:
         """Make a broker the coordinator of a group and of all groups in the same offsets partition."""
@@ -149,7 +149,7 @@ class Faults:
         until = self._brokers[node].loading
         return until is not None and self._state.time() < until
 
-    # Permissions.
+    # Missing permissions.
 
     def forbid_groups(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe, read or delete these groups (error 30); replaces earlier patterns.
@@ -179,7 +179,7 @@ class Faults:
         """Whether any group pattern is forbidden."""
         return bool(self._forbidden_groups)
 
-    # Responses.
+    # Error codes in responses.
 
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
         """Make the next responses of an API return an error code, at the top level or for each requested item."""

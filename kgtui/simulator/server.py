@@ -75,7 +75,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self.task: asyncio.Task[None] | None = None
 
-    # Called by the event loop.
+    # The event loop calls the following methods.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the task that serves the connection."""
@@ -117,7 +117,7 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # Requests.
+    # Reading requests and sending responses.
 
     async def _serve(self) -> None:
         try:

@@ -95,5 +95,5 @@ def _units(text: str) -> str:
 
 
 def _text(units: str) -> str:
-    """Return the original text of the result of `_units`."""
+    """Convert a text from `_units` back to the original text."""
     return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
