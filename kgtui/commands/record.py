@@ -73,7 +73,7 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
     async with connected(args) as admin:
         await admin.cluster(timeout=timeout_of(args))
         monitor = Monitor(admin, MonitorOptions(interval=options.interval, sweep_rate=NO_SWEEP))
-        recorder = Recorder(monitor, admin, args.lake, options, say=notify)
+        recorder = Recorder(monitor, admin, args.lake, options, notify=notify)
         with _stop_on_signal(recorder, seconds):
             watching = asyncio.create_task(monitor.run())
             try:

@@ -1,7 +1,7 @@
-"""What a poll saw that differed from the poll before: the state as last recorded, and the rows that renew it.
+"""Find what a poll changed: compare it with the recorded state, and return the rows to write.
 
-Pure but for its own memory. Values are rows (`rows`), compared as tuples: a hundred thousand partitions are looked at
-in every poll, and nearly all of them are as they were.
+States are kept as row tuples (see `rows`), because each poll compares a hundred thousand partitions and nearly all of
+them are unchanged.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 FaultKey = tuple[str, int | None, str | None, str]
-"""scope, broker, group, name"""
+"""Scope, broker, group and name of a fault."""
 
 RowsByTable = dict[str, list[RowValues]]
-"""Table → rows: the key, `gone`, and the rest."""
+"""Table → rows of key, `gone` and all other columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class PollResult:
-    """What one poll learned.
+    """What one poll read.
 
     Attributes:
-        listings: every group; those of a broker that did not answer as it last listed them.
-        descriptions: of the groups that this poll described.
-        committed, share: of the groups whose offsets this poll read.
-        bounds: of every partition that some group has a position in, or owns.
-        faults: by scope (`faults.scope`).
+        listings: all groups; those of a broker that did not answer are as it listed them last.
+        descriptions: descriptions of the groups that this poll described.
+        committed, share: offsets of the groups whose offsets this poll read.
+        bounds: log bounds of all partitions with a position or an owner.
+        faults: (scope, fault); see column `scope` of table `faults`.
     """
 
     listings: Mapping[str, Listing]
@@ -48,13 +48,13 @@ class PollResult:
     bounds: Mapping[TopicPartition, PartitionBounds] = field(default_factory=dict)
     faults: tuple[tuple[str, Fault], ...] = ()
 
-    def let_go(self) -> None:
-        """Forget what was read, group by group: a hundred thousand values that go at once stop every thread."""
-        _let_go(self.committed, self.share, self.descriptions, self.bounds)
+    def release(self) -> None:
+        """Release the values group by group, because freeing a hundred thousand at once would block all threads."""
+        _release(self.committed, self.share, self.descriptions, self.bounds)
 
 
 class ChangeTracker:
-    """The state as it stands in the lake once all rows that were given out are written."""
+    """The recorded state of all groups, as it will be once all returned rows are written."""
 
     def __init__(self) -> None:
         self._groups: dict[str, RowValues] = {}
@@ -64,55 +64,59 @@ class ChangeTracker:
         self._partitions: dict[str, dict[TopicPartition, RowValues]] = {}
         self._faults: dict[FaultKey, RowValues] = {}
 
-    def let_go(self) -> None:
-        """Forget everything, group by group; see `Seen.let_go`."""
-        _let_go(self._partitions, self._members, self._owners, self._groups, self._described)
+    def release(self) -> None:
+        """Release the state group by group; see `PollResult.release`."""
+        _release(self._partitions, self._members, self._owners, self._groups, self._described)
 
     @property
     def groups(self) -> int:
-        """How many groups are known."""
+        """Number of groups."""
         return len(self._groups)
 
     def owned(self) -> Iterator[TopicPartition]:
-        """Every partition that a member is known to own, with repeats."""
+        """Yield every partition that a member owns; a partition can occur more than once."""
         for owned in self._owners.values():
             yield from owned
 
-    def take(self, seen: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
-        """Add the rows of some of the groups that were seen.
+    def add(self, result: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
+        """Append to `out` the rows of some groups that changed.
 
         Args:
-            at: the poll.
+            at: the poll, in milliseconds since the epoch.
         """
         for group in groups:
-            description = seen.descriptions.get(group)
+            description = result.descriptions.get(group)
             if description is not None:
                 self._describe(group, description, at, out)
-            row = rows.listing_row(seen.listings[group]) + self._described.get(group, rows.undescribed())
+            row = rows.listing_row(result.listings[group]) + self._described.get(group, rows.undescribed())
             if self._groups.get(group) != row:
                 self._groups[group] = row
                 out["groups"].append((group, False, *row))
-            if group in seen.committed:
-                self._partition_rows(group, self._commits(group, seen.committed[group], seen.bounds), out)
-            elif group in seen.share:
-                self._partition_rows(group, self._shares(group, seen.share[group], seen.bounds), out)
+            if group in result.committed:
+                self._partition_rows(group, self._commits(group, result.committed[group], result.bounds), out)
+            elif group in result.share:
+                self._partition_rows(group, self._shares(group, result.share[group], result.bounds), out)
 
-    def settle(self, seen: PollResult, out: RowsByTable) -> None:
-        """Add what all groups together tell: those that are gone, and the faults."""
-        for group in [group for group in self._groups if group not in seen.listings]:
+    def finish(self, result: PollResult, out: RowsByTable) -> None:
+        """Append to `out` the rows of groups that disappeared and of faults, after all groups were added."""
+        for group in [group for group in self._groups if group not in result.listings]:
             self._forget(group, out)
-        faults = {(scope, fault.broker, fault.group, fault.name): rows.fault_row(fault) for scope, fault in seen.faults}
+        faults = {
+            (scope, fault.broker, fault.group, fault.name): rows.fault_row(fault) for scope, fault in result.faults
+        }
         for key, row in faults.items():
             old = self._faults.get(key)
-            if old is None or old[0] != row[0]:  # the words may tell of times that differ in each poll
+            if (
+                old is None or old[0] != row[0]
+            ):  # compare codes only: messages may contain times that differ in each poll
                 self._faults[key] = row
                 out["faults"].append((*key, False, *row))
         for key in self._faults.keys() - faults.keys():
             del self._faults[key]
             out["faults"].append((*key, True, None, None, None))
 
-    def everything(self) -> RowsByTable:
-        """The whole state as rows, ordered by key: a keyframe."""
+    def all_rows(self) -> RowsByTable:
+        """Return the complete state as rows, ordered by key, for a keyframe."""
         out = new_rows()
         for group in sorted(self._groups):
             out["groups"].append((group, False, *self._groups[group]))
@@ -185,11 +189,11 @@ _NO_PARTITION: tuple[Any, ...] = (None,) * 12
 
 
 def new_rows() -> RowsByTable:
-    """No rows yet, of any table."""
+    """Return an empty list of rows for each table."""
     return defaultdict(list)
 
 
-def _let_go(*parts: Mapping[Any, Any]) -> None:
+def _release(*parts: Mapping[Any, Any]) -> None:
     for part in parts:
         if isinstance(part, dict):
             while part:
@@ -197,7 +201,10 @@ def _let_go(*parts: Mapping[Any, Any]) -> None:
 
 
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
-    """Partition → member id; of streams groups, whose members own tasks, only which partitions are read by whom."""
+    """Return partition → id of the member that reads it.
+
+    Members of streams groups own tasks, which read several partitions each.
+    """
     found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
     if description.topology is not None:
         for member in members:

@@ -1,4 +1,4 @@
-"""When what was recorded is written: in time, on a thread of its own, and again where the disk took nothing."""
+"""Write recorded polls to the lake in time, on a thread of its own, and again after the disk refused them."""
 
 from __future__ import annotations
 
@@ -26,40 +26,43 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_WAITING = 1_000_000
-"""Rows that wait for a disk that takes none; about ten minutes of 10,000 groups of which a tenth moves."""
+"""Rows that may wait for a disk that cannot be written; further rows make the recorder drop all of them.
+
+With 10,000 groups of which a tenth moves, this is about ten minutes.
+"""
 
 _log = logging.getLogger(__name__)
 
 
 class Flusher:
-    """Writes one lake, from `begin` to `end`. Make it inside a running event loop.
+    """Writes one lake, from `begin` to `end`. Create it inside a running event loop.
 
     Args:
-        say: told a sentence when something begins or ends that a person should know.
-        now: seconds since the epoch.
-        elapsed: seconds of a clock that never goes back.
+        notify: called with a message for the user when a problem begins or ends.
+        now: returns seconds since the epoch.
+        elapsed: returns seconds of a monotonic clock.
 
     Attributes:
-        status: how it goes.
-        lost: rows were given up: what later ones build upon is not in the lake. Who makes them sets it back.
+        status: status of the recorder.
+        lost: whether rows were dropped, so that the next poll must be a keyframe. The recorder resets it.
     """
 
     def __init__(
         self,
         folder: LakeFolder,
         options: RecorderOptions,
-        say: Callable[[str], None],
+        notify: Callable[[str], None],
         *,
         now: Callable[[], float],
         elapsed: Callable[[], float],
     ) -> None:
         self._folder = folder
         self._options = options
-        self._say = say
+        self._notify = notify
         self._now, self._elapsed = now, elapsed
         self._lock = RecorderLock(folder.lock)
         self._writer = LakeWriter(folder)
-        # One thread, so that writes keep their order, and no screen waits for a disk.
+        # One thread, so that writes keep their order and the screen never waits for the disk.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lake")
         self._flushing: asyncio.Task[None] | None = None
         self._oldest: float | None = None
@@ -71,19 +74,19 @@ class Flusher:
 
     @property
     def left_by(self) -> Holder | None:
-        """The recorder before, when it did not come to its end."""
+        """The previous recorder, if it crashed; None otherwise."""
         return self._lock.left_by
 
     @property
     def waiting(self) -> int:
-        """Rows that are not in the lake yet."""
+        """Number of rows that are not in the lake yet."""
         return self._writer.waiting
 
     async def begin(self) -> int | None:
-        """Make the lake, unless it is there, and lock it; the newest poll that it holds.
+        """Create the lake if necessary, lock it, and return its newest poll; None if it has none.
 
         Raises:
-            LakeError: the folder cannot be written, or is something else.
+            LakeError: the folder cannot be written, or is not a lake.
             RefusedError: another process records into it.
         """
         return await self._off_loop(self._begin)
@@ -98,7 +101,7 @@ class Flusher:
             raise self._unwritable(error) from error
 
     async def claim(self, cluster_id: str | None) -> None:
-        """Keep the lake for this cluster. Raises `LakeError` where it is another's, or cannot be written."""
+        """Bind the lake to a cluster. Raises `LakeError` if it holds another one or cannot be written."""
         await self._off_loop(self._claim, cluster_id)
 
     def _claim(self, cluster_id: str | None) -> None:
@@ -110,14 +113,14 @@ class Flusher:
     def _unwritable(self, error: Exception) -> LakeError:
         return LakeError(f"{self._folder.path} cannot be written: {visible(str(error))}")
 
-    def add(self, at: int, keyframe: int, rows: RowsByTable, told: RowValues) -> None:
-        """Let a poll wait to be written: its rows, and its row of `polls` from `taken_at` on."""
-        self._writer.add(at, keyframe, rows, told)
+    def add(self, at: int, keyframe: int, rows: RowsByTable, poll_row: RowValues) -> None:
+        """Add a poll to the rows that wait: its rows, and its row of `polls` from `taken_at` on."""
+        self._writer.add(at, keyframe, rows, poll_row)
         self._newest, self._keyframe = at, keyframe
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Begin to write when the oldest poll that waits would wait too long for the next time."""
+        """Start writing if the oldest waiting poll would otherwise wait longer than `RecorderOptions.flush`."""
         due = self._oldest is not None and (
             self._elapsed() - self._oldest + self._options.interval >= self._options.flush
         )
@@ -125,14 +128,14 @@ class Flusher:
             self._flushing = asyncio.create_task(self._flush(), name="write polls into the lake")
 
     async def end(self) -> None:
-        """Write what waits, and let go of the lake."""
+        """Write all waiting rows, and release the lock."""
         try:
             if self._flushing is not None:
                 await asyncio.gather(self._flushing, return_exceptions=True)
             if self._writer.waiting:
                 await self._flush(last=True)
         finally:
-            # What could not be written is said at the next start, as after a kill.
+            # If rows could not be written, the next start reports it as a crash.
             await self._off_loop(self._lock.release, not self._writer.waiting)
             self._thread.shutdown(wait=False)
 
@@ -149,16 +152,16 @@ class Flusher:
                 self._writer.waiting,
                 self.status.error,
             )
-            self.well()
+            self.report_recovery()
             if keyframe is not None and keyframe != self._maintained and not last:
                 self._maintained = keyframe
                 await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
-        except Exception as error:  # noqa: BLE001 - the poll loop's other half: reported, and tried again
+        except Exception as error:  # noqa: BLE001 - the error is reported, and the next flush tries again
             if not isinstance(error, storage_errors()):
-                _log.exception("a flush failed")
+                _log.exception("flush failed")
             self._oldest = oldest
             self.status = replace(self.status, waiting=self._writer.waiting)
-            self.trouble(f"the lake {self._folder.path} cannot be written: {visible(str(error))}")
+            self.report_error(f"the lake {self._folder.path} cannot be written: {visible(str(error))}")
             if self._writer.waiting > MOST_WAITING:
                 await self._give_up()
 
@@ -169,19 +172,19 @@ class Flusher:
 
     async def _give_up(self) -> None:
         dropped, self.lost = self._writer.discard(), True
-        self._say("what waited to be written is given up; the recording goes on when the lake can be written")
+        self._notify("the waiting polls were dropped; recording continues when the lake can be written")
         await self._off_loop(release_rows, dropped)
 
-    def trouble(self, sentence: str) -> None:
-        """Say why nothing is recorded at the moment, once."""
+    def report_error(self, message: str) -> None:
+        """Tell the user why nothing is recorded at the moment, unless that was reported already."""
         if not self.status.error:
-            self._say(sentence)
-        self.status = replace(self.status, error=sentence)
+            self._notify(message)
+        self.status = replace(self.status, error=message)
 
-    def well(self) -> None:
-        """Say that it is recorded again, if it was not."""
+    def report_recovery(self) -> None:
+        """Tell the user that recording continues, if an error was reported before."""
         if self.status.error:
-            self._say("recording again")
+            self._notify("recording continues")
             self.status = replace(self.status, error="")
 
     async def _off_loop(self, work: Callable[..., T], *arguments: object) -> T:

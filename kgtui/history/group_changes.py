@@ -1,6 +1,6 @@
-"""When one group was another than before, over a day: listed, described or peopled otherwise.
+"""Find the polls of a day at which one group changed: its listing, its description or its members.
 
-Moved offsets do not count, since they move in nearly every poll.
+Changes to offsets do not count, because offsets change in nearly every poll.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 GroupState = tuple[object, frozenset[object]]
-"""The group's row without when it was described, None when there is no such group; and its members' rows."""
+"""Row of the group without `described_at`, None if there is no such group; and (member id, row) of its members."""
 
 ABSENT: GroupState = (None, frozenset())
 
@@ -24,11 +24,11 @@ _ASIDE = frozenset({"day", "keyframe", "poll", "gone", "described_at"})
 
 @dataclass(frozen=True, slots=True)
 class DayOfChanges:
-    """One group on one day.
+    """The changes to one group on one day.
 
     Attributes:
-        changes: polls at which it was another than at the poll before, of the same day; in order.
-        first, last: how it was at the day's first and last poll.
+        changes: polls at which the group differs from the poll before on the same day, in order.
+        first, last: state at the first and the last poll of the day.
     """
 
     changes: tuple[int, ...]
@@ -37,30 +37,30 @@ class DayOfChanges:
 
 
 def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[int, int]]) -> DayOfChanges:
-    """Walk a day.
+    """Find the changes to a group on a day.
 
     Args:
-        groups, members: the day's rows of this group alone.
-        polls: every whole poll of the day with its keyframe, in order.
+        groups, members: rows of this group on that day.
+        polls: all polls of the day in order, each with its keyframe.
     """
-    listed, peopled = _by_poll(groups), _by_poll(members)
-    row: object = None
-    people: dict[str, object] = {}
+    group_rows, member_rows = _by_poll(groups), _by_poll(members)
+    group_row: object = None
+    members_now: dict[str, object] = {}
     changes: list[int] = []
     first = shape = ABSENT
     begun = False
     for poll, keyframe in polls:
         if poll == keyframe:
-            row, people = None, {}
-        elif poll not in listed and poll not in peopled:
+            group_row, members_now = None, {}
+        elif poll not in group_rows and poll not in member_rows:
             continue
-        for gone, value, _ in listed.get(poll, ()):
-            row = None if gone else value
-        for gone, value, member in peopled.get(poll, ()):
-            people.pop(member, None)
+        for gone, value, _ in group_rows.get(poll, ()):
+            group_row = None if gone else value
+        for gone, value, member in member_rows.get(poll, ()):
+            members_now.pop(member, None)
             if not gone:
-                people[member] = value
-        now: GroupState = (row, frozenset(people.items()))
+                members_now[member] = value
+        now: GroupState = (group_row, frozenset(members_now.items()))
         if not begun:
             first, begun = now, True
         elif now != shape:
@@ -71,7 +71,7 @@ def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[in
 
 def _by_poll(rows: pa.Table) -> dict[int, list[tuple[bool, object, str]]]:
     found: dict[int, list[tuple[bool, object, str]]] = defaultdict(list)
-    for row in rows.to_pylist():
-        value: tuple[Any, ...] = tuple(row[name] for name in rows.column_names if name not in _ASIDE)
-        found[row["poll"]].append((row["gone"], value, row.get("member_id", "")))
+    for group_row in rows.to_pylist():
+        value: tuple[Any, ...] = tuple(group_row[name] for name in rows.column_names if name not in _ASIDE)
+        found[group_row["poll"]].append((group_row["gone"], value, group_row.get("member_id", "")))
     return found

@@ -1,4 +1,4 @@
-"""One group's past from its recorded rows: lag, rates, members at every poll, and what changed when."""
+"""Compute the timeline of one group from its recorded rows: lag, rates, members, and what changed when."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ def group_timeline(
     members: pa.Table,
     partitions: pa.Table,
     faults: pa.Table,
-    moments: Sequence[RecordedPoll],
+    recorded_polls: Sequence[RecordedPoll],
     since: float,
     until: float,
 ) -> GroupTimeline:
-    """The past of one group.
+    """Compute the timeline of one group.
 
     Args:
-        faults: what could not be learned then, of this group or of none.
-        groups, members, partitions: the group's rows, from the keyframe of the first moment to the last moment.
-        moments: every poll of that time, in order, from a keyframe on.
-        since, until: seconds since the epoch; earlier moments only tell how it was then.
+        faults: faults of this group, and those that name no group.
+        groups, members, partitions: rows of this group, from the keyframe of the first poll to the last poll.
+        polls: all polls of that time in order, beginning with a keyframe.
+        since, until: seconds since the epoch; earlier polls only serve to determine the state at `since`.
     """
-    polls = poll_changes(partitions, moments)
-    listed = _rows(groups)
-    change_points = _sights(listed, _rows(members), polls, moments)
-    columns = _columns(polls, change_points, moments, _unread(listed, _rows(faults), moments))
+    polls = poll_changes(partitions, recorded_polls)
+    group_rows = _rows(groups)
+    change_points = _change_points(group_rows, _rows(members), polls, recorded_polls)
+    columns = _columns(polls, change_points, recorded_polls, _unread(group_rows, _rows(faults), recorded_polls))
     gaps = tuple(
-        (before.at, moment.at, moment.gap) for before, moment in pairwise(moments) if moment.gap and moment.at >= since
+        (before.at, poll.at, poll.gap) for before, poll in pairwise(recorded_polls) if poll.gap and poll.at >= since
     )
     times, lag, members_, written, read = _clipped(columns, since)
     return GroupTimeline(since, until, times, lag, members_, written, read, tuple(change_points), gaps)
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:
-    """The faults that may keep a group's offsets from being read: its own, and those of brokers.
+    """Return the faults that can prevent the offsets of a group from being read: its own, and those of brokers.
 
     Args:
-        group: as it is stored.
+        group: group id with escaped surrogates.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -80,98 +80,101 @@ def _clipped(columns: Sequence[array[float]], since: float) -> Sequence[array[fl
 def _columns(
     polls: Mapping[int, PollChange],
     change_points: Sequence[ChangePoint],
-    moments: Sequence[RecordedPoll],
+    recorded_polls: Sequence[RecordedPoll],
     unread: Set[int],
 ) -> list[array[float]]:
-    """times, lag, members, written, read; no rate at a poll that did not read the offsets, nor at the next."""
+    """Return times, lag, members, written and read.
+
+    There is no rate at a poll that could not read the offsets, nor at the poll after it.
+    """
     columns = [array("d") for _ in range(5)]
     seen = {round(point.at * 1000): point for point in change_points}
     sums = PollChange()
     now: ChangePoint | None = None
     before: RecordedPoll | None = None
-    for moment in moments:
-        if before is None or moment.keyframe != before.keyframe:
+    for poll in recorded_polls:
+        if before is None or poll.keyframe != before.keyframe:
             sums = PollChange()
-        step = polls.get(moment.ms, PollChange())
-        sums = sums._replace(**{name: getattr(sums, name) + getattr(step, name) for name in SUMS})
-        now = seen.get(moment.ms, now)
+        change = polls.get(poll.ms, PollChange())
+        sums = sums._replace(**{name: getattr(sums, name) + getattr(change, name) for name in SUMS})
+        now = seen.get(poll.ms, now)
         row = [math.nan] * 4
         if now is not None and now.listed:
-            seconds = None if before is None or moment.gap else (moment.ms - before.ms) / 1000
-            if before is not None and not unread.isdisjoint((before.ms, moment.ms)):
+            seconds = None if before is None or poll.gap else (poll.ms - before.ms) / 1000
+            if before is not None and not unread.isdisjoint((before.ms, poll.ms)):
                 seconds = None
             row[0] = sums.lag % LONGS if sums.lags else math.nan
             row[1] = math.nan if now.members is None else now.members
-            row[2] = step.grown / seconds if seconds and sums.ends else math.nan
-            row[3] = step.moved / seconds if seconds and sums.positions and not step.rewound else math.nan
-        for column, value in zip(columns, (moment.at, *row), strict=True):
+            row[2] = change.grown / seconds if seconds and sums.ends else math.nan
+            row[3] = change.moved / seconds if seconds and sums.positions and not change.rewound else math.nan
+        for column, value in zip(columns, (poll.at, *row), strict=True):
             column.append(value)
-        before = moment
+        before = poll
     return columns
 
 
 def _unread(
     groups: Mapping[int, list[dict[str, Any]]],
     faults: Mapping[int, list[dict[str, Any]]],
-    moments: Iterable[RecordedPoll],
+    recorded_polls: Iterable[RecordedPoll],
 ) -> set[int]:
     """The polls at which the group's offsets could not be read: a fault of its own, or of its coordinator."""
     found: set[int] = set()
     active: set[tuple[object, object, object]] = set()
     coordinator: int | None = None
     keyframe = None
-    for moment in moments:
-        if moment.keyframe != keyframe:
-            active, keyframe = set(), moment.keyframe
-        for row in groups.get(moment.ms, ()):
+    for poll in recorded_polls:
+        if poll.keyframe != keyframe:
+            active, keyframe = set(), poll.keyframe
+        for row in groups.get(poll.ms, ()):
             coordinator = row["coordinator"]
-        for row in faults.get(moment.ms, ()):
+        for row in faults.get(poll.ms, ()):
             key = (row["scope"], row["broker"], row["group"])
             active.discard(key) if row["gone"] else active.add(key)
         if any(group is not None or broker in (None, coordinator) for _, broker, group in active):
-            found.add(moment.ms)
+            found.add(poll.ms)
     return found
 
 
-# -- what changed ----------------------------------------------------------------------------------------------------
+# -- changes ---------------------------------------------------------------------------------------------------------
 
 
-def _sights(
+def _change_points(
     groups: Mapping[int, list[dict[str, Any]]],
     members: Mapping[int, list[dict[str, Any]]],
     polls: Mapping[int, PollChange],
-    moments: Iterable[RecordedPoll],
+    recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
     """Each poll at which the group was another than at the one before; the first too."""
     change_points: list[ChangePoint] = []
-    people: frozenset[str] = frozenset()
-    standing = ChangePoint(0.0, listed=False)
+    member_ids: frozenset[str] = frozenset()
+    state = ChangePoint(0.0, listed=False)
     before: RecordedPoll | None = None
-    for moment in moments:
-        whole = before is None or moment.keyframe != before.keyframe
-        step = polls.get(moment.ms, PollChange())
-        if whole or moment.gap or moment.ms in groups or moment.ms in members or step.handed or step.rewound:
-            standing = _standing(groups.get(moment.ms, ()), ChangePoint(0.0, listed=False) if whole else standing)
-            now = _people(members.get(moment.ms, ()), frozenset() if whole else people)
-            told = standing._replace(
-                at=moment.at, joined=_sorted(now - people), left=_sorted(people - now), moved=step.handed,
-                rewound=step.rewound, gap=moment.gap if before else "", since=before.at if before else None,
+    for poll in recorded_polls:
+        whole = before is None or poll.keyframe != before.keyframe
+        change = polls.get(poll.ms, PollChange())
+        if whole or poll.gap or poll.ms in groups or poll.ms in members or change.handed or change.rewound:
+            state = _group_state(groups.get(poll.ms, ()), ChangePoint(0.0, listed=False) if whole else state)
+            now = _member_ids(members.get(poll.ms, ()), frozenset() if whole else member_ids)
+            change_point = state._replace(
+                at=poll.at, joined=_sorted(now - member_ids), left=_sorted(member_ids - now), moved=change.handed,
+                rewound=change.rewound, gap=poll.gap if before else "", since=before.at if before else None,
             )  # fmt: skip
             if not change_points:
-                change_points.append(told._replace(joined=(), left=(), moved=0))
-            elif told.compared != change_points[-1].compared or told[6:11] != ((), (), 0, 0, ""):
-                change_points.append(told)
-            people = now
-        before = moment
+                change_points.append(change_point._replace(joined=(), left=(), moved=0))
+            elif change_point.compared != change_points[-1].compared or change_point[6:11] != ((), (), 0, 0, ""):
+                change_points.append(change_point)
+            member_ids = now
+        before = poll
     return change_points
 
 
-def _standing(rows: Iterable[Mapping[str, Any]], known: ChangePoint) -> ChangePoint:
+def _group_state(rows: Iterable[Mapping[str, Any]], previous: ChangePoint) -> ChangePoint:
     for row in rows:
         if row["gone"]:
-            known = ChangePoint(0.0, listed=False)
+            previous = ChangePoint(0.0, listed=False)
         else:
-            known = ChangePoint(
+            previous = ChangePoint(
                 0.0,
                 True,
                 row["state"],
@@ -179,12 +182,12 @@ def _standing(rows: Iterable[Mapping[str, Any]], known: ChangePoint) -> ChangePo
                 row["assignment_epoch"],
                 row["members"],
             )
-    return known
+    return previous
 
 
-def _people(rows: Iterable[Mapping[str, Any]], known: frozenset[str]) -> frozenset[str]:
+def _member_ids(rows: Iterable[Mapping[str, Any]], previous: frozenset[str]) -> frozenset[str]:
     gone = {unescape_surrogates(str(row["member_id"])) for row in rows if row["gone"]}
-    return (known - gone) | {unescape_surrogates(str(row["member_id"])) for row in rows if not row["gone"]}
+    return (previous - gone) | {unescape_surrogates(str(row["member_id"])) for row in rows if not row["gone"]}
 
 
 def _sorted(names: Iterable[str]) -> tuple[str, ...]:
@@ -203,19 +206,20 @@ PARTITION_COLUMNS = (
 )  # fmt: skip
 
 LONGS = 2**64
-"""Differences of longs may wrap around; their sum is right again modulo this."""
+"""Sums of differences between 64-bit integers may overflow; modulo this value they are correct again."""
 
-SUMS = ("lag", "lags", "ends", "positions")  # added up from the last full picture on
+SUMS = ("lag", "lags", "ends", "positions")  # summed up since the last keyframe
 
 
 class PollChange(NamedTuple):
-    """What one poll changed.
+    """By how much one poll changed the sums over the partitions of a group.
 
     Attributes:
-        lag, lags, ends, positions: by how much the summed lag grew, and how many partitions of which lag, log end and
-            position are known.
-        grown, moved, rewound: how far log ends and positions went on, and positions back.
-        handed: partitions that have another owner than the last that was known.
+        lag: difference of the summed lag.
+        lags, ends, positions: differences of the number of partitions with a known lag, log end offset and position.
+        grown: records by which log end offsets grew.
+        moved, rewound: records by which positions moved forward, and backward.
+        handed: number of partitions whose owner differs from their last known owner.
     """
 
     lag: int = 0
@@ -228,12 +232,12 @@ class PollChange(NamedTuple):
     handed: int = 0
 
 
-def poll_changes(rows: pa.Table, moments: Sequence[RecordedPoll]) -> dict[int, PollChange]:
-    """What each poll that has rows changed."""
+def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict[int, PollChange]:
+    """Return poll → changes, for each poll with rows. Arrow sums up a million rows within milliseconds."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    rows = rows.filter(pc.is_in(rows["poll"], pa.array([moment.ms for moment in moments], pa.int64())))
+    rows = rows.filter(pc.is_in(rows["poll"], pa.array([poll.ms for poll in recorded_polls], pa.int64())))
     if not rows.num_rows:
         return {}
     rows = to_one_chunk(rows)
@@ -241,9 +245,9 @@ def poll_changes(rows: pa.Table, moments: Sequence[RecordedPoll]) -> dict[int, P
     rows = rows.take(pc.sort_indices(places, [(name, "ascending") for name in places.column_names]))
     columns = {name: rows[name].combine_chunks() for name in rows.column_names}
     columns["topic"] = columns["topic"].indices
-    changed = pa.table({"poll": columns["poll"], **_summed(columns), **_steps(columns)})
+    changed = pa.table({"poll": columns["poll"], **_sum_changes(columns), **_movements(columns)})
     sums = changed.group_by("poll").aggregate([(name, "sum") for name in PollChange._fields[:-1]])
-    handed = _handed(columns, moments[0].ms)
+    handed = _owner_changes(columns, recorded_polls[0].ms)
     found: dict[int, PollChange] = {}
     for row in sums.to_pylist():
         numbers = {name: row[f"{name}_sum"] or 0 for name in PollChange._fields[:-1]}
@@ -251,8 +255,8 @@ def poll_changes(rows: pa.Table, moments: Sequence[RecordedPoll]) -> dict[int, P
     return found
 
 
-def _summed(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """By how much each row changes the sums; the first of a partition after a keyframe is all of it."""
+def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    """Return by how much each row changes the sums. The first row of a partition after a keyframe counts in full."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -268,7 +272,7 @@ def _summed(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     return changes
 
 
-def _steps(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     """How far the log and the position went since the row before of the same partition; null when not known."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -278,7 +282,7 @@ def _steps(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     nothing = pa.scalar(None, pa.int64())
     grown, moved = (
         pc.if_else(first, nothing, pc.subtract(values, _previous(values))) for values in (end, position)
-    )  # a topic made anew begins at 0: its log has not grown
+    )  # in a topic that was created again offsets start at 0: its log has not grown
     return {
         "grown": pc.if_else(pc.less(grown, 0), nothing, grown),
         "moved": pc.if_else(pc.less(moved, 0), nothing, moved),
@@ -287,7 +291,7 @@ def _steps(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Position, log end and lag of each row, as `kgtui.model.offsets` counts them; null when there is none."""
+    """Return position, log end offset and lag of each row as `kgtui.model.offsets` defines them, or null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -303,8 +307,8 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
     return position, end, lag
 
 
-def _handed(columns: Mapping[str, pa.Array], beginning: int) -> dict[int, int]:
-    """Poll → partitions that have another owner than the last that was known."""
+def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int, int]:
+    """Return poll → number of partitions whose owner differs from their last known owner."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -320,7 +324,7 @@ def _handed(columns: Mapping[str, pa.Array], beginning: int) -> dict[int, int]:
 
 
 def _differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
-    """For each row, whether one of these columns is another than in the row before."""
+    """Return for each row whether one of these columns differs from the row before."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -332,7 +336,7 @@ def _differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
 
 
 def _previous(values: pa.Array) -> pa.Array:
-    """The value of the row before; null for the first."""
+    """Return the value of the row before; null for the first row."""
     import pyarrow as pa
 
     return pa.concat_arrays([pa.nulls(1, values.type), values[:-1]])

@@ -1,4 +1,4 @@
-"""A keyframe with all that changed until the next; and the state of a table at one poll of it."""
+"""Read a keyframe and the changes until the next one, and find the state of a table at any of its polls."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _MANY, _SHARE = 16, 0.02
 
 
 class Keyframe:
-    """The rows of one keyframe, read as far as they are asked for, and kept.
+    """The rows of one keyframe and of the polls until the next one. They are read when needed, and kept in memory.
 
     Args:
-        load: gives the rows of a table; asked once for each that is used.
-        polls: the polls that count.
-        reading: entered whenever something is read; makes our errors of the disk's.
+        load: returns the rows of a table; called once per table.
+        polls: polls whose rows count.
+        reading: entered while files are read; converts their errors into `LakeError`.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Keyframe:
         self._lock = threading.Lock()
 
     def at(self, name: str, poll: int) -> State:
-        """The state of a table after a poll."""
+        """Return the state of a table after a poll."""
         with self._lock:
             if name not in self._tables:
                 self._tables[name] = KeyframeTable(name, self._load(name), self._polls, self._reading)
@@ -51,7 +51,7 @@ class Keyframe:
 
 
 class KeyframeTable:
-    """The rows of one table of a segment; what was read is kept."""
+    """The rows of one table of a keyframe. Blocks that were read are kept in memory."""
 
     def __init__(
         self, name: str, rows: RowBlocks, polls: Sequence[int], reading: Callable[[], AbstractContextManager[None]]
@@ -68,22 +68,22 @@ class KeyframeTable:
         return len(self._rows)
 
     def block_of(self, group: str) -> int | None:
-        """The block that may have a group, named as it is stored."""
+        """Return the index of the block that may have rows of a group (with escaped surrogates), or None."""
         return self._rows.block_of(group)
 
     def load(self, indices: Iterable[int]) -> None:
-        """Read the blocks that were not read yet, in one go: each by itself takes as long as a thousand rows."""
+        """Read missing blocks together, because reading one block takes as long as a thousand rows."""
         missing = sorted({index for index in indices if index not in self._blocks})
         if missing:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _Rows:
-        """The rows of a block, and of those that were read with it."""
+        """Return the rows of a block, together with the blocks that were read with it."""
         self.load([index])
         return self._blocks[index]
 
     def narrow(self, columns: tuple[str, ...], poll: int) -> pa.Table:
-        """Some columns of all groups after a poll, `group` among them."""
+        """Return `group` and some other columns of all groups after a poll."""
         rows = self._narrow.get(columns)
         if rows is None:
             needed = dict.fromkeys(("poll", "gone", *self._table.key, *columns))
@@ -103,7 +103,7 @@ class _Rows:
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Of each key the newest row at a poll, unless it is gone then."""
+        """Return the newest row of each key at a poll, without keys that are gone."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -128,25 +128,25 @@ class State:
         return block is not None and group in block
 
     def groups(self) -> Iterator[str]:
-        """Every group that has rows."""
+        """Yield every group that has rows."""
         every = range(len(self._blocks))
         self._blocks.load(every)
         for block in dict.fromkeys(map(self._block, every)):
             yield from block.groups()
 
     def prepare(self, groups: Iterable[str]) -> None:
-        """Read what is needed to tell of these groups."""
+        """Read all blocks with rows of these groups together."""
         found = (self._blocks.block_of(escape_surrogates(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 
     def all(self, *columns: str) -> Iterator[tuple[str, RowValues]]:
-        """Every row's group and these columns; nothing else is read."""
+        """Yield the group and some columns of every row; other columns are not read."""
         rows = self._blocks.narrow(columns, self._poll)
         values = zip(*(to_values(rows[name]) for name in columns), strict=True)
         yield from zip(map(str, to_values(rows["group"])), values, strict=True)
 
     def of(self, group: str) -> list[RowValues]:
-        """The rows of a group, without the group, in the order of the table's columns."""
+        """Return the rows of a group in the order of the table's columns, without the group."""
         block = self._block_of(group)
         return [] if block is None else block.of(group)
 
@@ -163,7 +163,7 @@ class State:
 
 
 class Block:
-    """Some groups of a state. Text is unpacked when asked for."""
+    """The rows of some groups at one poll. Values are converted to Python when they are requested."""
 
     def __init__(self, rows: pa.Table) -> None:
         rows = rows.combine_chunks()
@@ -176,11 +176,11 @@ class Block:
         return escape_surrogates(group) in self._spans
 
     def groups(self) -> Iterator[str]:
-        """Every group that has rows."""
+        """Yield every group that has rows."""
         return map(unescape_surrogates, self._spans)
 
     def of(self, group: str) -> list[RowValues]:
-        """The rows of a group."""
+        """Return the rows of a group."""
         start, stop = self._spans.get(escape_surrogates(group), (0, 0))
         if start == stop:
             return []
@@ -197,7 +197,7 @@ _TABLES = {table.name: table for table in TABLES}
 
 
 def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """For each row, whether the next one has another key."""
+    """Return for each row whether the next row has another key."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -216,7 +216,7 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
-    """Value → first row and the one after its last; values lie together. A null is ``."""
+    """Return value → first row and the row after the last. Equal values are adjacent; null becomes an empty text."""
     import pyarrow.compute as pc
 
     spans: dict[str, tuple[int, int]] = {}

@@ -1,4 +1,4 @@
-"""How a recorder is set, and how it goes."""
+"""Options and status of the recorder."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kgtui.monitor.policy import RECORD_DESCRIBE_INTERVAL, RECORD_INTERVAL
 
 @dataclass(frozen=True, slots=True)
 class RecorderOptions:
-    """Settings; times in seconds.
+    """Options of the recorder; times are in seconds.
 
     Attributes:
-        interval: between polls.
-        flush: the longest that a poll waits before it is written; what a kill loses at most.
-        keyframe: between full pictures.
-        describe: within which every group is described again.
-        keep_days: how many whole days stay in the lake; None for all.
+        interval: time between polls.
+        flush: longest time before a poll is written; a crash loses at most this much.
+        keyframe: time between keyframes.
+        describe: time within which every group is described again.
+        keep_days: number of full days that stay in the lake; None keeps all.
     """
 
     interval: float = RECORD_INTERVAL
@@ -28,13 +28,13 @@ class RecorderOptions:
 
 @dataclass(frozen=True, slots=True)
 class RecorderStatus:
-    """How it goes.
+    """Status of the recorder.
 
     Attributes:
-        polls, rows: written so far in this run.
-        last: seconds since the epoch of the newest poll in the lake; None before the first.
-        waiting: rows that are not in the lake yet.
-        trouble: why nothing can be written at the moment; `` when all is well.
+        polls, rows: number of polls and rows written in this run.
+        last: time of the newest poll in the lake, in seconds since the epoch; None before the first.
+        waiting: number of rows that are not in the lake yet.
+        error: why nothing can be recorded at the moment; empty if there is no problem.
     """
 
     polls: int = 0

@@ -1,4 +1,4 @@
-"""A cluster at one recorded moment."""
+"""The recorded state of a cluster at one point in time, and the comparison of two of them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class PointInTime:
-    """Everything that was known at a moment; parts are unpacked when they are asked for.
+    """The state of a cluster at one recorded poll. Tables are read when they are needed.
 
     Attributes:
-        moment: when.
-        cluster: brokers as they were.
-        answered: of how many brokers the list was fresh.
-        interval: seconds from poll to poll, as the recorder was set.
+        poll: the recorded poll.
+        cluster: the cluster with its brokers at that time.
+        answered: number of brokers that answered the list request.
+        interval: configured interval between polls, in seconds.
     """
 
     def __init__(
@@ -56,16 +56,16 @@ class PointInTime:
 
     @cached_property
     def listings(self) -> Mapping[str, Listing]:
-        """Every group as it was listed; equal listings are one object."""
-        known: dict[RowValues, Listing] = {}
-        found: dict[str, Listing] = {}
+        """Group → listing, for all groups. Equal listings are one object."""
+        seen_rows: dict[RowValues, Listing] = {}
+        result: dict[str, Listing] = {}
         for group, row in self._groups.all("type", "protocol", "state", "coordinator"):
-            found[group] = known.get(row) or known.setdefault(row, rows.listing_of_row(row))
-        return found
+            result[group] = seen_rows.get(row) or seen_rows.setdefault(row, rows.listing_of_row(row))
+        return result
 
     @cached_property
     def faults(self) -> tuple[tuple[str, Fault], ...]:
-        """What could not be learned, by scope (see `schemas.FAULTS`)."""
+        """What could not be read, as (scope, fault); see table `faults`."""
         state = self._keyframe.at("faults", self.poll.ms)
         return tuple(
             (scope, rows.fault_of_row(broker, group or None, name, tuple(rest)))
@@ -75,72 +75,72 @@ class PointInTime:
 
     @cached_property
     def group_faults(self) -> Mapping[tuple[str, str], Fault]:
-        """(scope, group) → why it could not be read."""
+        """(scope, group) → fault, for faults of single groups."""
         return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
-        """Read what will be asked of these groups in one go: their descriptions, or their offsets."""
+        """Read the descriptions, or the offsets, of these groups together, before they are requested one by one."""
         for state in (self._partitions,) if offsets else (self._groups, self._members):
             state.prepare(groups)
 
     def members(self, group: str) -> dict[str, Member]:
-        """Member id → member."""
+        """Return member id → member."""
         return {row[0]: rows.member_of_row(row[0], row[1:]) for row in self._members.of(group)}
 
     def member_ids(self, group: str) -> set[str]:
-        """Ids of its members."""
+        """Return the ids of the members of a group."""
         return {row[0] for row in self._members.of(group)}
 
     def owners(self, group: str) -> dict[TopicPartition, str | None]:
-        """Partition → member id; None when nobody was known to have it."""
+        """Return partition → id of its owner; None if the owner is unknown."""
         return {(row[0], row[1]): row[-1] for row in self._partitions.of(group)}
 
     def description(self, group: str) -> GroupDescription | None:
-        """None when there was no such group, or it had never been described."""
+        """Return the description of a group; None if there is no such group or it had not been described yet."""
         for row in self._groups.of(group):
             return rows.description_of_row(group, row, self.members(group).values())
         return None
 
     def described_at(self, group: str) -> float | None:
-        """Seconds since the epoch when it was first described as it is; None if never."""
+        """Return when the current description was first read, in seconds since the epoch; None if never."""
         for row in self._groups.of(group):
             return None if row[4] is None else row[4] / 1000
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Partition → row of `partitions`, from `kind` on."""
+        """Return partition → row of table `partitions`, from `kind` on."""
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:
-        """All that the group had committed, or its share offsets, with the logs."""
-        found = rows.offsets_of_rows(self.positions(group))
-        self._logs.update(found.bounds or {})
-        return found
+        """Return the committed offsets or share offsets of a group, with the bounds of the logs."""
+        result = rows.offsets_of_rows(self.positions(group))
+        self._logs.update(result.bounds or {})
+        return result
 
     def lag(self, group: str) -> LagTotal:
-        """Summed over its partitions."""
+        """Return the lag of a group, summed over its partitions."""
         return lag_of_group(self.offsets(group))
 
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
-        """The log of a partition, as the group that was asked for last saw it; None when it was not read."""
+        """Return the log bounds of a partition as last read for any group; None if they were not read."""
         return self._logs.get(tp) or self._every_log.get(tp)
 
     @cached_property
     def _every_log(self) -> Mapping[TopicPartition, PartitionBounds]:
-        found: dict[TopicPartition, PartitionBounds] = {}
+        result: dict[TopicPartition, PartitionBounds] = {}
         for group in self._partitions.groups():
             for topic, partition, *row in self._partitions.of(group):
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
-                    known = found.get((topic, partition))
-                    # A group that could not be read keeps what was seen before: the log has grown since.
-                    if known is None or (log.log_end or -1) > (known.log_end or -1):
-                        found[topic, partition] = log
-        return found
+                    seen_rows = result.get((topic, partition))
+                    # A group that could not be read keeps older bounds: take the newest ones.
+                    if seen_rows is None or (log.log_end or -1) > (seen_rows.log_end or -1):
+                        result[topic, partition] = log
+        return result
 
 
 class OwnerChange(NamedTuple):
-    """A partition that has another owner; None when nobody was known to have it."""
+    """A partition whose owner changed; None stands for an unknown owner."""
 
     group: str
     topic: str
@@ -150,7 +150,7 @@ class OwnerChange(NamedTuple):
 
 
 class LagChange(NamedTuple):
-    """A group's lag at both moments, in records; None when unknown."""
+    """The lag of a group at both points in time, in records; None if unknown."""
 
     group: str
     before: int | None
@@ -158,20 +158,20 @@ class LagChange(NamedTuple):
 
     @property
     def by(self) -> int:
-        """How many records it grew by; negative when it shrank, 0 when one of them is unknown."""
+        """Records by which the lag grew; negative if it fell, 0 if one of both is unknown."""
         return 0 if self.before is None or self.after is None else self.after - self.before
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What differs from one moment to another. Everything is sorted by group but `lags`.
+    """The differences between two points in time, sorted by group except for `lags`.
 
     Attributes:
-        joined, left: groups that are only at the later, only at the earlier.
-        relisted: group → listing at both, where type, protocol, state or coordinator differ.
-        members_joined, members_left: (group, member id), of groups that are at both.
-        moved: partitions with another owner, of groups that are at both.
-        lags: groups whose summed lag differs, the one that grew most first.
+        joined, left: groups that exist only at the later, or only at the earlier point.
+        relisted: group and both listings, if type, protocol, state or coordinator differ.
+        members_joined, members_left: (group, member id) of groups that exist at both points.
+        moved: partitions whose owner changed, in groups that exist at both points.
+        lags: groups whose lag differs, with the largest growth first.
     """
 
     earlier: RecordedPoll
@@ -186,7 +186,7 @@ class Comparison:
 
 
 def compare(a: PointInTime, b: PointInTime) -> Comparison:
-    """Whichever is the later is taken as such."""
+    """Compare two points in time, in either order."""
     if a.poll.ms > b.poll.ms:
         a, b = b, a
     old, new = a.listings, b.listings
@@ -195,9 +195,9 @@ def compare(a: PointInTime, b: PointInTime) -> Comparison:
     members_left: list[tuple[str, str]] = []
     moved: list[OwnerChange] = []
     lags: list[LagChange] = []
-    for frame in (a, b):
-        frame.prepare(both, offsets=True)
-        frame.prepare(both, offsets=False)
+    for state in (a, b):
+        state.prepare(both, offsets=True)
+        state.prepare(both, offsets=False)
     for group in both:
         before, after = a.member_ids(group), b.member_ids(group)
         members_joined += [(group, name) for name in sorted(after - before)]

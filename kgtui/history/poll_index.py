@@ -1,4 +1,4 @@
-"""The moments of a recording: when a poll was taken, and where nothing is known of the time before."""
+"""Index of all polls of a recording: when each was taken, its keyframe, and where gaps are."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecordedPoll:
-    """One whole poll.
+    """One recorded poll.
 
     Attributes:
-        poll: milliseconds since the epoch.
-        keyframe: the full picture that it builds upon.
-        gap: why nothing is known of the time before it; `` when it follows the poll before.
+        ms: time of the poll in milliseconds since the epoch; it identifies the poll.
+        keyframe: the last poll that wrote the complete state.
+        gap: why nothing was recorded before this poll; empty if it follows the poll before.
     """
 
     ms: int
@@ -30,12 +30,12 @@ class RecordedPoll:
 
     @property
     def at(self) -> float:
-        """Seconds since the epoch."""
+        """Time of the poll in seconds since the epoch."""
         return self.ms / 1000
 
 
 class PollIndex:
-    """All moments of a lake, in order; compact, since a month has a quarter of a million."""
+    """All polls of a recording in order, in compact arrays: a month has a quarter of a million."""
 
     def __init__(self) -> None:
         self._polls = array("q")
@@ -45,12 +45,12 @@ class PollIndex:
     def __len__(self) -> int:
         return len(self._polls)
 
-    def __getitem__(self, index: int) -> RecordedPoll:
-        poll = self._polls[index]
-        return RecordedPoll(poll, self._keyframes[index], self._gaps.get(poll, ""))
+    def __getitem__(self, position: int) -> RecordedPoll:
+        poll = self._polls[position]
+        return RecordedPoll(poll, self._keyframes[position], self._gaps.get(poll, ""))
 
     def add(self, rows: Iterable[tuple[int, int, str | None]]) -> None:
-        """Add polls with keyframe and gap, later ones than all that are there."""
+        """Add polls as (poll, keyframe, gap). They must be later than all polls in the index."""
         for poll, keyframe, gap in sorted(rows):
             self._polls.append(poll)
             self._keyframes.append(keyframe)
@@ -58,44 +58,44 @@ class PollIndex:
                 self._gaps[poll] = gap
 
     def between(self, since: float | None = None, until: float | None = None) -> list[RecordedPoll]:
-        """Those of an interval, both ends included; seconds since the epoch."""
+        """Return the polls of an interval in seconds since the epoch, both ends included."""
         start = 0 if since is None else bisect_left(self._polls, _ms(since))
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
-        return [self[index] for index in range(start, stop)]
+        return [self[position] for position in range(start, stop)]
 
     def newest(self, until: float | None = None) -> RecordedPoll | None:
-        """The last one, at the latest at `until`."""
+        """Return the last poll, or the last one at or before `until`; None if there is none."""
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return self[stop - 1] if stop else None
 
-    def step(self, moment: RecordedPoll, by: int) -> RecordedPoll | None:
-        """The one `by` places after, or before; None beyond the ends."""
-        index = bisect_left(self._polls, moment.ms) + by
-        return self[index] if 0 <= index < len(self._polls) else None
+    def step(self, poll: RecordedPoll, by: int) -> RecordedPoll | None:
+        """Return the poll `by` places later, or earlier if negative; None beyond the ends."""
+        position = bisect_left(self._polls, poll.ms) + by
+        return self[position] if 0 <= position < len(self._polls) else None
 
     def of_keyframe(self, keyframe: int) -> list[int]:
-        """The polls that build upon a keyframe."""
+        """Return the polls that depend on a keyframe, among them the keyframe."""
         start = bisect_left(self._polls, keyframe)
         found = []
-        for index in range(start, len(self._polls)):
-            if self._keyframes[index] != keyframe:
+        for position in range(start, len(self._polls)):
+            if self._keyframes[position] != keyframe:
                 break
-            found.append(self._polls[index])
+            found.append(self._polls[position])
         return found
 
     def days(self) -> list[date]:
-        """Every day that has moments, in UTC; a day begins with a keyframe."""
+        """Return all UTC days with polls. The first poll of a day is always a keyframe."""
         found: list[date] = []
-        index = 0
-        while index < len(self._polls):
-            day = day_of(self._polls[index])
+        position = 0
+        while position < len(self._polls):
+            day = day_of(self._polls[position])
             found.append(day)
             midnight = datetime.combine(day + timedelta(days=1), datetime.min.time(), UTC)
-            index = bisect_left(self._polls, _ms(midnight.timestamp()))
+            position = bisect_left(self._polls, _ms(midnight.timestamp()))
         return found
 
     def of_day(self, day: date) -> list[tuple[int, int]]:
-        """The polls of a day with their keyframes."""
+        """Return the polls of a day, each with its keyframe."""
         start = datetime.combine(day, datetime.min.time(), UTC).timestamp()
         first, end = bisect_left(self._polls, _ms(start)), bisect_left(self._polls, _ms(start + 86_400))
         return list(zip(self._polls[first:end], self._keyframes[first:end], strict=True))

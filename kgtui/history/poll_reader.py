@@ -1,4 +1,4 @@
-"""Some groups over an interval, poll by poll: rows are applied in the order in which they were recorded."""
+"""Read the recorded polls of some groups one after the other, for rules that need a series of reads."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _OF_ALL = frozenset({"cluster", "broker", "offsets"})
-"""Scopes of faults that keep all groups of a coordinator from being read, where they name no group."""
+"""Scopes in which a fault without a group prevents all groups of a coordinator from being read."""
 
 
 class GroupRead(NamedTuple):
-    """One group at one poll.
+    """What one poll read of one group.
 
     Attributes:
-        description: None when there is none, or this poll failed to make one.
-        offsets: None when this poll could not read them, and for groups that have none.
-        fault: why something is missing; None when nothing is.
+        description: None if there is none, or if this poll could not describe the group.
+        offsets: None if this poll could not read them, or the group has none.
+        fault: why something is missing; None if nothing is.
     """
 
     description: GroupDescription | None
@@ -46,11 +46,11 @@ class GroupRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PollRead:
-    """One poll.
+    """What one poll read.
 
     Attributes:
-        groups: those of the groups asked for that were there.
-        faults: what concerned no one group.
+        groups: group → what was read, for the requested groups that existed.
+        faults: faults that name no group.
     """
 
     poll: RecordedPoll
@@ -58,31 +58,35 @@ class PollRead:
     faults: tuple[Fault, ...] = ()
 
 
-def read_polls(lake: RecordingReader, groups: Collection[str], moments: Sequence[RecordedPoll]) -> Iterator[PollRead]:
-    """The groups at each moment, oldest first; a keyframe at a time is in memory.
+def read_polls(
+    recording: RecordingReader, groups: Collection[str], polls: Sequence[RecordedPoll]
+) -> Iterator[PollRead]:
+    """Yield what each poll read of some groups, oldest first. Only one keyframe at a time is in memory.
 
     Args:
-        moments: in order; none is left out between two of them.
+        polls: consecutive polls in order.
 
     Raises:
-        LakeError: their rows cannot be read.
+        LakeError: rows cannot be read.
     """
-    for keyframe, some in groupby(moments, lambda moment: moment.keyframe):
+    for keyframe, some in groupby(polls, lambda poll: poll.keyframe):
         wanted = list(some)
-        walk = _GroupStates(lake, groups, keyframe, wanted[-1].ms)
-        for poll in lake.polls(keyframe / 1000, wanted[-1].at):
+        walk = _GroupStates(recording, groups, keyframe, wanted[-1].ms)
+        for poll in recording.polls(keyframe / 1000, wanted[-1].at):
             walk.go_to(poll)
             if poll.ms >= wanted[0].ms:
-                yield walk.seen(poll)
+                yield walk.read_at(poll)
 
 
 class _GroupStates:
-    """The state of some groups, from a keyframe on."""
+    """The state of some groups, which advances poll by poll from a keyframe."""
 
-    def __init__(self, lake: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
+    def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
         names = [escape_surrogates(group) for group in groups]
         self._tables = {
-            table.name: _RowsByPoll(lake.rows_of(table, _columns(table), keyframe, until), None if everyone else names)
+            table.name: _RowsByPoll(
+                recording.rows_of(table, _columns(table), keyframe, until), None if everyone else names
+            )
             for table, everyone in ((GROUPS, False), (MEMBERS, False), (PARTITIONS, False), (FAULTS, True))
         }
         self._listed: dict[str, RowValues] = {}
@@ -91,47 +95,47 @@ class _GroupStates:
         self._faults: dict[tuple[object, ...], tuple[str, Fault]] = {}
         self._reads: dict[str, GroupRead] = {}
 
-    def go_to(self, moment: RecordedPoll) -> None:
-        """Apply what the next poll changed."""
-        told, moved = self._take_groups(moment.ms), set[str]()
-        for group, topic, partition, gone, *row in self._tables["partitions"].at(moment.ms):
+    def go_to(self, poll: RecordedPoll) -> None:
+        """Apply the changes of the next poll."""
+        changed, moved = self._take_groups(poll.ms), set[str]()
+        for group, topic, partition, gone, *row in self._tables["partitions"].at(poll.ms):
             moved.add(group)
             if gone:
                 self._positions[group].pop((topic, partition), None)
             else:
                 self._positions[group][topic, partition] = tuple(row)
-        for group in told | moved:
+        for group in changed | moved:
             listed, old = self._listed.get(group), self._reads.get(group)
             if listed is None:
                 self._reads.pop(group, None)
                 continue
             self._reads[group] = GroupRead(
-                old.description if old is not None and group not in told
+                old.description if old is not None and group not in changed
                 else rows.description_of_row(group, listed, self._members[group].values()),
                 old.offsets if old is not None and group not in moved else self._offsets(group),
             )  # fmt: skip
-        for scope, broker, group, name, gone, *row in self._tables["faults"].at(moment.ms):
+        for scope, broker, group, name, gone, *row in self._tables["faults"].at(poll.ms):
             key = (scope, broker, group, name)
             self._faults.pop(key, None)
             if not gone:
                 self._faults[key] = (scope, rows.fault_of_row(broker, group, name, tuple(row)))
 
     def _take_groups(self, poll: int) -> set[str]:
-        """Groups that are listed, described or peopled otherwise than before."""
-        told: set[str] = set()
+        """Apply changes to listings, descriptions and members, and return the changed groups."""
+        changed: set[str] = set()
         for group, gone, *row in self._tables["groups"].at(poll):
-            told.add(group)
+            changed.add(group)
             if gone:
                 self._listed.pop(group, None)
             else:
                 self._listed[group] = tuple(row)
         for group, member, gone, *row in self._tables["members"].at(poll):
-            told.add(group)
+            changed.add(group)
             if gone:
                 self._members[group].pop(member, None)
             else:
                 self._members[group][member] = rows.member_of_row(member, tuple(row))
-        return told
+        return changed
 
     def _offsets(self, group: str) -> GroupOffsets | None:
         positions = self._positions[group]
@@ -139,8 +143,8 @@ class _GroupStates:
             return None
         return rows.offsets_of_rows(positions)
 
-    def seen(self, moment: RecordedPoll) -> PollRead:
-        """What the poll told: values that it could not read are not taken for its own."""
+    def read_at(self, poll: RecordedPoll) -> PollRead:
+        """Return what the poll read. Values that it could not read are None instead of those of an earlier poll."""
         reads = dict(self._reads)
         for scope, fault in self._faults.values():
             if fault.group is None and scope in _OF_ALL:
@@ -155,14 +159,14 @@ class _GroupStates:
                     read.fault or fault,
                 )
         others = tuple(fault for _, fault in self._faults.values() if fault.group is None)
-        return PollRead(moment, reads, others)
+        return PollRead(poll, reads, others)
 
 
 class _RowsByPoll:
-    """Rows of one table, by poll; text is unpacked a poll at a time.
+    """The rows of one table by poll. Values are converted to Python one poll at a time.
 
     Args:
-        groups: the only ones of interest, named as they are stored; None for all.
+        groups: ids with escaped surrogates of the groups to keep; None for all.
     """
 
     def __init__(self, table: pa.Table, groups: Sequence[str] | None) -> None:
@@ -185,7 +189,7 @@ class _RowsByPoll:
         self._rows = self._rows.drop_columns(["poll"])
 
     def at(self, poll: int) -> Iterator[RowValues]:
-        """The rows of a poll, without it."""
+        """Yield the rows of a poll, without the poll."""
         start, stop = self._spans.get(poll, (0, 0))
         if start < stop:
             some = self._rows.slice(start, stop - start)

@@ -1,9 +1,10 @@
-"""One look at every group: offsets of all, descriptions of those that may have changed, logs once for all.
+"""Read all groups of a cluster for one poll of the recorder.
 
-Each coordinator is asked for itself, a batch at a time, so that one that hangs costs only its own groups. The monitor
-keeps the lists; its sweep is made for screens and drops what it has summed up, so the recorder reads for itself.
+Offsets of all groups are read, descriptions of groups that may have changed, and each log once. Each coordinator is
+read separately and in batches, so that one that hangs affects only its own groups. The list of groups comes from the
+monitor; its background sweep keeps only sums, so the recorder reads offsets itself.
 
-A screen may be drawn on the loop: what goes over all groups does so in a thread, and logs are asked for some at a time.
+A screen may be drawn on the same event loop, so loops over all groups run in threads.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class Poller:
-    """Reads what a poll records.
+    """Reads what one poll records.
 
     Args:
-        describe_every: seconds within which every group is described again, also where its listing stays the same:
-            a list does not tell who is in a group.
+        describe_every: longest time between two descriptions of a group in seconds. Groups are described again even if
+            their listing stays the same, because a listing does not show the members.
     """
 
     def __init__(self, admin: GroupAdmin, *, describe_every: float) -> None:
@@ -45,9 +46,9 @@ class Poller:
         """Read every group of a snapshot.
 
         Args:
-            owned: partitions that members are known to own, whose logs are read too.
+            owned: partitions with an owner, whose log bounds are read too.
             now: seconds of any clock.
-            timeout: seconds for the whole.
+            timeout: seconds for everything.
         """
         deadline = Deadline(timeout)
         due, brokers = await asyncio.to_thread(self._plan, snapshot.groups, now)
@@ -68,7 +69,7 @@ class Poller:
         return PollResult(snapshot.groups, read.descriptions, read.committed, read.share, read.bounds, tuple(faults))
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
-        """Groups to describe, and all groups by coordinator."""
+        """Return the groups to describe, and all groups by coordinator."""
         brokers: dict[int, list[str]] = defaultdict(list)
         for group, listing in listings.items():
             brokers[listing.coordinator].append(group)
@@ -79,7 +80,7 @@ class Poller:
             self._described[group] = (listings[group], now)
 
     def _due(self, listings: Mapping[str, Listing], now: float) -> set[str]:
-        """Groups whose description may be another than the last, and the ones that were described longest ago."""
+        """Return the groups whose description may have changed, and those that were described longest ago."""
         for group in [group for group in self._described if group not in listings]:
             del self._described[group]
         return groups_to_describe(listings, self._described, now, self._describe_every)

@@ -1,4 +1,4 @@
-"""The recorder: looks at every group again and again, and writes what changed into a lake."""
+"""The recorder: polls all groups of a cluster at an interval, and writes what changed to a lake."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ _log = logging.getLogger(__name__)
 
 
 class Listed(Protocol):
-    """What the recorder needs of a monitor: who is there (`kgtui.monitor.Monitor`)."""
+    """The part of `kgtui.monitor.Monitor` that the recorder needs: the list of groups."""
 
     @property
     def snapshot(self) -> Snapshot:
-        """The newest one."""
+        """The newest snapshot."""
         ...
 
 
 class Recorder:
-    """Records one cluster into one lake. Make it inside a running event loop, and let `run` run as a task.
+    """Records one cluster into one lake. Create it inside a running event loop, and run `run` as a task.
 
     Args:
-        watch: tells which groups there are, and how the brokers answer.
-        admin: what is asked for the rest. The recorder does not close it.
-        path: the lake; made if there is none.
-        say: told a sentence when something begins or ends that a person should know.
-        now: seconds since the epoch.
-        elapsed: seconds of a clock that never goes back.
-        wait: lets that many seconds pass between two polls; by default they pass by themselves. With clocks of its own
-            a history is recorded faster than it happens.
-        alone: nobody draws a screen on this loop: the garbage collector waits until a poll is taken in, which costs
-            less in all and stops the loop once.
+        watch: provides the list of groups and the state of the brokers.
+        admin: used for everything else. The recorder does not close it.
+        path: folder of the lake, which is created if necessary.
+        notify: called with a message for the user when a problem begins or ends.
+        now: returns seconds since the epoch.
+        elapsed: returns seconds of a monotonic clock.
+        wait: waits that many seconds between two polls. With clocks and a `wait` of its own, a caller can record faster
+            than in real time.
+        alone: whether no screen is drawn on this event loop. Then the garbage collector is paused during a poll, which
+            is cheaper in total but blocks the loop once.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Recorder:
         path: Path | str,
         options: RecorderOptions | None = None,
         *,
-        say: Callable[[str], None] | None = None,
+        notify: Callable[[str], None] | None = None,
         now: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
         wait: Callable[[float], Awaitable[None]] | None = None,
@@ -78,10 +78,10 @@ class Recorder:
         self._watch = watch
         self._options = options or RecorderOptions()
         self._poller = Poller(admin, describe_every=self._options.describe)
-        self._say = say or (lambda sentence: None)
+        self._notify = notify or (lambda message: None)
         self._now, self._elapsed, self._wait = now, elapsed, wait
         self._retention = RetentionRefresher(admin, LakeFolder.of(path))
-        self._lake = Flusher(LakeFolder.of(path), self._options, self._say, now=now, elapsed=elapsed)
+        self._lake = Flusher(LakeFolder.of(path), self._options, self._notify, now=now, elapsed=elapsed)
         self._changes = ChangeTracker()
         self._gc = GcTuning() if alone else None
         self._run = uuid.uuid4().hex
@@ -95,18 +95,18 @@ class Recorder:
 
     @property
     def status(self) -> RecorderStatus:
-        """How it goes."""
+        """Status of the recorder."""
         return self._lake.status
 
     def stop(self) -> None:
-        """Let `run` write what waits, and end."""
+        """Make `run` write what waits, and return."""
         self._stopping.set()
 
     async def run(self) -> None:
-        """Until `stop`, or cancelled; either way what waits is written first.
+        """Record until `stop` is called or the task is cancelled. In both cases waiting rows are written first.
 
         Raises:
-            LakeError: the folder cannot be written, is something else, or belongs to another cluster.
+            LakeError: the folder cannot be written, is not a lake, or holds another cluster.
             RefusedError: another process records into it.
         """
         try:
@@ -124,7 +124,7 @@ class Recorder:
     # -- the beginning -----------------------------------------------------------------------------------------------
 
     async def _first_lists(self, before: int | None) -> None:
-        """Wait until every broker has told its list, or does not answer; then check whose lake it is."""
+        """Wait until every broker has answered or failed, then bind the lake to the cluster."""
         end = time.monotonic() + RECORD_FIRST_LISTS
         while not self._stopping.is_set() and time.monotonic() < end and not _listed(self._watch.snapshot):
             await self._pause(0.05)
@@ -132,17 +132,17 @@ class Recorder:
         await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
     def _before(self, before: int | None) -> str:
-        """Say what the recorder before has left; the reason of the gap."""
+        """Report how the previous recorder ended, and return the reason for the gap."""
         if before is None:
             return "the recording begins"
         self._last = before
         holder = self._lake.left_by
         if holder is None:
             return "recorder stopped"
-        seen = rfc3339(before / 1000, "seconds")
-        self._say(
-            f"the recorder before ({holder}) did not come to its end: the lake has what it saw until {seen};"
-            " what came after, at most one flush interval, is lost"
+        last_poll = rfc3339(before / 1000, "seconds")
+        self._notify(
+            f"the previous recorder ({holder}) crashed: its polls until {last_poll} are in the lake; later ones, of at "
+            "most one flush interval, are lost"
         )
         return "recorder killed"
 
@@ -153,55 +153,56 @@ class Recorder:
         if self._lost or self._lake.lost:
             await self._begin_anew(self._lost or "could not be written")
         if not snapshot.cluster.brokers:
-            self._lake.trouble("the cluster cannot be reached")
+            self._lake.report_error("the cluster cannot be reached")
             return
         at = max(int(self._now() * 1000), self._last + 1)
         try:
-            # Until what was read is gone, so that nothing is left to visit.
+            # The collector stays paused until the values are released, so that it has nothing to visit.
             with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
-        except Exception as error:  # noqa: BLE001 - the poll loop: reported, and a full picture follows
+        except Exception as error:  # noqa: BLE001 - the poll loop: the error is reported, and the next poll is a keyframe
             _log.exception("a poll failed")
-            self._lake.trouble(f"a poll failed: {visible(str(error))}")
+            self._lake.report_error(f"a poll failed: {visible(str(error))}")
             self._lost = "a poll failed"
 
     async def _begin_anew(self, gap: str) -> None:
-        """What would be compared with is not in the lake: a full picture follows."""
+        """Start with a keyframe, because the state to compare with is not in the lake."""
         old, self._changes = self._changes, ChangeTracker()
         self._keyframe = None
         self._gap, self._lost, self._lake.lost = gap, "", False
-        await asyncio.to_thread(old.let_go)
+        await asyncio.to_thread(old.release)
 
     async def _record(self, snapshot: Snapshot, at: int) -> None:
-        """Read, compare, and add the poll to what waits."""
+        """Read all groups, find the changes, and add the poll to the rows that wait."""
         began = time.monotonic()
         timeout = max(self._options.interval, RECORD_MIN_TIMEOUT)
-        seen = await self._poller.look(snapshot, self._changes.owned(), now=self._elapsed(), timeout=timeout)
-        rows, keyframe = await self._compare(seen, at)
-        if not self._lake.lost:  # while it was made, what it builds upon may have been given up
-            told = self._told(snapshot, seen, rows, at, int((time.monotonic() - began) * 1000))
-            self._lake.add(at, keyframe, rows, told)
+        result = await self._poller.look(snapshot, self._changes.owned(), now=self._elapsed(), timeout=timeout)
+        rows, keyframe = await self._compare(result, at)
+        if not self._lake.lost:  # otherwise the rows that this poll builds on were dropped meanwhile
+            report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
+            self._lake.add(at, keyframe, rows, report)
             self._previous = self._last = at
         if self._retention.due(self._elapsed()):
-            topics = {topic for topic, _ in seen.bounds}
+            topics = {topic for topic, _ in result.bounds}
             await self._retention.look(topics, now=self._elapsed(), timeout=timeout)
-        await asyncio.to_thread(seen.let_go)
+        await asyncio.to_thread(result.release)
 
-    async def _compare(self, seen: PollResult, at: int) -> tuple[RowsByTable, int]:
-        """The rows of a poll and its keyframe; all rows that there are if the poll is a keyframe itself.
+    async def _compare(self, result: PollResult, at: int) -> tuple[RowsByTable, int]:
+        """Return the rows of a poll, and its keyframe. If the poll is a keyframe, the rows are the complete state.
 
-        In a thread: a screen may be drawn on this loop, and a hundred thousand partitions take half a second.
+        This runs in a thread, because a hundred thousand partitions take half a second and a screen may be drawn on the
+        loop.
         """
         rows, changes = new_rows(), self._changes
-        await asyncio.to_thread(_compare, changes, seen, at, rows)
+        await asyncio.to_thread(_compare, changes, result, at, rows)
         old = self._keyframe
         if old is None or at - old >= self._options.keyframe * 1000 or day_of(at) != day_of(old):
             self._keyframe, self._cluster = at, ""
-            return await asyncio.to_thread(changes.everything), at
+            return await asyncio.to_thread(changes.all_rows), at
         return rows, old
 
-    def _told(self, snapshot: Snapshot, seen: PollResult, rows: RowsByTable, at: int, took: int) -> RowValues:
-        """The row of `polls`, from `taken_at` on."""
+    def _poll_row(self, snapshot: Snapshot, result: PollResult, rows: RowsByTable, at: int, took: int) -> RowValues:
+        """Return the row of `polls`, from `taken_at` on."""
         options = self._options
         late = self._previous is not None and at - self._previous > RECORD_GAPS.limit(options.interval) * 1000
         if late and self._previous is not None:
@@ -218,7 +219,7 @@ class Recorder:
             int(options.interval * 1000),
             took,
             sum(map(len, rows.values())),
-            len(seen.listings),
+            len(result.listings),
             len(snapshot.cluster.brokers),
             snapshot.answering,
             snapshot.cluster.cluster_id,
@@ -226,7 +227,7 @@ class Recorder:
         )
 
     async def _pause(self, seconds: float) -> None:
-        """Until it is time, or `stop`."""
+        """Wait that many seconds, or until `stop` is called."""
         try:
             async with asyncio.timeout(max(seconds, 0.0)):
                 await self._stopping.wait()
@@ -234,13 +235,13 @@ class Recorder:
             return
 
 
-def _compare(changes: ChangeTracker, seen: PollResult, at: int, rows: RowsByTable) -> None:
-    changes.take(seen, seen.listings, at, rows)
-    changes.settle(seen, rows)
+def _compare(changes: ChangeTracker, result: PollResult, at: int, rows: RowsByTable) -> None:
+    changes.add(result, result.listings, at, rows)
+    changes.finish(result, rows)
 
 
 def _listed(snapshot: Snapshot) -> bool:
-    """Whether every broker has told its list, or failed to."""
+    """Return whether every broker has answered the list request or failed."""
     known = snapshot.brokers
     return bool(snapshot.cluster.brokers) and all(
         node in known and (known[node].answered_at is not None or known[node].fault is not None)
@@ -252,9 +253,9 @@ _log = logging.getLogger(__name__)
 
 
 class RetentionRefresher:
-    """Asks a cluster now and then, for a lake that is recorded.
+    """Reads the retention of topics from the cluster now and then, and stores it in the lake.
 
-    What may not be read is not known: verdicts rest on the movement of log starts then.
+    Retention that may not be read stays unknown; verdicts then use the movement of log start offsets.
     """
 
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
@@ -263,17 +264,17 @@ class RetentionRefresher:
         self._asked: float | None = None
 
     def due(self, now: float) -> bool:
-        """Whether it is time to ask; `now` is in seconds of any clock."""
+        """Return whether retention has to be read again; `now` is in seconds of any clock."""
         return self._asked is None or now - self._asked >= RETENTION_MAX_AGE
 
     async def look(self, topics: Collection[str], *, now: float, timeout: float) -> None:
-        """Ask about all topics that groups read."""
+        """Read and store the retention of all topics that groups read. Errors are only logged."""
         if not topics:
             return
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # Of those that were not told because of a fault, what is known is no worse for it.
+            # After a fault, missing topics keep the retention that is stored.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
-            _log.exception("retention is not known")
+            _log.exception("cannot read or store the retention of topics")

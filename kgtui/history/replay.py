@@ -1,4 +1,4 @@
-"""A GroupAdmin over a recording: tree, panes, filters and commands work on a moment of the past. It writes nothing."""
+"""`GroupAdmin` for a recording, so that the screen, filters and commands work on a point in time. It is read-only."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ T = TypeVar("T")
 
 NOT_FOUND = 69
 
-_READ_ONLY = "a recording is looked at, not changed"
+_READ_ONLY = "a recording cannot be changed"
 
 
 class ReplayAdmin:
-    """The cluster of a lake at one moment; see `kgtui.admin.base.GroupAdmin` for every call.
+    """A recorded cluster at one point in time; see `kgtui.admin.base.GroupAdmin` for every call.
 
-    It never writes: `delete_groups` refuses each group. Faults that were recorded are answered as they were.
+    `delete_groups` refuses every group. Faults that were recorded are returned as they were.
 
     Args:
-        lake: what was recorded. The caller closes nothing: a lake holds no connection.
-        frame: the moment to begin with; `ReplayAdmin.open` finds it.
+        recording: reader of the recording; it needs no closing.
+        point_in_time: where to start; `ReplayAdmin.open` finds it.
     """
 
     def __init__(self, recording: RecordingReader, point_in_time: PointInTime) -> None:
@@ -48,38 +48,44 @@ class ReplayAdmin:
         self._since = time.monotonic()
 
     @classmethod
-    async def open(cls, lake: RecordingReader, at: float | RecordedPoll | None = None) -> Self:
-        """At a moment, or the newest one before a time (seconds since the epoch). Raises `LakeError`."""
-        return cls(lake, await asyncio.to_thread(lake.at, at))
+    async def open(cls, recording: RecordingReader, at: float | RecordedPoll | None = None) -> Self:
+        """Open a recording at a poll, or at the newest poll before a time. Raises `LakeError`.
+
+        Times are in seconds since the epoch.
+        """
+        return cls(recording, await asyncio.to_thread(recording.at, at))
 
     # -- time --------------------------------------------------------------------------------------------------------
 
     @property
     def poll(self) -> RecordedPoll:
-        """The moment that is shown."""
+        """The recorded poll that is shown."""
         return self._point_in_time.poll
 
     @property
     def point_in_time(self) -> PointInTime:
-        """All that is known of it."""
+        """The state of the cluster at the poll that is shown."""
         return self._point_in_time
 
     def now(self) -> float:
-        """Seconds since the epoch as a watcher of this moment should see them: they go on from it."""
+        """Return the current time of the replay in seconds since the epoch; it advances from the time of the poll."""
         return self.poll.at + time.monotonic() - self._since
 
     async def seek(self, at: float | RecordedPoll | None) -> RecordedPoll:
-        """Show another moment: the newest one before a time, or of all. Raises `LakeError`; this one stays then."""
+        """Show another poll: the newest before a time, or the newest of all.
+
+        Raises `LakeError` if there is none; the current poll stays.
+        """
         self._point_in_time = await asyncio.to_thread(self.recording.at, at)
         self._since = time.monotonic()
         return self.poll
 
     async def step(self, by: int = 1) -> RecordedPoll | None:
-        """Go some moments on, or back; None when there is none so far, and this one stays."""
+        """Go forward or back by some polls. Returns None, and stays at the current poll, if there is none."""
         return await self._go(lambda: self.recording.step(self.poll, by))
 
     async def next_change(self, group: str, *, back: bool = False) -> RecordedPoll | None:
-        """Go to the next moment, or the one before, at which a group changed; None when there is none."""
+        """Go to the next, or the previous, change to a group. Returns None if there is none."""
         return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
 
     async def _go(self, find: Callable[[], RecordedPoll | None]) -> RecordedPoll | None:
@@ -148,17 +154,17 @@ class ReplayAdmin:
         return Answer({}, missing, Coverage((0, 0), (0, len(missing))))
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """As the recorder was told last, not as of the moment."""
+        """Return the retention that the recorder read last, which may be newer than the poll."""
         known = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
         if known == Retention():
-            return Answer(known, (Fault("NOT_SUPPORTED", "how long topics and offsets are kept is not recorded"),))
+            return Answer(known, (Fault("NOT_SUPPORTED", "the retention of topics and offsets is not recorded"),))
         found = {topic: known.topics[topic] for topic in topics if topic in known.topics}
         return Answer(Retention(found, known.offsets))
 
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
     ) -> Answer[Mapping[str, T]]:
-        """Read each group that existed; the rest are faults, as recorded or because nothing was."""
+        """Read each group that existed. The others get the recorded fault, or one that says what is missing."""
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
         def every() -> tuple[dict[str, T], list[Fault]]:
@@ -180,15 +186,15 @@ class ReplayAdmin:
     # -- writes ------------------------------------------------------------------------------------------------------
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
-        """Refuse each."""
+        """Refuse every group, because a recording is read-only."""
         return tuple(Outcome(group, Fault("READ_ONLY", _READ_ONLY, group=group)) for group in groups)
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: a recording holds no connection."""
 
 
 class ReplayFeed:
-    """The recorded list of one broker, at the moment that its admin shows."""
+    """The recorded group list of one broker, at the poll that the admin shows."""
 
     def __init__(self, admin: ReplayAdmin, broker: int) -> None:
         self._admin = admin
@@ -197,9 +203,10 @@ class ReplayFeed:
         self._poll: RecordedPoll | None = None
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """What differs from the poll before.
+        """Return the differences from the last call.
 
-        Raises `ClientError` with the fault that was recorded, once what the broker had listed before was told.
+        Raises `ClientError` with the recorded fault of the broker, after the groups that it had listed before were
+        returned.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:
@@ -224,5 +231,5 @@ class ReplayFeed:
 
 def _missing(group: str, *, known: bool) -> Fault:
     if known:
-        return Fault("NOT_RECORDED", f"group {group} had not been described yet at this moment", group=group)
+        return Fault("NOT_RECORDED", f"group {group} had not been described yet at this point in time", group=group)
     return Fault("GROUP_ID_NOT_FOUND", f"Group {group} not found.", NOT_FOUND, group=group)

@@ -1,7 +1,7 @@
-"""From values of the model to rows of the recorded tables, and back.
+"""Convert values of the model to rows of the recorded tables, and back.
 
-A row is a tuple of a table's columns after `day`, `keyframe` and `poll`, without its key and `gone`: what is compared
-to tell a change. Rich parts are JSON, with lone surrogates escaped as JSON does.
+A row is a tuple of a table's columns without `day`, `keyframe`, `poll`, the key and `gone`. Rows are compared to find
+changes. Nested values are stored as JSON, in which lone surrogates are escaped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 RowValues = tuple[Any, ...]
 
 COMMIT, SHARE, OWNED = "commit", "share", "owned"
-"""Values of `partitions.kind`."""
+"""Values of column `kind` of table `partitions`."""
 
 _DETAILS = ("topics", "regex", "assignment", "target", "connect", "registry", "streams", "undecoded")
 _DESCRIBED = ("type", "protocol", "state", "coordinator", "topology", "topology_status", "source", "authoritative")
@@ -52,12 +52,12 @@ def _typed(value: object, kind: type[T]) -> T:
 
 
 def listing_row(listing: Listing) -> RowValues:
-    """type, protocol, state, coordinator."""
+    """Return type, protocol, state and coordinator."""
     return (listing.type, listing.protocol, listing.state, listing.coordinator)
 
 
 def description_row(description: GroupDescription, at: int) -> RowValues:
-    """described_at (ms), assignor, group_epoch, assignment_epoch, members, description."""
+    """Return described_at (ms), assignor, group_epoch, assignment_epoch, members and description."""
     rest: dict[str, object] = {name: _plain(getattr(description, name)) for name in _DESCRIBED}
     rest["operations"] = None if description.operations is None else sorted(description.operations)
     return (
@@ -71,12 +71,15 @@ def description_row(description: GroupDescription, at: int) -> RowValues:
 
 
 def listing_of_row(row: RowValues) -> Listing:
-    """Of a row of `groups`."""
+    """Convert a row of table `groups` to a listing."""
     return Listing(*row[:4])
 
 
 def description_of_row(group: str, row: RowValues, members: Iterable[Member]) -> GroupDescription | None:
-    """Of a row of `groups`; None if the group had never been described. Members come sorted by id."""
+    """Convert a row of table `groups` to a description, with members sorted by id.
+
+    Returns None if the group had not been described yet.
+    """
     at, assignor, group_epoch, assignment_epoch, count, text = row[4:10]
     if at is None:
         return None
@@ -95,7 +98,7 @@ def description_of_row(group: str, row: RowValues, members: Iterable[Member]) ->
 
 
 def undescribed() -> RowValues:
-    """The part of a row of `groups` that a description would fill."""
+    """Return the columns of a description, all null."""
     return _UNDESCRIBED
 
 
@@ -103,7 +106,7 @@ def undescribed() -> RowValues:
 
 
 def member_row(member: Member) -> RowValues:
-    """client_id, host, instance_id, rack, epoch, protocol, assigned, detail."""
+    """Return client_id, host, instance_id, rack, epoch, protocol, assigned and detail."""
     detail = {name: value for name in _DETAILS if (value := getattr(member, name)) is not None and value != b""}
     return (
         member.client_id,
@@ -118,7 +121,7 @@ def member_row(member: Member) -> RowValues:
 
 
 def member_of_row(member_id: str, row: RowValues) -> Member:
-    """Of a row of `members`."""
+    """Convert a row of table `members` to a member."""
     client_id, host, instance_id, rack, epoch, protocol, _, text = row
     known = {
         "member_id": member_id,
@@ -133,11 +136,11 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
 
 
 # -- partitions ------------------------------------------------------------------------------------------------------
-# kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end, log_error, owner
+# Columns: kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end, log_error, owner
 
 
 def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
-    """A committed offset with its log and its owner."""
+    """Convert a committed offset, its log bounds and its owner to a row of table `partitions`."""
     if bounds is None:
         return (
             COMMIT, commit.offset, None, None, commit.leader_epoch, commit.metadata, commit.error, None,
@@ -150,7 +153,7 @@ def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: s
 
 
 def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
-    """A share-partition start offset with its log and one of its owners."""
+    """Convert a share-partition start offset, its log bounds and one of its owners to a row of table `partitions`."""
     start, end, error = (bounds.log_start, bounds.log_end, bounds.error) if bounds else (None, None, None)
     return (
         SHARE, None, share.start_offset, share.lag, share.leader_epoch, None, share.error, share.message or None,
@@ -159,29 +162,29 @@ def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | N
 
 
 def owned_row(bounds: PartitionBounds, owner: str | None) -> RowValues:
-    """A partition that a member owns and nobody has committed."""
+    """Convert the log bounds and owner of a partition without a committed offset to a row of table `partitions`."""
     return (
         OWNED, None, None, None, None, None, None, None, bounds.log_start, bounds.log_end, bounds.error, owner
     )  # fmt: skip
 
 
 def commit_of_row(topic: str, partition: int, row: RowValues) -> CommittedOffset:
-    """Of a row of `partitions` whose kind is `commit`."""
+    """Convert a row of table `partitions` with kind `commit` to a committed offset."""
     return CommittedOffset(topic, partition, row[1], row[4], row[5], row[6])
 
 
 def share_of_row(topic: str, partition: int, row: RowValues) -> ShareOffset:
-    """Of a row of `partitions` whose kind is `share`."""
+    """Convert a row of table `partitions` with kind `share` to a share offset."""
     return ShareOffset(topic, partition, row[2], row[4], row[3], row[6], row[7] or "")
 
 
 def bounds_of_row(row: RowValues) -> PartitionBounds | None:
-    """Of a row of `partitions`; None when the log was not read."""
+    """Return the log bounds in a row of table `partitions`; None if the log was not read."""
     return None if row[10] is None else PartitionBounds(row[8], row[9], row[10])
 
 
 def offsets_of_rows(positions: Mapping[TopicPartition, RowValues]) -> GroupOffsets:
-    """Of all rows of `partitions` of a group, from `kind` on."""
+    """Convert all rows of a group in table `partitions`, from `kind` on, to its offsets."""
     committed: list[CommittedOffset] = []
     share: list[ShareOffset] = []
     bounds: dict[TopicPartition, PartitionBounds] = {}
@@ -200,18 +203,18 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues]) -> GroupOffse
 
 
 def fault_row(fault: Fault) -> RowValues:
-    """code, message, advice."""
+    """Return code, message and advice."""
     return (fault.code, fault.message, fault.advice)
 
 
 def fault_of_row(broker: int | None, group: str | None, name: str, row: RowValues) -> Fault:
-    """Of a row of `faults`."""
+    """Convert a row of table `faults` to a fault."""
     code, message, advice = row
     return Fault(name, message or "", code, broker, group, advice or "")
 
 
 def cluster_text(cluster: ClusterInfo) -> str:
-    """The cluster as JSON; it has no secrets."""
+    """Convert a cluster to JSON; it contains no secrets."""
     return _text(
         {
             "controller": cluster.controller,
@@ -223,7 +226,7 @@ def cluster_text(cluster: ClusterInfo) -> str:
 
 
 def cluster_of_text(cluster_id: str | None, text: str | None) -> ClusterInfo:
-    """The cluster that `cluster_text` wrote."""
+    """Convert the JSON of `cluster_text` to a cluster."""
     told = json.loads(text or "{}")
     brokers = {row["node"]: Broker(**row) for row in told.get("brokers", ())}
     return ClusterInfo(cluster_id, brokers, told.get("controller"), told.get("features"), tuple(told.get("seeds", ())))

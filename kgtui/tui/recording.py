@@ -99,7 +99,7 @@ class Recording:
         if session.monitor is None or session.admin is None:
             return
         self._recorder = Recorder(
-            session.monitor, session.admin, self.path, say=lambda message: self._notify(message, True), alone=False
+            session.monitor, session.admin, self.path, notify=lambda message: self._notify(message, True), alone=False
         )
         self._task = asyncio.create_task(self._recorder.run(), name="record")
         session.recording = self

@@ -183,7 +183,7 @@ async def test_what_is_wrong_is_said_in_the_dialog(tmp_path: Path) -> None:
         for folder, moment, words in (
             (tmp_path / "[/nowhere]", "", "does not exist"),
             (lake, "yesterday", "the moment takes a time"),
-            (lake, "90d", "the recording begins at"),
+            (lake, "90d", "the recording starts at"),
         ):
             dialog.lake.value, dialog.time.value = str(folder), moment
             await pilot.press("enter")

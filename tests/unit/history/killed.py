@@ -21,7 +21,7 @@ async def _record(bootstrap: str, lake: str) -> None:
         watching = asyncio.create_task(monitor.run())
         options = RecorderOptions(interval=0.1, flush=FLUSH, keyframe=1.0, describe=0.5)
         try:
-            await Recorder(monitor, admin, lake, options, say=lambda line: print(line, flush=True)).run()  # noqa: T201
+            await Recorder(monitor, admin, lake, options, notify=lambda line: print(line, flush=True)).run()  # noqa: T201
         finally:
             watching.cancel()
 

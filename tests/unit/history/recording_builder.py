@@ -35,10 +35,10 @@ class RecordingBuilder:
     def poll(self, seen: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
         """Add a poll, a keyframe if it is the first; how many rows it has."""
         rows = new_rows()
-        self.changes.take(seen, seen.listings, at, rows)
-        self.changes.settle(seen, rows)
+        self.changes.add(seen, seen.listings, at, rows)
+        self.changes.finish(seen, rows)
         if keyframe or self.keyframe is None:
-            self.keyframe, rows = at, self.changes.everything()
+            self.keyframe, rows = at, self.changes.all_rows()
         count = sum(map(len, rows.values()))
         told = (
             datetime.fromtimestamp(at / 1000, UTC), "run", None, gap or None, 10_000, 5, count,

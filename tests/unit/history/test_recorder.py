@@ -68,7 +68,7 @@ async def recording(
 ) -> AsyncIterator[tuple[Recorder, list[str]]]:
     """A recorder at work, stopped in order at the end."""
     said: list[str] = []
-    made = Recorder(Watched(admin or scripted()), admin or scripted(), path, options, say=said.append, **changes)  # type: ignore[arg-type]
+    made = Recorder(Watched(admin or scripted()), admin or scripted(), path, options, notify=said.append, **changes)  # type: ignore[arg-type]
     task = asyncio.create_task(made.run())
     try:
         yield made, said
@@ -143,7 +143,7 @@ async def test_a_lake_is_of_one_cluster(tmp_path: Path) -> None:
     async with recording(tmp_path / "lake") as (made, _):
         await until(lambda: made.status.polls >= 1)
     other = Recorder(Watched(scripted(), "another"), scripted(), tmp_path / "lake")
-    with pytest.raises(LakeError, match="holds cluster scripted, this is another"):
+    with pytest.raises(LakeError, match="holds cluster scripted, and this is cluster another"):
         await other.run()
 
 
@@ -197,7 +197,7 @@ async def test_a_full_disk_is_reported_and_survived(
         await until(lambda: not made.status.error)
     assert len(said) == 2
     assert "cannot be written" in said[0]
-    assert said[1] == "recording again"
+    assert said[1] == "recording continues"
     assert whole(tmp_path / "lake")
     assert RecordingReader(tmp_path / "lake").at(None).lag("pay").lag == 4
     assert {moment.gap for moment in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
@@ -211,7 +211,7 @@ async def test_too_much_that_waits_is_given_up_and_the_gap_is_said(
     async with recording(tmp_path / "lake", admin, replace(FAST, keyframe=0.1)) as (made, said):
         await until(lambda: made.status.polls >= 1)
         disk.full = "polls"
-        await until(lambda: any("given up" in line for line in said))
+        await until(lambda: any("were dropped" in line for line in said))
         disk.full = ""
         await until(lambda: not made.status.error)
         admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1004),)
@@ -276,12 +276,12 @@ async def test_polls_are_compared_beside_the_loop(tmp_path: Path, monkeypatch: p
     """A screen may be drawn on the loop: what takes long with many groups runs in other threads."""
     here = threading.get_ident()
     threads: dict[str, int] = {}
-    for name in ("take", "settle", "everything"):
+    for name in ("add", "finish", "all_rows"):
         monkeypatch.setattr(ChangeTracker, name, _noting(getattr(ChangeTracker, name), name, threads))
-    monkeypatch.setattr(PollResult, "let_go", _noting(PollResult.let_go, "let_go", threads))
+    monkeypatch.setattr(PollResult, "release", _noting(PollResult.release, "release", threads))
     async with recording(tmp_path, alone=False) as (made, _):
         await until(lambda: made.status.polls > 2)
-    assert threads.keys() == {"take", "settle", "everything", "let_go"}
+    assert threads.keys() == {"add", "finish", "all_rows", "release"}
     assert here not in threads.values()
     assert list(RecordingReader(tmp_path).at().listings) == ["pay", "ship"]
 

@@ -101,5 +101,5 @@ def test_what_is_no_lake_says_what_it_is(tmp_path: Path) -> None:
 
 def test_a_lake_without_a_poll_says_so(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
-    with pytest.raises(LakeError, match="no recorded moment yet"):
+    with pytest.raises(LakeError, match="no recorded poll yet"):
         RecordingReader(tmp_path / "lake")
