@@ -305,17 +305,17 @@ def _topology(row: Row | None) -> Topology | None:
 
 
 def consumer_group(row: Row, node: int, source: str) -> GroupDescription:
-    """Decode one group of a ConsumerGroupDescribe response; see `classic_group`."""
+    """Decode one group of a ConsumerGroupDescribe response; see `classic_group` for the arguments."""
     return GroupDescription(**_newer_group(row, node, source, CONSUMER, _members(row, _consumer_member)))
 
 
 def share_group(row: Row, node: int, source: str) -> GroupDescription:
-    """Decode one group of a ShareGroupDescribe response; see `classic_group`."""
+    """Decode one group of a ShareGroupDescribe response; see `classic_group` for the arguments."""
     return GroupDescription(**_newer_group(row, node, source, SHARE, _members(row, _share_member)))
 
 
 def streams_group(row: Row, node: int, source: str) -> GroupDescription:
-    """Decode one group of a StreamsGroupDescribe response; see `classic_group`."""
+    """Decode one group of a StreamsGroupDescribe response; see `classic_group` for the arguments."""
     return GroupDescription(
         **_newer_group(row, node, source, STREAMS, _members(row, _streams_member)),
         topology=_topology(row["Topology"]),

@@ -39,7 +39,7 @@ NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
 """Error codes after which the RPC of the next group type is asked."""
 
 ROWS_PER_SLICE = 100
-"""Groups and members that are decoded before other tasks may run; a few milliseconds."""
+"""Number of groups and members that are decoded before other tasks may run; a few milliseconds."""
 
 _APIS_BY_NAME = {api.name: api for api in APIS.values()}
 RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}
@@ -92,7 +92,7 @@ class Describer:
             if searches:
                 await self._settle_by_list(node, searches, batch, deadline, lane)
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # descriptions that arrived before it are kept
+            batch.error = error  # descriptions that arrived before the error are kept
         return batch
 
     def _search(self, group: str) -> _Search:
@@ -152,7 +152,7 @@ class Describer:
                 if code == UNSUPPORTED_VERSION:
                     searches[group].disabled.add(group_type)
             elif code == 0 and api is DESCRIBE_GROUPS and reply.version < 6 and row["GroupState"] == DEAD:
-                searches[group].inconclusive = True  # unknown, of another type, or dead
+                searches[group].inconclusive = True  # the group is unknown, of another type, or dead
             else:
                 del searches[group]
                 self._settle(batch, group, group_type, code, row, node, source)

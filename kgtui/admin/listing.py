@@ -33,13 +33,13 @@ TYPES_FROM = 5
 """First version of ListGroups that lists types (KIP-848, Kafka 3.8)."""
 
 _ROWS_PER_CHUNK = 10
-"""Rows of a list that are stored and compared together."""
+"""Number of rows of a list that are stored and compared together."""
 
 _CHUNKS_PER_SLICE = 500
-"""Chunks that are compared or split before other tasks may run."""
+"""Number of chunks that are compared or split before other tasks may run."""
 
 _MISSES_TO_STOP = 16
-"""Successive chunks that are not found in a new list before its order counts as changed."""
+"""Number of successive chunks that are not found in a new list before its order counts as changed."""
 
 _Chunk = tuple[bytes, int]
 """Successive rows of a list as the broker encoded them, and the number of these rows."""
@@ -151,7 +151,7 @@ class Lister:
         wanted = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            if not any(name in body for name in wanted.values()):  # usually the groups are gone
+            if not any(name in body for name in wanted.values()):  # in most cases none of these groups exists any more
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
             return throttle, code, [row for row in rows if row.group_id in wanted]

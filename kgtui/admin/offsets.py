@@ -41,7 +41,7 @@ ALL_TOPICS_FROM = 2
 """First version of OffsetFetch that can ask for all topics."""
 
 CONCURRENT_REQUESTS = 4
-"""Requests in flight at the same time to a broker that takes one group per request."""
+"""Number of requests in flight at the same time to a broker that takes one group per request."""
 
 UNSUPPORTED_VERSION = 35
 
@@ -49,7 +49,7 @@ EARLIEST, LATEST = -2, -1
 """Timestamps that ask ListOffsets for the log start and for the log end."""
 
 ATTEMPTS = 4
-"""Attempts before a partition without a leader is reported as such."""
+"""Number of attempts before a partition without a leader is reported as such."""
 
 UNKNOWN_TOPIC_OR_PARTITION = 3
 
@@ -93,7 +93,7 @@ class OffsetReader:
                 some, start = groups[start : start + size], start + size
                 await self._read_batch(node, some, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # rows that arrived before it are kept
+            batch.error = error  # rows that arrived before the error are kept
         return batch
 
     async def _read_batch(

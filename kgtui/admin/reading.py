@@ -32,7 +32,7 @@ V = TypeVar("V")
 _Rows = Answer[Mapping[str, T]]
 
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
-"""Names of faults after which a coordinator counts as one that does not answer."""
+"""Names of faults that mean that a coordinator does not answer at all."""
 
 DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
 """The steps of a read. A recording uses the same names for the scope of a fault."""
@@ -43,8 +43,8 @@ class Logs(Enum):
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
-    """Log ends of the partitions with a committed offset: all that the summed lag needs. Brokers compute the lag of
-    share groups themselves."""
+    """Log ends of the partitions with a committed offset: enough for the summed lag, because
+    brokers compute the lag of share groups themselves."""
     ENDS = "ends"
     """Log ends of every partition that has an offset or is owned by a member."""
     BOUNDS = "bounds"
@@ -157,7 +157,7 @@ class GroupsRead:
 
 
 def has_offsets(listing: Listing) -> bool:
-    """Whether the offsets of a group mean something. True also where an old broker does not list the type."""
+    """Whether a group with this listing commits its offsets through the group, unlike Connect and schema registry."""
     return listing.type in TYPES_WITH_OFFSETS or listing.protocol in PROTOCOLS_WITH_OFFSETS
 
 
@@ -335,7 +335,7 @@ async def _read_coordinator(
         read.merge(batch)
         answered = batch.committed or batch.share or batch.descriptions
         if not answered and any(step == OFFSETS and fault.name in _UNANSWERED for step, fault in batch.faults):
-            return  # the faults name this batch; the groups of the others keep what was last known of them
+            return  # the groups of the remaining batches stay as they were last read
 
 
 async def _read_logs(

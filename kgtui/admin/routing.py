@@ -48,7 +48,7 @@ def fault_of_code(
 
 
 def not_supported(what: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
-    """Return the fault for something that a broker does not support. It is neither an error nor 0."""
+    """Return the fault for a request that a broker does not support; the missing value is unknown and not 0."""
     return Fault("NOT_SUPPORTED", f"{what} is not supported by this broker", None, broker, group, advice)
 
 
@@ -64,7 +64,7 @@ EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
 """Errors that one request to one broker may raise."""
 
 RECONNECTS = 2
-"""Lost connections to a coordinator after which its groups are reported as failed."""
+"""Number of lost connections to a coordinator after which its groups are reported as failed."""
 
 
 @dataclass(slots=True)

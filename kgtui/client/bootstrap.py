@@ -51,7 +51,7 @@ class ClusterView:
     features: Mapping[str, int] | None
 
 
-class Entry(NamedTuple):
+class SeedAnswer(NamedTuple):
     """The seed that answered first, with its connection and its view of the cluster."""
 
     seed: Address
@@ -87,7 +87,7 @@ def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> 
     )
 
 
-async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: float, log: Attempts) -> Entry:
+async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: float, log: Attempts) -> SeedAnswer:
     """Ask every seed at the same time for the brokers of the cluster.
 
     Args:
@@ -116,7 +116,7 @@ def unreachable(attempts: Sequence[tuple[str, str]]) -> UnreachableError:
     return UnreachableError(f"no broker could be reached: {reasons}", tuple(attempts))
 
 
-async def _ask(transport: Transport, seed: Address, timeout: float, log: Attempts) -> Entry:
+async def _ask(transport: Transport, seed: Address, timeout: float, log: Attempts) -> SeedAnswer:
     try:
         session = await open_session(transport, seed, timeout=timeout)
         try:
@@ -129,10 +129,10 @@ async def _ask(transport: Transport, seed: Address, timeout: float, log: Attempt
         raise
 
 
-async def _enter(session: Session, seed: Address, timeout: float) -> Entry:
+async def _enter(session: Session, seed: Address, timeout: float) -> SeedAnswer:
     try:
         async with asyncio.timeout(timeout):
-            return Entry(seed, session, await _view(session, seed))
+            return SeedAnswer(seed, session, await _view(session, seed))
     except (TimeoutError, DisconnectedError, DecodeError) as error:
         reason = str(error) or f"{seed} did not send its list of brokers within {timeout:g} s"
         raise ConnectError(reason, address=str(seed)) from error

@@ -21,7 +21,7 @@ from kgtui.protocol.messages.groups import DELETE_GROUPS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from kgtui.client.bootstrap import BrokerAddress, Entry
+    from kgtui.client.bootstrap import BrokerAddress, SeedAnswer
     from kgtui.client.options import PoolOptions
     from kgtui.client.session import Negotiated, Session
     from kgtui.client.transport import Transport
@@ -308,7 +308,7 @@ class Links:
             link = self._links[broker.node, lane] = Link(broker.node, address, lane, transport, self._options)
         return link
 
-    def adopt(self, entry: Entry, transport: Transport) -> None:
+    def adopt(self, entry: SeedAnswer, transport: Transport) -> None:
         """Use the connection to a seed as the bulk lane of the broker with that address; close it if there is none."""
         for broker in entry.view.brokers.values():
             if Address(broker.host, broker.port) == entry.seed:

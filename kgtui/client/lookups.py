@@ -54,7 +54,7 @@ class Requests(Protocol):
         ...
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane of a broker for a small request."""
+        """Return the lane for a small request: the interactive one if its connection is open."""
         ...
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = ...) -> int:
@@ -110,11 +110,11 @@ class CoordinatorCache:
         self._nodes.update(dict.fromkeys(groups, node))
 
     def forget(self, group: str) -> None:
-        """Drop a group, so that the next `find` looks up its coordinator again."""
+        """Forget the coordinator of a group, so that the next `find` looks it up again."""
         self._nodes.pop(group, None)
 
     def clear(self) -> None:
-        """Drop all groups."""
+        """Forget the coordinators of all groups."""
         self._nodes.clear()
 
     async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
@@ -237,7 +237,7 @@ class LeaderCache:
         self._topics: dict[str, dict[int, int]] = {}
 
     def clear(self) -> None:
-        """Drop all topics."""
+        """Forget the leaders of all topics."""
         self._topics.clear()
 
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:

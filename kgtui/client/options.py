@@ -47,5 +47,5 @@ class PoolOptions:
     batch: int = 500
 
     def in_flight(self, lane: Lane) -> int:
-        """Return the most requests at the same time on a connection of this lane."""
+        """Return how many requests may be in flight on a connection of this lane."""
         return self.ui_in_flight if lane is Lane.UI else self.bulk_in_flight

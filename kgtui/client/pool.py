@@ -230,7 +230,7 @@ class Pool:
         self._coordinators.learn(groups, node)
 
     def forget_coordinator(self, group: str) -> None:
-        """Drop the coordinator of a group, so that it is looked up again."""
+        """Forget the coordinator of a group, so that it is looked up again."""
         self._coordinators.forget(group)
 
     async def find_leaders(self, topics: Iterable[str], *, timeout: float, refresh: bool = False) -> Leaders:

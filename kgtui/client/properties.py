@@ -49,7 +49,7 @@ _DEFAULTS = {
     "ssl.trustmanager.algorithm": ("PKIX",),
     "ssl.protocol": ("TLS", "TLSV1.3"),
 }
-"""Values in capitals that have no effect, of properties that are otherwise not supported."""
+"""Values (in capitals) that are accepted for properties that are otherwise not supported."""
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui talks to brokers: name them with --bootstrap-server",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _SUMMARIES_PER_SLICE = 20
-"""Summaries that the sweep computes before other tasks may run."""
+"""Number of summaries that the sweep computes before other tasks may run."""
 
 
 class ViewTier:
@@ -86,7 +86,7 @@ class ViewTier:
             self._wake_selected.set()
 
     async def run(self) -> None:
-        """Read until cancelled."""
+        """Read the selected and visible groups until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_selected(), name="read the selected group")
             tasks.create_task(self._follow_visible(tasks), name="read the groups in view")
@@ -100,7 +100,7 @@ class ViewTier:
             await self._timer.pause_for(self._timer.interval, wake=self._wake_selected)
 
     async def _settled(self, wake: asyncio.Event) -> None:
-        """Wait until the view stops moving, because groups that a held key only passes need not be read."""
+        """Wait until the view stops moving. Groups that are only passed while a key is held down need not be read."""
         end = self._timer.now() + KEY_REPEAT_LIMIT
         while wake.is_set():
             wake.clear()
@@ -187,7 +187,7 @@ class ViewTier:
         return None if self._timer.recorded_at is None else self._timer.recorded_at()
 
     def _report(self, result: ReadResult, recorded_at: float | None) -> None:
-        """Pass on a read. In a replay it gets the time of its data, and is dropped if that changed during the read."""
+        """Report a read. In a replay it gets the time of the recorded data, and is dropped if that time has changed."""
         if recorded_at == self._recorded_at():
             self._on_read(result if recorded_at is None else result._replace(at=recorded_at))
 
@@ -253,7 +253,7 @@ class SweepTier:
         self._sweeps: dict[int, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Sweep until cancelled."""
+        """Sweep the groups of every coordinator until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 for node in {listing.coordinator for listing in self._store.by_listing} - self._sweeps.keys():
@@ -296,7 +296,7 @@ class SweepTier:
             self._changed()
             return False
         faults = read.group_faults()
-        now = self._timer.now()  # one object, because 100,000 of them would take 2.4 MB
+        now = self._timer.now()  # one float shared by all summaries, because 100,000 floats take 2.4 MB
         for start in range(0, len(groups), _SUMMARIES_PER_SLICE):
             for group in groups[start : start + _SUMMARIES_PER_SLICE]:
                 self._take(group, read, faults.get(group), now, memberless=group in memberless)
@@ -315,7 +315,7 @@ class SweepTier:
 
 
 class DetailTiers:
-    """Runs the view tier, the sweep, the verdicts and the reads of retention together.
+    """Runs the tiers that read more than lists: view, sweep, verdicts and retention.
 
     Args:
         changed: called after changes that the user may be waiting for.
@@ -338,7 +338,7 @@ class DetailTiers:
         self._sweep = SweepTier(admin, store, options, timer, changed_in_background)
 
     async def run(self) -> None:
-        """Run all of them until cancelled."""
+        """Run all tiers until cancelled."""
         async with asyncio.TaskGroup() as tiers:
             for tier in (self._view, self._sweep, self._health, self._retention):
                 tiers.create_task(tier.run())

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FREEZE_FROM = 10_000
-"""Number of groups from which freezing pays off."""
+"""Number of groups from which freezing objects (`gc.freeze`) pays off."""
 
 _GROWTH = 20_000
-"""Memory blocks allocated since the last collection after which the next one is due; about 2 MB."""
+"""Number of memory blocks allocated since the last collection after which the next one is due; about 2 MB."""
 
 _AWAY_AFTER = 60.0
 """Time without a change of the view after which the user counts as away, in seconds."""
@@ -43,14 +43,14 @@ _MMAP_THRESHOLD = 256 * 1024
 
 
 class GcTuning:
-    """Switches the garbage collector off and on, and collects when it disturbs least."""
+    """Switches Python's garbage collector off and on, and collects when the user notices it least."""
 
     def __init__(self) -> None:
         self._pauses = 0
         self._frozen = False
         self._switched_off = False
         self._full_collection_at = 0.0
-        self._blocks = 0  # memory blocks after the last collection
+        self._blocks = 0  # number of memory blocks after the last collection
         self._trim: Callable[[int], object] | None = None
 
     @contextmanager
@@ -116,11 +116,11 @@ class GcTuning:
         gc.freeze()
         self._blocks = sys.getallocatedblocks()
         if self._trim is not None:
-            # Takes milliseconds, and does not need Python's lock.
+            # In a thread, because it takes milliseconds and releases Python's global lock.
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
     def release(self) -> None:
-        """Restore the collector as it was before."""
+        """Restore the garbage collector to its state before the first pause."""
         self._enable()
         if self._frozen:
             gc.unfreeze()

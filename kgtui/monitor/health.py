@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 READS_PER_PARTITION, MIN_READS_PER_PARTITION = 60, 30
-"""Reads kept per partition, in a group with few partitions and in one with very many.
+"""Number of reads kept per partition, in a group with few partitions and in one with very many.
 
 At an interval of 2 s, even the smaller number covers a full window of commits.
 """
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
-"""Limits on the kept reads of all partitions of one group, and of all groups; a read takes 40 bytes."""
+"""Limits on the number of kept reads of all partitions of one group, and of all groups; a read takes 40 bytes."""
 
 _MANY_PARTITIONS = 500
 """Number of partitions from which a read is stored by a thread."""
 
 _READS_BEFORE_VERDICT = 2
-"""Reads before the first verdict, because one read cannot show progress."""
+"""Number of reads before the first verdict, because one read cannot show progress."""
 
 _SLICE_SECONDS = 0.003
 """Longest time for which a verdict is computed without a pause, in seconds."""
@@ -79,7 +79,7 @@ class RetentionTier:
             self._wake.set()
 
     async def run(self) -> None:
-        """Read requested topics until cancelled."""
+        """Read the retention of requested topics until cancelled."""
         while True:
             await self._wake.wait()
             await self._timer.pause_for(RETENTION_PAUSE)
@@ -193,7 +193,7 @@ class HealthTier:
             self._forget(group)
             return
         seen = self._observations.get(group) or ReadHistory()
-        if seen.read_at is not None and read.at < seen.read_at:  # a replay went back in time
+        if seen.read_at is not None and read.at < seen.read_at:  # the replay has gone back in time
             self._forget(group)
             seen = ReadHistory()
         self._observations[group] = seen

@@ -1,4 +1,4 @@
-"""Tier 0: lists the groups of every broker, each on its own schedule, so that one that hangs delays only its groups."""
+"""Tier 0: lists the groups of every broker on a schedule of its own, so that a hanging broker delays no other."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class PendingRemovals:
         return tuple(self._pending)
 
     def broker_listed(self, node: int, groups: Collection[str], asked_about: Iterable[PendingRemoval]) -> None:
-        """Take a new list into account.
+        """Update the pending removals after a broker was listed.
 
         Args:
             groups: ids of the groups that are new or changed in the list.
@@ -145,10 +145,10 @@ class ListTier:
         self._listed: set[int] = set()
         self._removals = PendingRemovals(store, timer.now)
         self._wake = asyncio.Event()
-        self._storing = asyncio.Lock()  # one list at a time, so that a key waits for one slice only
+        self._storing = asyncio.Lock()  # stores one list at a time, so that a key waits for one slice only
 
     async def run(self) -> None:
-        """Poll until cancelled."""
+        """Follow the cluster and poll its brokers until cancelled."""
         failures = 0
         options = self._options
         try:
@@ -198,7 +198,7 @@ class ListTier:
                 self._store.set_broker(node, asked_at=None, fault=fault, failures=failures)
                 self._removals.broker_silent(node)
                 if failures == 1:
-                    self._wake.set()  # it may have left the cluster, so that its groups have moved
+                    self._wake.set()  # the broker may have left the cluster, so that its groups have moved
             else:
                 failures = 0
                 async with self._storing:
@@ -225,7 +225,7 @@ class ListTier:
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
-            self._wake.set()  # a broker that is not known yet may coordinate them now
+            self._wake.set()  # a new broker may coordinate the missing groups now
 
     def _pause(self, node: int, took: float, failures: int) -> float:
         """Return the seconds until the next poll: more after a slow answer, and increasing after failures."""

@@ -37,7 +37,7 @@ _FIRST_DRAW = 1.0
 """Longest time in which the first list may be drawn before the other tiers begin, in seconds."""
 
 _FIRST_DRAW_WITH_VIEW = 0.4
-"""The same after the screen has reported its first view, in seconds."""
+"""Time to draw the first list after the screen has reported its first view, in seconds."""
 
 
 class Monitor:
@@ -93,7 +93,8 @@ class Monitor:
 
     async def run(self) -> None:
         """Poll until cancelled. Failures are never raised; they are faults in the snapshots."""
-        self._published_at = asyncio.get_running_loop().time()  # so that broker names wait for the first lists
+        # The first snapshot waits for lists, because the names of the brokers alone are of no use.
+        self._published_at = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tiers:
                 tiers.create_task(self._lists.run())
@@ -105,7 +106,7 @@ class Monitor:
             self._gc.release()
 
     async def _run_details(self) -> None:
-        """Run the other tiers once there is a list and it has been drawn, until cancelled."""
+        """Run tiers 1 and 2 until cancelled, beginning when the first list has been drawn."""
         await self._first_listed.wait()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_DRAW):
@@ -149,7 +150,7 @@ class Monitor:
         return self._timer.interval
 
     def pause(self) -> None:
-        """Stop polling. The last snapshot stays."""
+        """Pause polling. The last snapshot stays."""
         self._timer.pause()
 
     def resume(self) -> None:
@@ -165,7 +166,7 @@ class Monitor:
         self._timer.set_interval(seconds)
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Remove groups that were just deleted, without waiting until every broker has been asked about them."""
+        """Remove groups that were just deleted, without waiting until every broker has been listed again."""
         self._store.forget(groups)
         self._publish_soon(0.0)
 
@@ -205,7 +206,7 @@ class Monitor:
         self.snapshot = self._store.snapshot()
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # Not while the first frame is drawn. After a pause, so that keys pressed meanwhile are handled first.
+        # Garbage is not collected while the first frame is drawn, and only after keys pressed meanwhile were handled.
         drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
         if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)

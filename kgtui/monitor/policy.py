@@ -26,7 +26,7 @@ LONGEST_INTERVAL = 300.0
 """Longest interval between two lists of a broker that a user can set, in seconds."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
-"""Gaps between the reads of a group on the screen, where reads may be late because the group was out of view."""
+"""Which time between two reads of a group on the screen is a gap. Groups out of view are not read."""
 
 ABANDON_AFTER = 0.25
 """Time that a read of a group may still take after another group was selected, in seconds."""
@@ -35,7 +35,7 @@ KEY_REPEAT_LIMIT = 1.0
 """Longest time that reads wait for the view to stop moving while a key is held down, in seconds."""
 
 REMOVAL_GRACE = 10.0
-"""Time that a group which its broker no longer lists is kept while another broker does not answer, in seconds.
+"""Time for which a group is kept that its broker no longer lists, while another broker is silent, in seconds.
 
 Kafka's `broker.session.timeout.ms` is 9 s by default.
 """
@@ -44,7 +44,7 @@ SWEEP_RATE_HALVED_AT = 35_000
 """Number of groups at which the background sweep reads half as many groups per second as `sweep_rate`."""
 
 NO_SWEEP = 0.001
-"""A `sweep_rate` that reads practically nothing, for a monitor whose user reads the groups itself."""
+"""A `sweep_rate` of practically nothing, for the recorder, which reads the groups itself."""
 
 RETENTION_MAX_AGE = 600.0
 """Age at which the retention of a topic is read again, in seconds. Configs change rarely."""
@@ -122,16 +122,16 @@ RECORD_FIRST_LISTS = 15.0
 """Longest time that a recording waits for the first list of every broker, in seconds."""
 
 RECORD_GROUP_BATCH = 400
-"""Groups that a recording reads from one coordinator at once."""
+"""Number of groups that a recording reads from one coordinator at once."""
 
 RECORD_LOG_BATCH = 4_000
-"""Partitions whose log bounds a recording reads at once."""
+"""Number of partitions whose log bounds a recording reads at once."""
 
 RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
-"""Gaps between the polls of a recording."""
+"""Which time between two polls of a recording is a gap."""
 
 _SETTLED = frozenset({STABLE, EMPTY, None})
-"""States in which members change only with the listing. None, because brokers before 2.6 do not list states."""
+"""States in which the members do not change. None is included, because brokers before 2.6 do not list states."""
 
 
 def groups_to_describe(
@@ -172,7 +172,7 @@ CHECK_SHORTEST_INTERVAL = 0.05
 """Shortest interval that `kgtui check` accepts, in seconds."""
 
 CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
-"""Gaps between the reads of `kgtui check`, on a cluster and in a recording."""
+"""Which time between two reads of `kgtui check` is a gap, on a cluster and in a recording."""
 
 CHECK_MIN_TIMEOUT = 10.0
 """Time that one read of `kgtui check` may take, in seconds, if the whole command may take as long."""

@@ -37,7 +37,7 @@ class PollTimer:
         return not self._running.is_set()
 
     def pause(self) -> None:
-        """Start no more reads; those that have begun are completed."""
+        """Start no more reads. Reads that have begun are completed."""
         self._running.clear()
 
     def resume(self) -> None:
@@ -51,7 +51,7 @@ class PollTimer:
         self.refresh()
 
     def refresh(self) -> None:
-        """Let every waiting tier read at once; during a pause, exactly once."""
+        """Let every waiting tier read at once; while polling is paused, exactly once."""
         waiting, self._refresh = self._refresh, asyncio.Event()
         waiting.set()
 

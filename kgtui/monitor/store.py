@@ -65,7 +65,7 @@ class Store:
         }  # fmt: skip
         self._frozen: dict[str, Mapping[Any, Any]] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
-        self._forgotten = 0  # groups removed since `groups` was created
+        self._forgotten = 0  # number of groups removed since `groups` was created
 
     # -- lists -------------------------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class Store:
                     self._relist(group, listing, joined, left, None if first else now)
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
-        finally:  # also if the broker leaves meanwhile, which cancels this
+        finally:  # also after a cancellation, when the broker has left meanwhile
             self._move(joined, left)
 
     def drop(self, node: int, groups: Iterable[str]) -> None:
@@ -94,7 +94,7 @@ class Store:
         self.forget([group for group in groups if group in known and known[group].coordinator == node])
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Remove groups."""
+        """Remove groups that no longer exist."""
         left: dict[Listing, list[str]] = defaultdict(list)
         for group in groups:
             old = self.groups.get(group)
@@ -228,7 +228,7 @@ class Store:
         self._keep_reading(self.configs, "configs", group, value)
 
     def put_health(self, group: str, health: GroupHealth) -> None:
-        """Store the verdict on a group, if the group still exists."""
+        """Store the health verdict on a group, if the group still exists."""
         if group in self.groups:
             self.health[group] = health
             self._stale.add("health")
@@ -239,7 +239,7 @@ class Store:
             self._stale.add("health")
 
     def _keep_reading(self, part: OrderedDict[str, Reading[T]], name: str, group: str, value: T) -> None:
-        if group not in self.groups:  # it was deleted while it was read
+        if group not in self.groups:  # the group was deleted while it was read
             return
         part[group] = Reading(value, self._clock())
         part.move_to_end(group)
