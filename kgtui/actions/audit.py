@@ -1,8 +1,8 @@
-"""The audit log: append-only JSON lines, each on the disk before the next step is taken.
+"""The audit log: append-only JSON lines, each of which is on disk before the next step begins.
 
-An action on a group writes an `intent` before anything is sent and an `outcome` with the same id afterwards. A line
-`uncertain` stands for a request whose answer was lost and whose effect could not be learned: like an intent alone, it
-waits to be looked into. Times are RFC 3339 in UTC. Readers ignore fields and entries that they do not know.
+An action on a group writes an `intent` before anything is sent, and an `outcome` with the same id afterwards. The entry
+`uncertain` stands for a request whose answer was lost and whose effect is not known. Such an action, and one with an
+intent only, is checked again at the next start. Times are RFC 3339 in UTC. Readers ignore unknown fields and entries.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ INTENT, OUTCOME, UNCERTAIN = "intent", "outcome", "uncertain"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An action on a group, put together from its lines.
+    """One action on a group, combined from its lines in the audit log.
 
     Attributes:
         intent: the fields of its intent line.
-        outcome: the fields of its outcome line; None while there is none.
+        outcome: the fields of its outcome line; None if there is none yet.
     """
 
     id: str
@@ -52,7 +52,7 @@ class Entry:
 
 
 def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, backup: Path, command: str = "") -> None:
-    """Log what is about to be sent. Raises OSError; then nothing may be sent."""
+    """Log the deletion that is about to be sent. Raises OSError, in which case nothing may be sent."""
     fields = {
         "entry": INTENT,
         "action": "delete group",
@@ -71,7 +71,12 @@ def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, bac
 
 
 def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found_later: bool = False) -> None:
-    """Log what became of it; with `certain` false it stays to be looked into. Raises OSError."""
+    """Log the result of a deletion. Raises OSError.
+
+    Args:
+        certain: False if the effect is not known, so that the action is checked again at the next start.
+        found_later: True if the result was found by such a later check.
+    """
     fields = {
         "entry": OUTCOME if certain else UNCERTAIN,
         "group": result.group,
@@ -86,7 +91,7 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
 
 
 def read_entries(log: Path) -> tuple[list[Entry], int]:
-    """Every action in the order of its intent, and how many lines could not be read. Raises OSError."""
+    """Return all actions in the order of their intents, and the number of unreadable lines. Raises OSError."""
     entries: dict[str, Entry] = {}
     damaged = 0
     try:

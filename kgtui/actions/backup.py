@@ -1,11 +1,12 @@
-"""The backup of a group: a JSON-lines file with all that the broker gave, and a CSV that Kafka's tools read.
+"""The backup of a group: a JSON-lines file with everything the broker reported, and a CSV file for Kafka's tools.
 
-The first line is the header (`"kind": "backup"`, schema number, cluster, the group as described), then one line each
-for a committed offset, a share offset and a config, and last `"kind": "end"` with the number of rows between, so that a
-file cut short is recognised. Readers take every schema up to `SCHEMA`, ignore fields they do not know and refuse newer.
+The first line is a header (`"kind": "backup"`) with the schema version, the cluster and the description of the group.
+Each committed offset, share offset and config has a line of its own. The last line (`"kind": "end"`) has the number of
+lines between, so that a truncated file is recognized. Readers accept every schema version up to `SCHEMA`, ignore
+unknown fields, and reject newer versions.
 
-The CSV has lines `topic,partition,offset`, as `kafka-consumer-groups --group G --reset-offsets --from-file` reads them;
-partitions of topics that are gone are left out, because the tool refuses a whole file for one of them.
+The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`.
+Partitions of deleted topics are left out, because the tool rejects the whole file for one of them.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup as read from its file.
+    """A backup that was read from its file.
 
     Attributes:
-        header: the first line: `group`, `type`, `made_at`, `cluster`, `description` and more.
-        rows: the lines between: `kind` is `committed`, `share` or `config`.
-        complete: whether the end line is there and counts them right.
+        header: fields of the first line: `group`, `type`, `made_at`, `cluster`, `description` and others.
+        rows: fields of the other lines; `kind` is `committed`, `share` or `config`.
+        complete: whether the end line exists and has the right number of lines.
     """
 
     path: Path
@@ -57,26 +58,26 @@ class Backup:
 
     @property
     def csv(self) -> Path:
-        """The file beside it that Kafka's tools read."""
+        """Path of the CSV file of the same backup."""
         return self.path.with_suffix(".csv")
 
     @property
     def offsets(self) -> int:
-        """How many partitions with an offset it holds."""
+        """Number of partitions with an offset."""
         return sum(_position(row) is not None for row in self.rows)
 
 
 def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
-    """A name that is safe on every file system, whatever the group is called."""
+    """Return the path of a new backup. Its name is valid on every file system, whatever the group id contains."""
     slug = _UNSAFE.sub("_", group)[:40].strip("._") or "group"
     return folder.backups / f"{file_stamp(at)}-{slug}-{entry[:8]}.jsonl"
 
 
-def write_backup(path: Path, held: GroupData, cluster: ClusterInfo, entry: str, at: float) -> None:
-    """Write both files, on the disk before this returns. Raises OSError; then neither is there."""
-    write_new(path, _lines(held, cluster, entry, at).encode())
+def write_backup(path: Path, data: GroupData, cluster: ClusterInfo, entry: str, at: float) -> None:
+    """Write both files and sync them to disk. Raises OSError, in which case neither file exists."""
+    write_new(path, _lines(data, cluster, entry, at).encode())
     try:
-        write_new(path.with_suffix(".csv"), _csv(held).encode())
+        write_new(path.with_suffix(".csv"), _csv(data).encode())
         sync_folder(path.parent)
     except OSError:
         discard_backup(path)
@@ -84,13 +85,13 @@ def write_backup(path: Path, held: GroupData, cluster: ClusterInfo, entry: str, 
 
 
 def discard_backup(path: Path) -> None:
-    """Remove a backup of which nothing was deleted."""
+    """Remove the backup of a group that was not deleted."""
     path.unlink(missing_ok=True)
     path.with_suffix(".csv").unlink(missing_ok=True)
 
 
 def read_backup(path: Path) -> Backup:
-    """Read a backup. Raises `UsageError` when it is none, or of a schema newer than this version."""
+    """Read a backup. Raises `UsageError` if the file is not a backup or has a newer schema version."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -100,14 +101,16 @@ def read_backup(path: Path) -> Backup:
         raise UsageError(f"{path} is not a backup")
     header = rows[0]
     if not isinstance(header.get("schema"), int) or header["schema"] > SCHEMA:
-        raise UsageError(f"{path} has schema {header.get('schema')!r}; this version reads up to {SCHEMA}")
+        raise UsageError(
+            f"{path} has schema version {header.get('schema')!r}, but kgtui reads up to {SCHEMA}; upgrade kgtui"
+        )
     body = tuple(row for row in rows[1:] if row.get("kind") != "end")
     complete = rows[-1].get("kind") == "end" and rows[-1].get("rows") == len(body)
     return Backup(path, header, body, complete)
 
 
 def list_backups(folder: StateFolder) -> tuple[list[Backup], list[str]]:
-    """Every backup, oldest first, and a line about each file that could not be read."""
+    """Return all backups, oldest first, and a message about each file that could not be read."""
     found: list[Backup] = []
     faults: list[str] = []
     for path in sorted(folder.backups.glob("*.jsonl")):
@@ -119,12 +122,12 @@ def list_backups(folder: StateFolder) -> tuple[list[Backup], list[str]]:
 
 
 def cluster_fields(cluster: ClusterInfo) -> dict[str, Any]:
-    """How backups and the audit log name a cluster."""
+    """Return the fields that identify a cluster in backups and in the audit log."""
     return {"id": cluster.cluster_id, "seeds": list(cluster.seeds)}
 
 
 def as_json(value: Any) -> str:
-    """One line of ASCII: what a hostile name would do to a terminal stays an escape."""
+    """Write a value as one line of ASCII JSON, so that control characters in names stay escaped."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=_plain)
 
 
@@ -146,8 +149,8 @@ def _object(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _lines(held: GroupData, cluster: ClusterInfo, entry: str, at: float) -> str:
-    rows = _rows(held)
+def _lines(data: GroupData, cluster: ClusterInfo, entry: str, at: float) -> str:
+    rows = _rows(data)
     header = {
         "kind": "backup",
         "schema": SCHEMA,
@@ -155,22 +158,22 @@ def _lines(held: GroupData, cluster: ClusterInfo, entry: str, at: float) -> str:
         "entry": entry,
         "made_at": rfc3339(at),
         "cluster": cluster_fields(cluster),
-        "group": held.group,
-        "type": held.description.type,
-        "description": asdict(held.description),
-        "configs_fault": None if held.configs_fault is None else held.configs_fault.message,
+        "group": data.group,
+        "type": data.description.type,
+        "description": asdict(data.description),
+        "configs_fault": None if data.configs_fault is None else data.configs_fault.message,
     }
     return "".join(as_json(line) + "\n" for line in (header, *rows, {"kind": "end", "rows": len(rows)}))
 
 
-def _rows(held: GroupData) -> list[dict[str, Any]]:
-    bounds = held.offsets.bounds or {}
+def _rows(data: GroupData) -> list[dict[str, Any]]:
+    bounds = data.offsets.bounds or {}
     rows = [
         {"kind": kind, **asdict(row), "log": _log(bounds.get((row.topic, row.partition)))}
-        for kind, offsets in (("committed", held.offsets.committed), ("share", held.offsets.share))
+        for kind, offsets in (("committed", data.offsets.committed), ("share", data.offsets.share))
         for row in offsets
     ]
-    return rows + [{"kind": "config", **asdict(config)} for config in held.configs or ()]
+    return rows + [{"kind": "config", **asdict(config)} for config in data.configs or ()]
 
 
 def _log(bounds: PartitionBounds | None) -> dict[str, Any] | None:
@@ -182,11 +185,11 @@ def _position(row: Mapping[str, Any]) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _csv(held: GroupData) -> str:
+def _csv(data: GroupData) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    gone = held.gone_topics
-    for row in held.positions:
+    gone = data.gone_topics
+    for row in data.positions:
         if row.topic not in gone:
             writer.writerow((row.topic, row.partition, _offset(row)))
     return text.getvalue()

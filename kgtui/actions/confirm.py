@@ -1,7 +1,8 @@
-r"""What a person types to confirm: something that cannot be typed for another group by mistake.
+r"""The text that the user types to confirm a deletion, chosen so that nobody types it for another group by mistake.
 
-One group: its name. A name that holds what no keyboard types, or that could be taken for another's, is asked for in
-ASCII with escapes (`p\u0430yment`); a very long one by its end and its length. Many groups: their number.
+For one group it is the group id. An id with characters that cannot be typed, or that look like others, is shown in
+ASCII with escapes (`p\u0430yment`), and of a very long id only the end and the length are asked for. For several groups
+it is their number.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONGEST = 60
-"""Characters of a spelling that a person is asked to type."""
+"""Largest number of characters that the user is asked to type."""
 
 _TAIL_CHARACTERS, _TAIL_SPELLING = 12, 24
 
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """What has to be typed.
+    """The text that the user must type.
 
     Attributes:
-        asked: printable ASCII; what the person is shown.
-        accepted: every text that will do.
-        what: what `asked` is, to follow "type": `its name`, `the number of groups`.
+        asked: the text as it is shown, in printable ASCII.
+        accepted: all texts that are accepted.
+        what: description of the text, to follow "type": `its name`, `the number of groups`.
     """
 
     asked: str
@@ -35,17 +36,17 @@ class Challenge:
     what: str
 
     def met(self, typed: str) -> bool:
-        """Whether this was typed, to the character."""
+        """Return whether the typed text is accepted; every character must match."""
         return typed in self.accepted
 
 
 def challenge(groups: Sequence[str]) -> Challenge:
-    """What has to be typed to delete exactly these groups, of which there is at least one."""
+    """Return the challenge for the deletion of these groups; there must be at least one."""
     if len(groups) != 1:
         return Challenge(str(len(groups)), frozenset({str(len(groups))}), "the number of groups")
     (group,) = groups
     if not group:
-        return Challenge("empty name", frozenset({"empty name"}), "these words, for its name is empty")
+        return Challenge("empty name", frozenset({"empty name"}), "these words, because its name is empty")
     spelled = spelling(group) if len(group) <= LONGEST else ""
     if spelled and len(spelled) <= LONGEST:
         what = "its name" if spelled == group else "its name as spelled here"
@@ -58,7 +59,7 @@ def challenge(groups: Sequence[str]) -> Challenge:
 
 
 def spelling(name: str) -> str:
-    """The name in printable ASCII, where different names never look the same; blanks at the ends are escaped too."""
+    """Return a name in printable ASCII so that different names never look the same. Outer blanks are escaped too."""
     core = name.strip(" ")
     before = len(name) - len(name.lstrip(" ")) if core else 0
     escaped = "".join(_spelled(char) for char in core)

@@ -1,8 +1,8 @@
-"""Carry out a plan: back up → log the intent → describe once more → send once → verify → log the outcome.
+"""Executes a plan: back up → log the intent → describe again → send once → verify → log the outcome.
 
-Groups go in batches per coordinator, several at a time, so that a slow broker delays its own groups only. The describe
-is the last thing before the send: what became active since the plan is refused. A request whose answer was lost is
-never sent again; the cluster is asked what became of the group.
+Groups are processed in batches per coordinator, several batches at a time, so that a slow broker delays only its own
+groups. They are described again right before the request is sent, and refused if they became active since the plan. A
+request whose answer was lost is never sent again; the group is looked up in the cluster instead.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from kgtui.model.cluster import ClusterInfo
 
 BATCH = 20
-"""Groups in one DeleteGroups request: few enough that the describe before it is still fresh when it is sent."""
+"""Groups per DeleteGroups request, few enough that their descriptions are still fresh when it is sent."""
 
 CONCURRENCY = 8
-"""Batches under way at the same time."""
+"""Largest number of batches that are processed at the same time."""
 
-_NO_SPACE = "the backup or the audit log cannot be written ({}): nothing was sent"
+_NO_SPACE = "the backup or the audit log cannot be written ({}), so nothing was sent; free some space and try again"
 _FORBIDDEN = "you need permission to delete it: ask for the ACL operation DELETE on this group"
-_ACTIVE = "it became active in between: the broker refused"
-_LOST_GONE = "the answer was lost; the group is gone"
-_LOST = "sent, but no answer came; {}. It is looked into again at the next start"
-_INTERRUPTED = "interrupted; it is looked into at the next start"
-_STILL_THERE = "the broker reported success, yet a group of this name is there: has an application joined again?"
-_NOT_VERIFIED = "the broker reported success; it could not be asked again"
+_ACTIVE = "the group became active, so the broker refused the deletion"
+_LOST_GONE = "the answer was lost, but the group is gone"
+_LOST = "the request was sent but not answered; {}. kgtui checks again at the next start"
+_INTERRUPTED = "the deletion was interrupted; kgtui checks the group at the next start"
+_STILL_THERE = "the broker reported success, but the group exists; check whether an application has joined again"
+_NOT_VERIFIED = "the broker reported success, but the result could not be verified"
 
 
 async def execute(
@@ -60,22 +60,22 @@ async def execute(
     command: str = "",
     on_result: Callable[[GroupResult], None] | None = None,
 ) -> Results:
-    """Delete what the plan allows. One result per group of the plan, whatever happens to the others.
+    """Delete the groups that the plan allows, and return one result per group of the plan.
 
     Args:
         timeout: seconds for each call.
-        command: what the audit log says started it, such as `kgtui delete` or `UI`.
-        on_result: told of each group as soon as its end is known.
+        command: origin of the action for the audit log, such as `kgtui delete` or `UI`.
+        on_result: called with the result of each group as soon as it is known.
 
     Raises:
-        UnreachableError: no broker answers; nothing was sent.
+        UnreachableError: no broker answers, and nothing was sent.
     """
-    tell = on_result or (lambda _: None)
+    report = on_result or (lambda _: None)
     results: dict[str, GroupResult] = {}
 
     def keep(result: GroupResult) -> None:
         results[result.group] = result
-        tell(result)
+        report(result)
 
     for refused in plan.refused:
         keep(GroupResult(refused.group, DeletionStatus.REFUSED, refused.reason))
@@ -91,7 +91,7 @@ async def execute(
                 if line.group not in results:
                     keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
-            if line.group not in results:  # its batch was cancelled from below, by a connection that was closed
+            if line.group not in results:  # its batch was cancelled because the connection was closed
                 keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})
 
@@ -109,7 +109,7 @@ async def _run_batches(deletion: _Deletion, lines: Sequence[Allowed]) -> None:
 
 
 def requests_of(plan: Plan) -> list[tuple[int, tuple[str, ...]]]:
-    """The DeleteGroups requests that the plan amounts to: the broker, and the groups named in each."""
+    """Return the DeleteGroups requests of a plan as `(node id, group ids)`."""
     return [(batch[0].description.coordinator, tuple(line.group for line in batch)) for batch in _batches(plan.allowed)]
 
 
@@ -117,14 +117,14 @@ def _batches(lines: Iterable[Allowed]) -> Iterator[list[Allowed]]:
     by_coordinator: dict[int, list[Allowed]] = {}
     for line in lines:
         by_coordinator.setdefault(line.description.coordinator, []).append(line)
-    for mine in by_coordinator.values():
-        for start in range(0, len(mine), BATCH):
-            yield mine[start : start + BATCH]
+    for of_coordinator in by_coordinator.values():
+        for start in range(0, len(of_coordinator), BATCH):
+            yield of_coordinator[start : start + BATCH]
 
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A group that is backed up and whose intent is on the disk."""
+    """A group whose backup and intent are on disk."""
 
     line: Allowed
     entry: str
@@ -144,7 +144,7 @@ class _Deletion:
     keep: Callable[[GroupResult], None]
 
     async def run(self, lines: Sequence[Allowed]) -> None:
-        """One batch of one coordinator, from the backup to the outcome."""
+        """Process one batch of groups with the same coordinator, from the backup to the outcome."""
         ready = await self._prepare(lines)
         ready = await self._check(ready)
         if not ready:
@@ -157,26 +157,26 @@ class _Deletion:
         await self._verify(sent, outcomes)
 
     async def _prepare(self, lines: Sequence[Allowed]) -> list[_Ready]:
-        """Back up and log the intent; what cannot be backed up is refused."""
-        held = await read_group_data(self.admin, [line.description for line in lines], timeout=self.timeout)
+        """Write backups and intents, and refuse groups that cannot be backed up."""
+        read = await read_group_data(self.admin, [line.description for line in lines], timeout=self.timeout)
         ready = []
         for line in lines:
-            holdings = held[line.group]
-            reason = why_no_backup(holdings)
-            if reason is not None or isinstance(holdings, Fault):
+            data = read[line.group]
+            reason = why_no_backup(data)
+            if reason is not None or isinstance(data, Fault):
                 self.keep(GroupResult(line.group, DeletionStatus.REFUSED, reason or ""))
                 continue
             try:
-                ready.append(await asyncio.to_thread(self._write, line, holdings))
+                ready.append(await asyncio.to_thread(self._write, line, data))
             except OSError as error:
                 reason = _NO_SPACE.format(error.strerror or error)
                 self.keep(GroupResult(line.group, DeletionStatus.REFUSED, reason))
         return ready
 
-    def _write(self, line: Allowed, held: GroupData) -> _Ready:
+    def _write(self, line: Allowed, data: GroupData) -> _Ready:
         entry, now = uuid.uuid4().hex, time.time()
         path = backup_path(self.folder, line.group, entry, now)
-        write_backup(path, held, self.cluster, entry, now)
+        write_backup(path, data, self.cluster, entry, now)
         try:
             write_intent(self.folder.audit, entry, line, self.cluster, path, self.command)
         except OSError:
@@ -185,7 +185,7 @@ class _Deletion:
         return _Ready(line, entry, path)
 
     async def _check(self, ready: Sequence[_Ready]) -> list[_Ready]:
-        """Describe once more, right before sending."""
+        """Describe the groups again, and keep those that may still be deleted."""
         if not ready:
             return []
         try:
@@ -199,26 +199,26 @@ class _Deletion:
             if description is None:
                 fault = why_missing(answer.faults, group)
                 gone = fault.name == "GROUP_ID_NOT_FOUND"
-                reason = "it was gone before anything was sent" if gone else why_not_described(fault)
+                reason = "the group was gone before the request was sent" if gone else why_not_described(fault)
                 await self._finish(one.result(DeletionStatus.GONE if gone else DeletionStatus.REFUSED, reason, fault))
             elif description.type != one.line.type:
-                changed = f"planned as a {one.line.type} group, it is a {description.type} group now"
+                changed = f"the group was a {one.line.type} group in the plan but is a {description.type} group now"
                 await self._finish(one.result(DeletionStatus.REFUSED, changed))
             elif (why := why_not_delete(group, description)) is not None:
-                await self._finish(one.result(DeletionStatus.REFUSED, f"changed since the plan: {why}"))
+                await self._finish(one.result(DeletionStatus.REFUSED, f"the group changed since the plan: {why}"))
             else:
                 passed.append(one)
         return passed
 
     async def _send(self, groups: Sequence[str]) -> dict[str, Outcome]:
-        """Send once. What the call does not account for may have been carried out."""
-        lost = Fault("NO_ANSWER", "no outcome came for this group")
+        """Send the request once. A group without an outcome counts as uncertain, as it may have been deleted."""
+        lost = Fault("NO_ANSWER", "the answer has no outcome for this group")
         try:
             outcomes = await self.admin.delete_groups(groups, timeout=self.timeout)
         except KgtuiError as error:
             outcomes, lost = (), Fault("NO_ANSWER", str(error))
-        told = {outcome.group: outcome for outcome in outcomes}
-        return {group: told.get(group) or Outcome(group, lost, uncertain=True) for group in groups}
+        by_group = {outcome.group: outcome for outcome in outcomes}
+        return {group: by_group.get(group) or Outcome(group, lost, uncertain=True) for group in groups}
 
     async def _verify(self, sent: Sequence[_Ready], outcomes: dict[str, Outcome]) -> None:
         if not sent:
@@ -229,7 +229,7 @@ class _Deletion:
             await self._finish(_verified(one, outcomes[group], found[group]))
 
     async def _finish(self, result: GroupResult) -> None:
-        """Log the outcome; a backup of a group that was left alone is not kept."""
+        """Log the outcome, and remove the backup of a group that was not deleted."""
         try:
             result = await asyncio.to_thread(self._log, result)
         except OSError as error:
@@ -246,7 +246,7 @@ class _Deletion:
 
 
 def _judge(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """The end of a group whose outcome is a certain no; None when the cluster has to be asked."""
+    """Return the result of a group that was certainly not deleted; None if this must be verified."""
     fault = outcome.fault
     if fault is None or outcome.uncertain:
         return None
@@ -255,7 +255,7 @@ def _judge(one: _Ready, outcome: Outcome) -> GroupResult | None:
     if fault.name == "GROUP_AUTHORIZATION_FAILED":
         return one.result(DeletionStatus.REFUSED, _FORBIDDEN, fault)
     if fault.name == "GROUP_ID_NOT_FOUND":
-        return one.result(DeletionStatus.GONE, "it was gone when the broker came to it", fault)
+        return one.result(DeletionStatus.GONE, "the group was gone before the broker handled the request", fault)
     return one.result(DeletionStatus.FAILED, f"{fault.message or fault.name}", fault)
 
 
@@ -263,7 +263,9 @@ def _verified(one: _Ready, outcome: Outcome, found: Presence) -> GroupResult:
     if outcome.uncertain:
         if found is Presence.GONE:
             return one.result(DeletionStatus.DELETED, _LOST_GONE, outcome.fault, verified=True)
-        now = "the group is still there" if found is Presence.PRESENT else "whether it is still there is not known"
+        now = (
+            "the group still exists" if found is Presence.PRESENT else "it is not known whether the group still exists"
+        )
         return one.result(DeletionStatus.UNCERTAIN, _LOST.format(now), outcome.fault)
     if found is Presence.PRESENT:
         return one.result(DeletionStatus.FAILED, _STILL_THERE)

@@ -1,4 +1,4 @@
-"""What a group holds and loses: offsets, share offsets, configs. Read for the plan, and again for the backup."""
+"""The data of a group that a deletion removes: offsets and configs, read for the plan and again for the backup."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, GroupOffsets, ShareOffset
 
 TOPIC_GONE = frozenset({3, 100})
-"""UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID."""
+"""Kafka's error codes UNKNOWN_TOPIC_OR_PARTITION and UNKNOWN_TOPIC_ID."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupData:
-    """All that the broker gave of one group.
+    """Everything the broker reported about one group.
 
     Attributes:
-        description: as the RPC of its type described it.
-        offsets: committed or share offsets, with the bounds of their logs where these could be read.
-        configs: None when they could not be read; then `configs_fault` says why.
+        description: description from the RPC of its type.
+        offsets: committed offsets or share offsets, with the log offsets that could be read.
+        configs: None if they could not be read; `configs_fault` then has the reason.
     """
 
     description: GroupDescription
@@ -44,19 +44,19 @@ class GroupData:
 
     @property
     def rows(self) -> list[CommittedOffset | ShareOffset]:
-        """Every partition that the broker named."""
+        """Every partition in the answer of the broker."""
         return [*self.offsets.committed, *self.offsets.share]
 
     @property
     def positions(self) -> list[CommittedOffset | ShareOffset]:
-        """Every partition that has an offset."""
+        """Every partition with an offset."""
         rows: list[CommittedOffset | ShareOffset] = [row for row in self.offsets.committed if row.offset is not None]
         rows += [row for row in self.offsets.share if row.start_offset is not None]
         return rows
 
     @property
     def gone_topics(self) -> frozenset[str]:
-        """Topics with an offset that the cluster does not have any more."""
+        """Topics of these partitions that no longer exist in the cluster."""
         bounds = self.offsets.bounds or {}
         return frozenset(
             row.topic
@@ -67,20 +67,23 @@ class GroupData:
 
     @property
     def unreadable(self) -> str | None:
-        """Why no complete backup of the offsets can be made; None when it can."""
+        """Why a complete backup of the offsets is not possible; None if it is."""
         errors = [row.error for row in self.rows if row.error]
         failed = [error for error in errors if error not in TOPIC_GONE]
         if not failed:
             return None
         reasons = ", ".join(sorted({reason_of(error) for error in failed}))
         count = f"{len(failed):,} partition{'' if len(failed) == 1 else 's'}"
-        return f"no complete backup: the offsets of {count} cannot be read ({reasons})"
+        return f"a complete backup is not possible: the offsets of {count} cannot be read ({reasons})"
 
 
 async def read_group_data(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupData | Fault]:
-    """Group id → what it holds, or why its offsets could not be read. Configs and bounds may be missing."""
+    """Return group id → data, or the fault because of which its offsets could not be read.
+
+    Configs and log offsets are left out of the data if they could not be read.
+    """
     described = {description.group: description for description in descriptions}
     read = await read_groups(
         admin,
@@ -92,12 +95,12 @@ async def read_group_data(
         separately=True,
         log_timeout=timeout,
     )
-    held: dict[str, GroupData | Fault] = {}
+    data: dict[str, GroupData | Fault] = {}
     for group, description in described.items():
         offsets, configs = read.offsets_of(group), read.configs.get(group)
         if offsets is None:
-            held[group] = read.why_missing(group, OFFSETS)
+            data[group] = read.why_missing(group, OFFSETS)
         else:
             fault = None if configs is not None else read.why_missing(group, CONFIGS)
-            held[group] = GroupData(description, offsets, configs, fault)
-    return held
+            data[group] = GroupData(description, offsets, configs, fault)
+    return data

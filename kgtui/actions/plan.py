@@ -1,4 +1,4 @@
-"""What a delete would do, group by group, before anything is done: allowed, with what is lost, or refused, and why."""
+"""The plan of a deletion: for each group whether it is allowed, what will be lost, or why it is refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAYBE_BEFORE_CONFIGS = frozenset(f"DescribeGroups v{version}" for version in ra
 
 
 class Undo(StrEnum):
-    """How far the backup can bring back what a delete takes."""
+    """How much of a deletion can be undone with its backup."""
 
     RESTORABLE = "restorable"
     PARTLY = "partly"
@@ -37,16 +37,16 @@ class Undo(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a group loses when it is deleted.
+    """What is lost when a group is deleted.
 
     Attributes:
-        topics: topics in which it has an offset.
-        partitions: partitions in which it has an offset.
-        positions: the sum of these offsets.
-        unread: the lag, as far as it is known.
-        last_commit: seconds since the epoch; None when not known, which no RPC tells.
-        undo: how far it can be undone.
-        not_restored: what the backup cannot bring back, in words; empty when it brings back everything.
+        topics: number of topics in which the group has an offset.
+        partitions: number of partitions in which the group has an offset.
+        positions: sum of these offsets.
+        unread: total lag of the group.
+        last_commit: time of the last commit in seconds since the epoch; None if it was not observed. No RPC reports it.
+        undo: how much can be undone.
+        not_restored: descriptions of what the backup cannot restore; empty if it restores everything.
     """
 
     topics: int
@@ -60,7 +60,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A group that may be deleted as it was just described."""
+    """A group that may be deleted according to its fresh description."""
 
     description: GroupDescription
     loss: Loss
@@ -78,7 +78,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A group that will not be deleted, and why. `type` is None when it was not learned."""
+    """A group that will not be deleted, with the reason. `type` is None if it is not known."""
 
     group: str
     reason: str
@@ -87,10 +87,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One line per group, in the order asked for, without repeats.
+    """The plan of a deletion: one line per group, in the requested order and without duplicates.
 
     Attributes:
-        made_at: seconds since the epoch.
+        made_at: time of the plan in seconds since the epoch.
     """
 
     lines: tuple[Allowed | Refused, ...]
@@ -103,12 +103,12 @@ class Plan:
 
     @property
     def refused(self) -> tuple[Refused, ...]:
-        """The groups that would be left alone."""
+        """The groups that would not be deleted."""
         return tuple(line for line in self.lines if isinstance(line, Refused))
 
     @property
     def irreversible(self) -> bool:
-        """Whether anything would be lost that no backup brings back."""
+        """Whether something would be lost that no backup can restore."""
         return any(line.loss.undo is Undo.IRREVERSIBLE for line in self.allowed)
 
 
@@ -119,11 +119,11 @@ async def plan(
     timeout: float = DEFAULT_TIMEOUT,
     last_commits: Mapping[str, float] | None = None,
 ) -> Plan:
-    """Describe each group freshly by the RPC of its type and read what it holds; nothing is sent that changes anything.
+    """Plan a deletion: describe each group by the RPC of its type, and read its data. Nothing is changed.
 
     Args:
         timeout: seconds for each of the three rounds of calls.
-        last_commits: group id → time of its last commit, in seconds since the epoch, where it was observed.
+        last_commits: group id → observed time of its last commit, in seconds since the epoch.
 
     Raises:
         UnreachableError: no broker answers.
@@ -140,53 +140,53 @@ async def plan(
         elif (reason := why_not_delete(group, description)) is not None:
             refused[group] = Refused(group, reason, description.type)
     empty = [answer.rows[group] for group in ids if group not in refused]
-    held = await read_group_data(admin, empty, timeout=timeout)
-    seen = last_commits or {}
-    lines = [refused.get(group) or _line(answer.rows[group], held[group], seen.get(group)) for group in ids]
+    data = await read_group_data(admin, empty, timeout=timeout)
+    commit_times = last_commits or {}
+    lines = [refused.get(group) or _line(answer.rows[group], data[group], commit_times.get(group)) for group in ids]
     return Plan(tuple(lines), time.time())
 
 
-def _line(description: GroupDescription, held: GroupData | Fault, last_commit: float | None) -> Allowed | Refused:
-    reason = why_no_backup(held)
-    if reason is not None or isinstance(held, Fault):
+def _line(description: GroupDescription, data: GroupData | Fault, last_commit: float | None) -> Allowed | Refused:
+    reason = why_no_backup(data)
+    if reason is not None or isinstance(data, Fault):
         return Refused(description.group, reason or "", description.type)
-    return Allowed(description, loss_of(held, last_commit))
+    return Allowed(description, loss_of(data, last_commit))
 
 
-def why_no_backup(held: GroupData | Fault) -> str | None:
-    """Why what a group holds cannot be backed up completely; None when it can."""
-    if isinstance(held, GroupData):
-        return held.unreadable
-    if held.name == "GROUP_AUTHORIZATION_FAILED":
-        return "no backup: you may not read its offsets (the ACL operation DESCRIBE on this Group is missing)"
-    return f"no backup: its offsets cannot be read: {held.message or held.name}"
+def why_no_backup(data: GroupData | Fault) -> str | None:
+    """Return why the data of a group cannot be backed up completely; None if it can."""
+    if isinstance(data, GroupData):
+        return data.unreadable
+    if data.name == "GROUP_AUTHORIZATION_FAILED":
+        return "a backup is not possible: to read its offsets, you need the ACL operation DESCRIBE on this group"
+    return f"a backup is not possible: its offsets cannot be read: {data.message or data.name}"
 
 
-def loss_of(held: GroupData, last_commit: float | None = None) -> Loss:
-    """What is lost with the group, and how much of it the backup brings back."""
-    positions = held.positions
+def loss_of(data: GroupData, last_commit: float | None = None) -> Loss:
+    """Return what is lost with a group, and how much of it the backup can restore."""
+    positions = data.positions
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
-    unread = lag_total(lags(held.offsets))
-    gone = sorted(held.gone_topics & {row.topic for row in positions})
-    gaps = _gaps(held, gone)
+    unread = lag_total(lags(data.offsets))
+    gone = sorted(data.gone_topics & {row.topic for row in positions})
+    gaps = _gaps(data, gone)
     undo = Undo.IRREVERSIBLE if gone else Undo.PARTLY if gaps else Undo.RESTORABLE
     return Loss(len({row.topic for row in positions}), len(positions), total, unread, last_commit, undo, tuple(gaps))
 
 
-def _gaps(held: GroupData, gone: list[str]) -> list[str]:
-    gaps = ["offsets in topics that you may not describe, if there are any"] if _may_hide(held.description) else []
-    if not held.positions:
+def _gaps(data: GroupData, gone: list[str]) -> list[str]:
+    gaps = ["offsets in topics that you may not describe, if there are any"] if _may_hide(data.description) else []
+    if not data.positions:
         return gaps
     if gone:
         gaps.insert(0, f"offsets of deleted topics ({len(gone):,})")
-    group_type = GROUP_TYPES.get(held.description.type)
+    group_type = GROUP_TYPES.get(data.description.type)
     return [*gaps, *group_type.not_restorable] if group_type else gaps
 
 
 def _may_hide(description: GroupDescription) -> bool:
-    """Whether the broker may be leaving offsets out: OffsetFetch omits topics without DESCRIBE, and does not say so.
+    """Return whether the broker may have left out offsets: OffsetFetch silently omits topics without DESCRIBE.
 
-    Who may do everything with the group is taken for one who sees every topic; before 3.8 there were fewer operations.
+    A user with every operation on the group is assumed to see every topic. Before 3.8 there were fewer operations.
     """
     operations = description.operations
     if operations is None or operations >= _EVERY_OPERATION or "ALL" in operations:
@@ -196,7 +196,7 @@ def _may_hide(description: GroupDescription) -> bool:
 
 
 def type_text(description: GroupDescription) -> str:
-    """`classic (connect)`: the type, and what a user calls the group where that is another word."""
+    """Return the type of a group and its kind if that is another word: `classic (connect)`."""
     kind = kind_of(description.type, description.protocol)
     if kind == "other":
         kind = description.protocol
@@ -204,7 +204,7 @@ def type_text(description: GroupDescription) -> str:
 
 
 def loss_text(loss: Loss) -> str:
-    """Say what a delete loses: `offsets of 12 partitions in 3 topics, 1,284 unread records`, or `no offsets`."""
+    """Return what a deletion loses: `offsets of 12 partitions in 3 topics, 1,284 unread records`, or `no offsets`."""
     if not loss.partitions:
         return "no offsets"
     offsets = f"offsets of {_count(loss.partitions, 'partition')} in {_count(loss.topics, 'topic')}"
@@ -215,7 +215,7 @@ def loss_text(loss: Loss) -> str:
 
 
 def undo_text(loss: Loss) -> str:
-    """Say how far a backup undoes a delete: `Offsets can be restored; commit time and expiry cannot`."""
+    """Return how much of a deletion a backup can undo: `Offsets can be restored; commit time and expiry cannot`."""
     gaps = "; ".join(loss.not_restored)
     if loss.undo is Undo.IRREVERSIBLE:
         return f"irreversible: {gaps}"

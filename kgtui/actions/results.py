@@ -1,4 +1,4 @@
-"""What became of each group."""
+"""The results of a deletion, one per group."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
 
 
 class DeletionStatus(StrEnum):
-    """How a delete ended for one group."""
+    """The end of a deletion for one group."""
 
     DELETED = "deleted"
-    """Done by this request."""
+    """This request deleted the group."""
 
     REFUSED = "refused"
-    """A guard, ours or the broker's, said no: the group is as it was."""
+    """A guard of kgtui or of the broker refused the deletion, and the group is unchanged."""
 
     GONE = "gone"
-    """It was not there any more when it came to sending, or another deleted it meanwhile."""
+    """The group no longer existed when the request was sent, or somebody else deleted it at the same time."""
 
     FAILED = "failed"
-    """Sent, or tried to, and the group is still there."""
+    """The request failed, and the group still exists."""
 
     UNCERTAIN = "uncertain"
-    """Sent without an answer, and whether the group is still there cannot be learned now."""
+    """The request was not answered, and it is not known whether the group still exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupResult:
-    """What became of one group.
+    """The result for one group.
 
     Attributes:
-        reason: why it was not simply deleted, or what is to be known about it; `` when there is nothing to say.
-        verified: whether the cluster was asked afterwards and knows the group no more.
-        backup: the JSON-lines file; None when none was kept.
-        entry: id of its lines in the audit log; None when nothing was intended.
+        reason: why the group was not deleted, or a remark about the deletion; `` if there is nothing to add.
+        verified: whether the cluster was asked afterwards and no longer has the group.
+        backup: path of the JSON-lines file; None if there is no backup.
+        entry: id of its lines in the audit log; None if there was no intent.
     """
 
     group: str
@@ -55,17 +55,17 @@ class GroupResult:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """One result per group, keyed by name, in the order of the plan."""
+    """The results of all groups of a plan, by group id and in the order of the plan."""
 
     by_group: Mapping[str, GroupResult] = field(default_factory=dict)
 
     def count(self, status: DeletionStatus) -> int:
-        """How many groups ended so."""
+        """Return the number of groups with this status."""
         return Counter(result.status for result in self.by_group.values())[status]
 
     @property
     def exit_code(self) -> int:
-        """0 all deleted, 4 some refused, 1 some failed, gone or uncertain and none refused."""
+        """Exit code of the command: 0 if all groups were deleted, 4 if any was refused, 1 otherwise."""
         if self.count(DeletionStatus.REFUSED):
             return 4
         return 0 if self.count(DeletionStatus.DELETED) == len(self.by_group) else 1

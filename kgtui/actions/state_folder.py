@@ -1,4 +1,4 @@
-"""Where backups and the audit log lie: `backups/`, `audit.jsonl` and a lock in the state folder."""
+"""The state folder with the backups and the audit log, and private files in it that are synced to disk."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _FILE_MODE = 0o600
 
 
 def private_folder(path: Path) -> Path:
-    """Make a folder that only its owner can read, with its parents. Raises OSError."""
+    """Create a folder and its parents so that only the owner can read them. Raises OSError."""
     path.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     return path
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a new file, 0600: under its name it is whole and on the disk, or not there. Raises OSError.
+    """Write a new file with mode 0600. It is complete and synced, or does not exist under this name. Raises OSError.
 
-    The name itself is on the disk after `sync_folder`, which serves several files at once.
+    The directory entry is synced by `sync_folder`, which the caller can do once for several files.
     """
     private_folder(path.parent)
     if path.exists():
-        raise FileExistsError(errno.EEXIST, "there is a file of this name", str(path))
+        raise FileExistsError(errno.EEXIST, "a file with this name exists", str(path))
     draft = path.with_name(f".{path.name}.part")
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE), "wb") as file:
@@ -46,7 +46,7 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Put the names in a folder on the disk."""
+    """Sync the directory entries of a folder to disk."""
     folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -55,10 +55,10 @@ def sync_folder(path: Path) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append one line, 0600, and put it on the disk; several processes may do so at once.
+    """Append one line to a file with mode 0600, and sync it. Several processes may do so at the same time.
 
-    A line that does not fit on the disk is taken back whole. A line torn by a crash is closed first, so that it spoils
-    no other. Raises OSError.
+    If the disk is full, nothing of the line is kept. If a crash left an incomplete line, that line is ended first, so
+    that the new line is readable. Raises OSError.
     """
     private_folder(path.parent)
     fresh = not path.exists()
@@ -88,7 +88,7 @@ def _write_all(file: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Held while writes are under way; the kernel lets go of it when the process dies. Raises OSError."""
+    """Hold a shared lock during writes. The kernel releases it if the process dies. Raises OSError."""
     private_folder(path.parent)
     file = os.open(path, os.O_RDWR | os.O_CREAT, _FILE_MODE)
     try:
@@ -100,7 +100,7 @@ def shared_lock(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def sole_lock(path: Path) -> Iterator[bool]:
-    """Yields whether nobody holds the shared lock now, and keeps others from taking it meanwhile. Raises OSError."""
+    """Try to lock out all holders of the shared lock, and yield whether that succeeded. Raises OSError."""
     private_folder(path.parent)
     file = os.open(path, os.O_RDWR | os.O_CREAT, _FILE_MODE)
     try:
@@ -116,27 +116,27 @@ def sole_lock(path: Path) -> Iterator[bool]:
 
 @dataclass(frozen=True, slots=True)
 class StateFolder:
-    """The folder that survives a session."""
+    """The state folder of kgtui, which contains the backups, the audit log and a lock file."""
 
     path: Path
 
     @property
     def backups(self) -> Path:
-        """One JSON-lines file and one CSV for each deleted group."""
+        """Folder with one JSON-lines file and one CSV file per deleted group."""
         return self.path / "backups"
 
     @property
     def audit(self) -> Path:
-        """The audit log."""
+        """Path of the audit log."""
         return self.path / "audit.jsonl"
 
     @property
     def lock(self) -> Path:
-        """Held, shared, by every process that is in the middle of a write."""
+        """Path of the file that every process locks, shared, while it executes a deletion."""
         return self.path / "writing.lock"
 
     def check(self) -> None:
-        """Try to write there. Raises `RefusedError` with the reason: what cannot be backed up is not deleted."""
+        """Write a test file. Raises `RefusedError` if that fails, because nothing is deleted without a backup."""
         try:
             private_folder(self.path)
             with tempfile.NamedTemporaryFile(dir=private_folder(self.backups)) as probe:
@@ -146,4 +146,4 @@ class StateFolder:
             sync_folder(self.path)
         except OSError as error:
             why = error.strerror or error
-            raise RefusedError(f"backups and audit log cannot be written to {self.path}: {why}") from error
+            raise RefusedError(f"backups and the audit log cannot be written to {self.path}: {why}") from error

@@ -1,4 +1,4 @@
-"""Is a group still there? Asked after a delete, and for deletes of earlier sessions whose end is not known."""
+"""Checks whether deleted groups are gone: after a deletion, and at the start for deletions without an outcome."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Presence(Enum):
-    """What the cluster knows of a name."""
+    """Whether a group exists in the cluster."""
 
     GONE = "gone"
     PRESENT = "present"
@@ -32,7 +32,7 @@ class Presence(Enum):
 
 
 async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
-    """Describe each group again; where that proves nothing, look for it in a list of which no broker is missing."""
+    """Describe each group again and, where that proves nothing, look for it in a complete list of all groups."""
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
     except KgtuiError:
@@ -51,7 +51,7 @@ def _described(answer: Answer[Mapping[str, GroupDescription]], group: str) -> Pr
 
 
 async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) -> dict[str, Presence]:
-    """A list hides what one may not describe, so absence from it counts only when no fault came with it."""
+    """Look for groups in a list. A missing group is gone only if no broker and no permission was missing."""
     try:
         answer = await admin.list_groups(timeout=timeout)
     except KgtuiError:
@@ -61,17 +61,17 @@ async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) ->
     return {group: Presence.PRESENT if group in answer.rows else absent for group in groups}
 
 
-_GONE = "found at a later start: the group is gone"
-_PRESENT = "found at a later start: a group of this name is there"
+_GONE = "checked at a later start: the group is gone"
+_PRESENT = "checked at a later start: a group with this id exists"
 
 
 async def unfinished(
     admin: GroupAdmin, folder: StateFolder, *, timeout: float = DEFAULT_TIMEOUT
 ) -> tuple[GroupResult, ...]:
-    """Ask this cluster what became of each intent without an outcome, and log that outcome as found later.
+    """Check in this cluster each deletion without an outcome, log its outcome, and return the results.
 
-    Intents of other clusters are left for a session on theirs; so are all while another process is in the middle of a
-    write, and those of which nothing can be learned now.
+    Deletions in other clusters are left for a session with those clusters. Nothing is checked while another process is
+    executing a deletion, and a deletion whose effect cannot be found out now is left for the next start.
 
     Raises:
         UnreachableError: no broker answers.
@@ -87,11 +87,11 @@ async def unfinished(
         if not open_:
             return ()
         cluster = await admin.cluster(timeout=timeout)
-        mine = [entry for entry in open_ if _is_of(entry, cluster)]
-        if not mine:
+        own = [entry for entry in open_ if _is_of(entry, cluster)]
+        if not own:
             return ()
-        found = await check_presence(admin, sorted({entry.group for entry in mine}), timeout=timeout)
-        results = [_result(entry, found[entry.group]) for entry in mine if found[entry.group] is not Presence.UNKNOWN]
+        found = await check_presence(admin, sorted({entry.group for entry in own}), timeout=timeout)
+        results = [_result(entry, found[entry.group]) for entry in own if found[entry.group] is not Presence.UNKNOWN]
         for result in results:
             await asyncio.to_thread(write_outcome, folder.audit, result, found_later=True)
         return tuple(results)

@@ -1,6 +1,6 @@
-"""Settings: `config.toml`, clusters, Java properties, and which cluster a command means.
+"""Settings from `config.toml`, the environment and Java properties files, and the choice of the cluster.
 
-`config.toml` lies in the config folder of the system, or in `KGTUI_CONFIG_DIR`::
+`config.toml` is in the configuration folder of the system, or in the folder named by `KGTUI_CONFIG_DIR`::
 
     version = 2
     default = "prod"
@@ -24,12 +24,13 @@
     [presets]
     stuck = "lag:1k+ members:0"
 
-A flag wins over the environment (`KGTUI_BOOTSTRAP_SERVER`, `KGTUI_CLUSTER`, `KGTUI_COMMAND_CONFIG`, `KGTUI_READ_ONLY`,
-`KGTUI_THEME`, `KGTUI_INTERVAL`, `KGTUI_ASCII`, `KGTUI_UTC`), the environment over the file. In the values of Java
-properties `${NAME}` stands for an environment variable, and `file:PATH` (a whole value, or an option in
-`sasl.jaas.config`) for the content of a file.
+A command-line flag takes precedence over an environment variable (`KGTUI_BOOTSTRAP_SERVER`, `KGTUI_CLUSTER`,
+`KGTUI_COMMAND_CONFIG`, `KGTUI_READ_ONLY`, `KGTUI_THEME`, `KGTUI_INTERVAL`, `KGTUI_ASCII`, `KGTUI_UTC`), and an
+environment variable over the file. In the values of Java properties, `${NAME}` stands for an environment variable, and
+`file:PATH` (as a whole value, or as an option in `sasl.jaas.config`) for the content of a file.
 
-May import `kgtui.errors`; msgspec, javaproperties and platformdirs are loaded when a file is read.
+The package may import `kgtui.errors` and `kgtui.model`. It imports msgspec, javaproperties and platformdirs only when a
+file is read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A report of a defect of ours in the state folder: where and in what versions, without any value of a variable."""
+"""Writes a crash report to the state folder: versions and stack trace, without the values of variables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIBRARIES = ("textual", "rich", "aiokafka", "msgspec")
 
 
 def report_of(error: BaseException, command: str) -> str:
-    """Versions, the command without its values, and the stack with its source lines but no local variables."""
+    """Return the crash report: versions, the command without its values, and the stack without local variables."""
     import platform
     from importlib import metadata
 
@@ -34,7 +34,7 @@ def report_of(error: BaseException, command: str) -> str:
 
 
 def write_report(error: BaseException, folder: Path, command: str) -> Path:
-    """Write a report, readable by its owner only. Raises OSError."""
+    """Write a crash report that only its owner can read, and return its path. Raises OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"crash-{file_stamp(time.time())}-{os.getpid()}.txt"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,4 +1,4 @@
-"""Java client properties: files of them, and the secrets that they refer to."""
+"""Reads files of Java client properties, and fills in the secrets that they refer to."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _IN_JAAS = re.compile(rf"""=\s*(["'])file:(?P<file>.*?)\1 | =\s*(?P<bare>{_NAME}
 
 
 class Properties(dict[str, str]):
-    """Java client properties by name; shows the names only, since values hold passwords."""
+    """Java client properties by name. `repr` shows only the names, because the values contain passwords."""
 
     def __repr__(self) -> str:
         return f"Properties({', '.join(sorted(self))})"
 
 
 def read_properties(path: str | Path) -> Properties:
-    """Read a file of Java properties as Kafka's tools do: Latin-1, backslash escapes, the last of two equal keys.
+    """Read a file of Java properties as Kafka's tools do: Latin-1, backslash escapes, the last of several equal keys.
 
     Raises ConfigError.
     """
@@ -39,11 +39,13 @@ def read_properties(path: str | Path) -> Properties:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; expected a file of Java client properties") from None
     except InvalidUEscapeError as error:
-        raise ConfigError(f"{path}: {error.escape} is not an escape: write \\u and four hexadecimal digits") from None
+        raise ConfigError(
+            f"{path}: {error.escape} is not a valid escape: write \\u and four hexadecimal digits"
+        ) from None
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
-    """Replace `${NAME}` and `file:PATH`. Raises ConfigError for a variable or file that is not there."""
+    """Replace `${NAME}` and `file:PATH` by their values. Raises ConfigError if a variable or file does not exist."""
     filled = Properties()
     for key, value in properties.items():
         place = f"{where}: {key}"
@@ -61,7 +63,7 @@ def _plain(place: str, found: re.Match[str]) -> str:
 
 
 def _option(place: str, folder: Path, found: re.Match[str]) -> str:
-    """Fill in one place of `sasl.jaas.config`, quoted as that wants it."""
+    """Return the replacement of one reference in `sasl.jaas.config`, quoted for that property."""
     if (file := found["file"]) is not None:
         return f'="{_escaped(_content(file, place, folder))}"'
     if found["bare"]:
@@ -83,10 +85,10 @@ def _content(name: str, place: str, folder: Path) -> str:
         return path.read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "this is not text in UTF-8"
-        raise ConfigError(f"{place}: {path}: {why}; expected a file that holds the value") from None
+        raise ConfigError(f"{place}: {path}: {why}; expected a file that contains the value") from None
 
 
 def _escaped(text: str) -> str:
-    """A text as it stands between the quotes of an option in `sasl.jaas.config`."""
+    """Escape a text for use between the quotes of an option in `sasl.jaas.config`."""
     text = re.sub(r"""(["'\\])""", r"\\\1", text)
     return text.replace("\n", "\\n").replace("\r", "\\r")

@@ -1,4 +1,4 @@
-"""`config.toml`, read strictly: a mistake names file and key and what was expected."""
+"""Reads `config.toml` strictly: an error message names the file, the key and what was expected."""
 
 from __future__ import annotations
 
@@ -24,7 +24,14 @@ _OLD_CLUSTER_KEYS = {"colour": "color"}
 
 @dataclass(frozen=True, slots=True)
 class UiSettings:
-    """`[ui]`. Attributes: theme by name; seconds between two polls; ASCII marks only; times in UTC."""
+    """The table `[ui]`.
+
+    Attributes:
+        theme: name of the theme; `` for the default one.
+        interval: time between two polls, in seconds.
+        ascii: whether only ASCII marks are drawn.
+        utc: whether times are shown in UTC.
+    """
 
     theme: str = ""
     interval: float = 2.0
@@ -34,7 +41,7 @@ class UiSettings:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """One table of `[clusters]`; `properties` are the Java keys written into it."""
+    """One table of `[clusters]`. `properties` are the Java properties in the table."""
 
     bootstrap: str | list[str] = ""
     command_config: str = ""
@@ -45,14 +52,14 @@ class ClusterSettings:
 
     @property
     def address(self) -> str:
-        """Bootstrap addresses in one line, from `bootstrap` or from the Java property; empty if neither tells."""
+        """Bootstrap addresses in one line, from `bootstrap` or the property `bootstrap.servers`; `` if unset."""
         given = self.bootstrap if isinstance(self.bootstrap, str) else ",".join(self.bootstrap)
         return given or self.properties.get("bootstrap.servers", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything of `config.toml`, with what the environment sets over it. `path` is where it lies or would lie."""
+    """The settings of `config.toml` and the environment. `path` is the path of the file, which may not exist."""
 
     path: Path
     default: str = ""
@@ -63,7 +70,7 @@ class Settings:
 
 
 def config_dir() -> Path:
-    """The folder of `config.toml`, presets and themes of the user."""
+    """Return the folder of `config.toml` and of the user's themes."""
     if given := os.environ.get("KGTUI_CONFIG_DIR"):
         return Path(given).expanduser()
     from platformdirs import user_config_path
@@ -72,7 +79,7 @@ def config_dir() -> Path:
 
 
 def state_dir() -> Path:
-    """The folder of logs, backups and the audit log."""
+    """Return the folder of logs, backups and the audit log."""
     if given := os.environ.get("KGTUI_STATE_DIR"):
         return Path(given).expanduser()
     from platformdirs import user_state_path
@@ -81,9 +88,9 @@ def state_dir() -> Path:
 
 
 def load() -> Settings:
-    """Read `config.toml`; without one everything has its default.
+    """Read `config.toml` and the environment. Without the file, all settings have their defaults.
 
-    Raises ConfigError, which names file and key and says what was expected.
+    Raises ConfigError, whose message names the file, the key and what was expected.
     """
     path = config_dir() / "config.toml"
     return _with_environment(_read_settings(path))
@@ -127,7 +134,7 @@ def _read_settings(path: Path) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The tables of `config.toml` whose keys are fixed."""
+    """The parts of `config.toml` with fixed keys, which are all except the clusters."""
 
     default: str = ""
     ui: UiSettings = field(default_factory=UiSettings)
@@ -146,7 +153,7 @@ def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict
 
 
 def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings:
-    """Split a cluster's table into our keys and the Java properties among them."""
+    """Split the table of a cluster into the keys of kgtui and Java properties."""
     known = {item.name for item in fields(ClusterSettings)} - {"properties"}
     ours = {key: value for key, value in table.items() if key in known}
     java = _flat({key: value for key, value in table.items() if key not in known})
@@ -163,7 +170,7 @@ def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings
 
 
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Join the nested tables that TOML makes of dotted keys."""
+    """Join nested tables, which TOML makes from keys with dots, to keys with dots."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, dict) and value:
@@ -180,7 +187,7 @@ def _table(value: Any, path: Path, key: str) -> dict[str, Any]:
 
 
 def _typed(table: Mapping[str, Any], kind: type[T], path: Path, key: str) -> T:
-    """Check a table against a dataclass. Raises ConfigError with file, key and what was expected."""
+    """Convert a table to a dataclass. Raises ConfigError with the file, the key and what was expected."""
     import msgspec
 
     _check_names(table, kind, path, key)
@@ -203,7 +210,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Set over the file what the environment says of the screen."""
+    """Replace settings of the screen by those in the environment."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):
@@ -229,7 +236,7 @@ def _check_interval(seconds: float, where: str) -> None:
 
 
 def flag(name: str, *, default: bool) -> bool:
-    """Read a switch from the environment. Raises ConfigError for a word that is neither yes nor no."""
+    """Read a boolean from the environment. Raises ConfigError for any other text."""
     text = os.environ.get(name, "").strip().lower()
     if text in {"1", "true", "yes", "on"}:
         return True

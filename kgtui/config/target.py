@@ -1,4 +1,4 @@
-"""Which cluster a command means."""
+"""Decides which cluster to use, and checks bootstrap addresses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def parse_bootstrap(text: str, where: str) -> tuple[str, ...]:
-    """Split and check `host:port,[IPv6]:port,…`. Raises ConfigError, which begins with `where`."""
+    """Split and check addresses `host:port,[IPv6]:port,…`. Raises ConfigError, whose message begins with `where`."""
     found = tuple(_check_address(part.strip(), where) for part in text.split(",") if part.strip())
     if not found:
         raise ConfigError(f"{where}: no address is given; expected host:port, several separated by commas")
@@ -43,20 +43,23 @@ def _check_address(text: str, where: str) -> str:
 
 
 ASSUMED = "no cluster is given or configured"
-"""`Target.source` when localhost is tried because there is nothing better."""
+"""`Target.source` if localhost is used because no cluster is configured."""
 
 _ASSUMED_SEED = "localhost:9092"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The cluster that is meant.
+    """The cluster to use.
 
     Attributes:
-        name: as configured, else its first address.
+        name: name in `config.toml`, or else the first address.
         seeds: bootstrap addresses, each `host:port`.
-        properties: Java client properties, secrets filled in.
-        source: which flag, variable or file named it, or `ASSUMED`.
+        properties: Java client properties with secrets filled in.
+        read_only: whether nothing may be changed.
+        color: background of the name in the header; `` for the default one.
+        environment: label of the cluster, such as `PROD`; `` if there is none.
+        source: the flag, variable or file that named the cluster, or `ASSUMED`.
     """
 
     name: str
@@ -69,11 +72,11 @@ class Target:
 
 
 def resolve(settings: Settings, flags: object = None) -> Target:
-    """Say which cluster is meant: by flag, environment, configured default, `bootstrap.servers`; else localhost.
+    """Return the cluster that is named by a flag, the environment, `bootstrap.servers` or `default`; else localhost.
 
     Args:
-        flags: what the command line was parsed to; of its attributes `bootstrap_server`, `cluster`, `command_config`
-            and `read_only` count, all of which may be missing.
+        flags: parsed command line, whose attributes `bootstrap_server`, `cluster`, `command_config` and `read_only` are
+            used; each of them may be missing.
 
     Raises ConfigError.
     """
@@ -85,10 +88,10 @@ def resolve(settings: Settings, flags: object = None) -> Target:
 
 
 def named(settings: Settings, name: str, flags: object = None) -> Target:
-    """A configured cluster as the file describes it, whatever command config was given for another.
+    """Return a configured cluster, without the `--command-config` that was given for another cluster.
 
     Args:
-        flags: what the command line was parsed to; of its attributes only `read_only` counts.
+        flags: parsed command line, of which only the attribute `read_only` is used.
 
     Raises ConfigError.
     """
@@ -97,7 +100,7 @@ def named(settings: Settings, name: str, flags: object = None) -> Target:
 
 
 def protected(read_only: bool, flags: object = None) -> bool:
-    """Whether nothing may be changed: because the cluster is `read_only`, by flag, or by the environment."""
+    """Return whether nothing may be changed, because of the cluster's `read_only`, the flag or the environment."""
     return read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
 
 
@@ -117,7 +120,7 @@ def _target(settings: Settings, flags: object, given: Properties, file: str) -> 
         (None, settings.default, ("", f"{settings.path}: default")),
     ):
         if address and cluster:
-            raise ConfigError(f"{where[0]} and {where[1]} name two clusters: give one of them")
+            raise ConfigError(f"{where[0]} and {where[1]} name two clusters: use only one of them")
         if cluster:
             return _configured(settings, cluster, where[1])
         if address:
@@ -143,7 +146,7 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
 
 
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
-    """The cluster at an address; of one that is configured it keeps what protects it: read-only, color, label."""
+    """Return the cluster at an address. If it is configured, it keeps its read-only setting, color and label."""
     for cluster in settings.clusters.values():
         bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)
         if not {part.strip() for part in bootstrap.split(",")}.isdisjoint(seeds):

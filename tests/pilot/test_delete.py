@@ -363,7 +363,7 @@ async def test_earlier_deletes_are_looked_into(admin: ScriptedAdmin, folder: Sta
         await show_unfinished_deletes(app, replace(session, read_only=True))
         assert read_entries(folder.audit)[0][0].outcome is None
         await show_unfinished_deletes(app, session)
-        await until(pilot, lambda: "[/red]: found at a later start" in screen_text(app))
+        await until(pilot, lambda: "[/red]: checked at a later start" in screen_text(app))
         asked = len(admin.calls)
         await show_unfinished_deletes(app, session)
         assert len(admin.calls) == asked

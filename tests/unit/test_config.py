@@ -284,7 +284,7 @@ def test_properties_are_read_as_kafka_reads_them(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file or directory; expected a file of Java client properties"):
         config.read_properties(tmp_path / "none")
     file.write_bytes(b"a=\\u12")
-    with pytest.raises(ConfigError, match="is not an escape"):
+    with pytest.raises(ConfigError, match="is not a valid escape"):
         config.read_properties(file)
 
 

@@ -139,7 +139,7 @@ def test_other_files_are_refused(folder: StateFolder) -> None:
     newer.write_text(json.dumps(header | {"schema": 2}))
     (folder.backups / "b-none.jsonl").write_text("{}\n[1]\n")
     (folder.backups / "c-bytes.jsonl").write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="schema 2; this version reads up to 1"):
+    with pytest.raises(UsageError, match="schema version 2, but kgtui reads up to 1"):
         read_backup(newer)
     found, faults = list_backups(folder)
     assert [backup.group for backup in found] == ["g"]

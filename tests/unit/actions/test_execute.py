@@ -111,7 +111,7 @@ async def test_active_between_plan_and_execute(admin: ScriptedAdmin, folder: Sta
     activate(admin)()
     results = await execute(admin, made, folder)
     assert results.by_group["g"].status is DeletionStatus.REFUSED
-    assert results.by_group["g"].reason == "changed since the plan: Stable with 1 member: stop it first"
+    assert results.by_group["g"].reason == "the group changed since the plan: Stable with 1 member: stop it first"
     assert results.exit_code == 4
     assert sends(admin) == []
     assert list_backups(folder) == ([], [])
@@ -132,7 +132,7 @@ async def test_active_between_describe_and_send(admin: ScriptedAdmin, folder: St
     on_call(admin, "delete_groups", activate(admin))
     result = (await delete(admin, folder, "g")).by_group["g"]
     assert result.status is DeletionStatus.REFUSED
-    assert "became active in between" in result.reason
+    assert "became active, so the broker refused" in result.reason
     assert result.fault is not None
     assert result.fault.code == 68
     assert "g" in admin.groups
@@ -149,7 +149,7 @@ async def test_replaced_by_a_group_of_another_type(admin: ScriptedAdmin, folder:
     result = (await execute(admin, made, folder)).by_group["g"]
     assert (result.status, result.reason) == (
         DeletionStatus.REFUSED,
-        "planned as a classic group, it is a share group now",
+        "the group was a classic group in the plan but is a share group now",
     )
     assert sends(admin) == []
 
@@ -204,7 +204,7 @@ async def test_answer_lost_and_deleted(admin: ScriptedAdmin, folder: StateFolder
     on_call(admin, "delete_groups", carried_out)
     result = (await delete(admin, folder, "g")).by_group["g"]
     assert (result.status, result.verified) == (DeletionStatus.DELETED, True)
-    assert result.reason == "the answer was lost; the group is gone"
+    assert result.reason == "the answer was lost, but the group is gone"
     assert len(sends(admin)) == 1
 
 
@@ -270,7 +270,7 @@ async def test_not_there_is_proved_by_a_whole_list_only(admin: ScriptedAdmin, fo
     admin.broken[3] = Fault("NO_ANSWER", "broker 3 is down", broker=3)
     result = (await execute(admin, made, folder)).by_group["h"]
     assert (result.status, result.verified) == (DeletionStatus.DELETED, False)
-    assert "could not be asked again" in result.reason
+    assert "could not be verified" in result.reason
 
 
 async def test_success_that_is_not_true(admin: ScriptedAdmin, folder: StateFolder) -> None:
@@ -279,7 +279,7 @@ async def test_success_that_is_not_true(admin: ScriptedAdmin, folder: StateFolde
     admin.delete_outcomes["g"] = Outcome("g")
     result = (await delete(admin, folder, "g")).by_group["g"]
     assert result.status is DeletionStatus.FAILED
-    assert "is there" in result.reason
+    assert "the group exists" in result.reason
 
 
 async def test_forbidden_by_the_broker(admin: ScriptedAdmin, folder: StateFolder) -> None:

@@ -93,7 +93,7 @@ async def test_forbidden_offsets_are_refused(admin: ScriptedAdmin) -> None:
     admin.shares["all"] = (ShareOffset("t", 0, None, error=30),)
     made = await plan(admin, ["part", "all"])
     assert [line.reason for line in made.refused] == [
-        "no complete backup: the offsets of 1 partition cannot be read (forbidden)"
+        "a complete backup is not possible: the offsets of 1 partition cannot be read (forbidden)"
     ] * 2
 
 
@@ -106,7 +106,9 @@ async def test_a_group_whose_offsets_do_not_come_is_refused(admin: ScriptedAdmin
     admin.add("g", state="Empty", lag=1)
     admin.committed_offsets = forbidden  # type: ignore[assignment,method-assign]
     (line,) = (await plan(admin, ["g"])).lines
-    assert line == Refused("g", "no backup: its offsets cannot be read: broker 1: no answer in 30 s", "classic")
+    assert line == Refused(
+        "g", "a backup is not possible: its offsets cannot be read: broker 1: no answer in 30 s", "classic"
+    )
 
 
 async def test_a_missing_permission_is_named(admin: ScriptedAdmin) -> None:

@@ -264,7 +264,7 @@ def test_a_delete_without_outcome_is_looked_into(
     assert "no outcome yet" in capsys.readouterr().out
     del admin.groups["idle-a"], admin.descriptions["idle-a"]
     assert cli.main(["delete", "nothing-like-this"]) == 0
-    assert "the outcome of an earlier deletion of idle-a was unknown; found at a later start: the group is gone" in (
+    assert "the outcome of an earlier deletion of idle-a was unknown; checked at a later start: the group is gone" in (
         capsys.readouterr().err
     )
     assert cli.main(["audit", "--unfinished", "--format", "json"]) == 0
