@@ -1,6 +1,12 @@
 """`kgtui groups`: the options and the output of `kafka-groups.sh` (Kafka's GroupsCommand, KIP-1043), and JSON.
 
-Where that tool gives up because one broker fails, the rest is printed, the error goes to stderr and the exit code is 1.
+Kafka's script prints nothing if one broker fails. This command prints the groups of the other brokers, the error on
+stderr, and exits with 1.
+
+Options are parsed as Kafka's scripts do, with their messages and exit codes. Their parser is jopt-simple without
+abbreviations: `--name value` and `--name=value`, also with one dash. An argument may look like an option. The text
+after the `=` of a flag, and words that are not options, are ignored. The checks run in a fixed order. Observed on Kafka
+4.3.1.
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
 
 KAFKA_VERSION = "4.3.1"
-"""The version whose scripts are followed; what their `--version` prints."""
+"""Version of Kafka whose script this command follows, and the output of `--version`."""
 
 _NAME_WIDTH = 36
 _TEXT_WIDTH = 39
@@ -33,11 +39,14 @@ _TEXT_WIDTH = 39
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option.
+    """An option of the script.
 
     Attributes:
-        argument: what its argument is, for the help; None for a flag.
-        stops: help and version: what is required is then not missed.
+        name: name without dashes.
+        help: text for the table of options.
+        argument: description of its argument for the table of options; None for a flag.
+        required: whether the script fails without it.
+        stops: whether the script needs no other option with it, as with help and version.
     """
 
     name: str
@@ -48,7 +57,7 @@ class Option:
 
 
 class KafkaOptionError(KgtuiError):
-    """A mistake as Kafka's script reports it: on stderr, with exit code 1. `usage` says that the help follows."""
+    """A wrong option, reported as Kafka's script does: on stderr, with exit code 1, and with the help if `usage`."""
 
     exit_code = 1
 
@@ -59,7 +68,7 @@ class KafkaOptionError(KgtuiError):
 
 @dataclass(slots=True)
 class Options:
-    """The options given: name → arguments, of flags an empty list."""
+    """The options that were given: name → arguments, an empty list for a flag."""
 
     given: dict[str, list[str]] = field(default_factory=dict)
 
@@ -67,7 +76,7 @@ class Options:
         return name in self.given
 
     def value(self, name: str) -> str | None:
-        """The one argument, None when the option is absent. Raises `KafkaOptionError` when there are more."""
+        """Return the argument of an option; None without the option. Raises `KafkaOptionError` if given twice."""
         values = self.given.get(name)
         if values is None:
             return None
@@ -76,14 +85,14 @@ class Options:
         return values[0]
 
     def refuse(self, name: str, others: Sequence[str]) -> None:
-        """Raise when `name` is given together with any of the others, in their order."""
+        """Raise `KafkaOptionError` if `name` and one of the others were given; the first of them is named."""
         for other in others:
             if name in self and other in self:
                 _fail(f'Option "[{name}]" can\'t be used with option "[{other}]"')
 
 
 def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
-    """Read a command line. Raises `KafkaOptionError`."""
+    """Parse a command line. Raises `KafkaOptionError`."""
     known = {option.name: option for option in options}
     found = Options()
     at = 0
@@ -112,7 +121,7 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 
 
 def _short(word: str, known: dict[str, Option]) -> tuple[str, str, str]:
-    """`-name` is taken for `--name`; anything else for its first letter, which no script has."""
+    """Parse `-name` like `--name`; otherwise as a one-letter option, which no script has, so that it is rejected."""
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in known else (word[1], "", "")
 
@@ -126,7 +135,7 @@ def _check_required(found: Options, options: Sequence[Option]) -> None:
 
 
 def usage(options: Sequence[Option]) -> str:
-    """The table of options, in the layout of Kafka's scripts."""
+    """Return the table of options, in the layout of Kafka's scripts."""
     marked = any(option.required for option in options)
     title = "Option (* = required)" if marked else "Option"
     lines = [_row(title, "Description"), _row("-" * len(title), "-" * len("Description"))]
@@ -149,25 +158,26 @@ def _fail(message: str, *, usage: bool = True) -> NoReturn:
 
 
 def utf16_length(text: str) -> int:
-    """Length as Java counts it, which is how Kafka's scripts pad their columns."""
+    """Return the length in UTF-16 code units, as Java counts it, because Kafka's scripts pad columns by it."""
     return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
 
 
 def pad(text: str, width: int) -> str:
-    """Java's `%-<width>s`."""
+    """Pad with blanks to a width in UTF-16 code units, like the format `%-<width>s` of Java."""
     return text + " " * (width - utf16_length(text))
 
 
 TIMEOUT = 30.0
-"""Seconds, as fixed in GroupsCommand."""
+"""Timeout of every request in seconds, the constant in GroupsCommand."""
 
 LOADING = frozenset({14, 15})
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE."""
+"""Error codes of a broker that is still starting: COORDINATOR_LOAD_IN_PROGRESS and COORDINATOR_NOT_AVAILABLE."""
 
 PAUSE = 0.1
-"""Seconds before a broker that loads is asked again."""
+"""Time before a starting broker is asked again, in seconds."""
 
 LEAST_WIDTH = 20
+"""Smallest width of a column, as in GroupsCommand."""
 ABOUT = "This tool lists the groups of every type."
 
 OPTIONS = (
@@ -190,7 +200,7 @@ OPTIONS = (
 
 
 def main(words: Sequence[str]) -> int:
-    """Run with the options of kafka-groups.sh; the exit code."""
+    """Run with the options of kafka-groups.sh, and return the exit code."""
     try:
         options = read_options(words, OPTIONS)
         _check(options)
@@ -263,13 +273,13 @@ async def _read(
     from kgtui.admin.kafka import connect
 
     async with connect(seeds, properties) as admin:
-        return await list_as_told(admin)
+        return await list_all_groups(admin)
 
 
-async def list_as_told(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[str, Listing]], list[Fault]]:
-    """Every group as its broker lists it: a type that an old broker does not tell stays untold, as in Kafka's tool.
+async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[str, Listing]], list[Fault]]:
+    """List all groups; the type is None if an old broker does not report it, as in Kafka's script.
 
-    Raises `UnreachableError`, or the error of the last broker when none answers.
+    Raises `UnreachableError`, or the error of the first broker if all of them fail.
     """
     import asyncio
 
@@ -294,7 +304,7 @@ async def list_as_told(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[str, 
 
 
 async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
-    """One broker's list; as Kafka's client, ask again while its coordinator loads."""
+    """Read the list of one broker; while its coordinator is loading, ask again, as Kafka's client does."""
     import asyncio
 
     from kgtui.errors import BrokerError
@@ -311,7 +321,7 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 
 
 def keeps(row: Listing, options: Options) -> bool:
-    """GroupsCommand's filter: the first of these options that is given decides."""
+    """Return whether the options select a group, by the first option of GroupsCommand's filter that is given."""
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:
         return row.type == group_type.lower() and (protocol is None or row.protocol == protocol)
@@ -333,7 +343,7 @@ def _text(rows: Iterable[tuple[str, Listing]], *, harmless: bool) -> bytes:
     width = max([LEAST_WIDTH, *(utf16_length(cell) for line in cells for cell in line)])
     lines = [" ".join(pad(title, width) for title in ("GROUP", "TYPE", "PROTOCOL"))]
     lines += ["".join(pad(cell, width) + " " for cell in line) for line in cells]
-    # As Java's streams: what cannot be encoded becomes a question mark.
+    # Java's streams write a question mark for characters that cannot be encoded.
     return ("\n".join(lines) + "\n").encode(errors="replace")
 
 

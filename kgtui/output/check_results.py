@@ -11,7 +11,7 @@ from kgtui.model.health.wording import duration, expiry, loss_in, missing, reaso
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.verdict import Status
 from kgtui.output import formats, marks
-from kgtui.output.table import Column, table
+from kgtui.output.table import Column, columns_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ class CheckResults:
 
 def as_table(results: CheckResults) -> str:
     """Write the verdicts as a table; `OK?` means that a worse verdict could not be ruled out."""
-    columns = [Column(field.title, number=field.align == "right") for field in TABLE_COLUMNS]
+    columns = columns_of(TABLE_COLUMNS)
     return table([*columns, Column("WHY")], [_cells(results.snapshot, group) for group in results.ids])
 
 

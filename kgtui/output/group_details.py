@@ -10,7 +10,7 @@ from kgtui.model.fields.member_fields import member_columns
 from kgtui.model.fields.partition_fields import PARTITION_OBJECT, partition_columns, partition_rows
 from kgtui.model.text import visible
 from kgtui.output import formats, marks
-from kgtui.output.table import Column, cell_width, table
+from kgtui.output.table import Column, cell_width, columns_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,7 @@ def _header(snapshot: Snapshot, group: str) -> str:
 def _members_table(description: GroupDescription, *, wide: bool) -> str:
     fields = member_columns(description, wide=wide)
     rows = [[marks.cell(field, marks.NO_ANSWER, member) for field in fields] for member in description.members or ()]
-    return table([Column(field.title, number=field.align == "right") for field in fields], rows, indent="  ")
+    return table(columns_of(fields), rows, indent="  ")
 
 
 def _partitions_table(snapshot: Snapshot, group: str, *, wide: bool) -> str:
@@ -72,7 +72,7 @@ def _partitions_table(snapshot: Snapshot, group: str, *, wide: bool) -> str:
         return ""
     fields = partition_columns(share=any(row.share and row.lag.position is not None for row in rows), wide=wide)
     cells = [[marks.cell(field, marks.unread_partition(row.lag.reason), row) for field in fields] for row in rows]
-    return table([Column(field.title, number=field.align == "right") for field in fields], cells, indent="  ")
+    return table(columns_of(fields), cells, indent="  ")
 
 
 def _configs_table(snapshot: Snapshot, group: str, *, wide: bool) -> str:

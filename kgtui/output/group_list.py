@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.model.fields.group_fields import LIST_COLUMNS, LISTED, WIDE_LIST_COLUMNS
 from kgtui.output import marks
-from kgtui.output.table import Column, table
+from kgtui.output.table import columns_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ class GroupList:
 def as_table(groups: GroupList, *, wide: bool = False) -> str:
     """Write the groups as a table with the columns that were read; `wide` adds further columns."""
     fields = [field for field in (WIDE_LIST_COLUMNS if wide else LIST_COLUMNS) if groups.has(field)]
-    columns = [Column(field.title, number=field.align == "right") for field in fields]
+    columns = columns_of(fields)
     return table(columns, zip(*(_column(groups, field) for field in fields), strict=True))
 
 

@@ -1,7 +1,7 @@
-"""One group and its surroundings at one moment, for an incident: a value, as JSON, as Markdown, as a private file.
+"""Exports one group with everything around it, for an incident report: as JSON, as Markdown, into a private file.
 
-Secrets are removed: values that brokers mark sensitive are never there, and in every text user names in URLs and what
-follows a key such as `password=` are blanked.
+Secrets are removed: values that brokers mark as sensitive are left out, and in every text, user names in URLs and
+whatever follows a key such as `password=` are replaced.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from kgtui.model import command_line
 from kgtui.model.assignment import assignment_of
 from kgtui.model.explanation import faults_of
+from kgtui.model.fields import Missing
 from kgtui.model.fields.group_fields import group_object
+from kgtui.model.fields.member_fields import MARKDOWN_COLUMNS
 from kgtui.model.group import listing_of
 from kgtui.model.group_types import kind_of
 from kgtui.model.rfc3339 import file_stamp, parse_rfc3339, rfc3339, rfc3339_or_none
@@ -27,26 +29,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kgtui.model.assignment import Assignment
+    from kgtui.model.fields.member_fields import MemberField
     from kgtui.model.snapshot import Snapshot
 
 ExportFormat = Literal["markdown", "json"]
 
-MOST_NEIGHBOURS = 50
-"""Groups on the same topics that are named; the rest are counted."""
-MOST_ROWS = 1_000
-"""Rows of one table that are written out; JSON has them all."""
-MOST_CHARACTERS = 300
-"""Characters of one value that are written out."""
+MAX_NEIGHBORS = 50
+"""Number of groups on the same topics that are listed; further ones are only counted."""
+MAX_ROWS = 1_000
+"""Number of rows that a Markdown table shows; JSON has all of them."""
+MAX_CHARACTERS = 300
+"""Number of characters of a value that Markdown shows."""
 
 
 def incident(snapshot: Snapshot, group: str, *, version: str, command_config: str | None = None) -> dict[str, Any]:
-    """Everything that is known about the group, and what stands around it, as JSON values.
+    """Return everything known about a group, its brokers and the groups on its topics, as values for JSON.
 
     Args:
-        snapshot: what is on the screen.
-        group: its id; it may be gone from the list and be known by its last description only.
-        version: of this program.
-        command_config: path of the client properties, for the equivalent command.
+        snapshot: the snapshot on the screen.
+        group: group id; a group that is no longer listed is exported as it was last described.
+        version: version of kgtui.
+        command_config: path of the client properties, for the equivalent command of Kafka.
     """
     whole = _listed(snapshot, group)
     listing = whole.groups.get(group)
@@ -63,22 +66,22 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
         "state_since": rfc3339_or_none(snapshot.state_since.get(group)),
         "read_at": {name: rfc3339_or_none(at) for name, at in _read_at(snapshot, group).items()},
         "assignment": _assignment(snapshot, group),
-        "neighbours": _neighbours(snapshot, group),
+        "neighbours": _neighbors(snapshot, group),
         "faults": [formats.fault_object(fault) | {"advice": fault.advice} for fault in faults_of(snapshot, group)],
         "command": line.text,
     }
-    return dict(_map(found, redact))
+    return dict(_map_texts(found, redact))
 
 
 def render(found: dict[str, Any], form: ExportFormat) -> bytes:
-    """An incident as UTF-8 Markdown or JSON."""
+    """Encode an incident as Markdown or JSON, in UTF-8."""
     if form == "json":
         return formats.json_bytes(found)
     return markdown(found).encode("utf-8", "backslashreplace")
 
 
 def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
-    """Write an incident into a new file of its own, readable by its owner only, and return its path. Raises OSError."""
+    """Write an incident into a new file with mode 0600, and return its path. Raises OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     group = str(found["group"]["group"])
     stem = f"{file_stem(group)}-{file_stamp(parse_rfc3339(str(found['taken_at'])))}"
@@ -98,7 +101,7 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
 
 
 def file_stem(group: str) -> str:
-    """A file name for a group whatever its id: what is plain of it, and a digest where that is not all of it."""
+    """Return a safe file name, without suffix, for any group id; with a hash if characters had to be replaced."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")
     if plain == group:
         return f"kgtui-{plain}"
@@ -107,7 +110,7 @@ def file_stem(group: str) -> str:
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """A snapshot in which a group that is gone from the list stands as it was last described."""
+    """Return the snapshot; a group that is no longer listed is added to its list as it was last described."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot
@@ -169,8 +172,8 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
     }
 
 
-def _neighbours(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
-    """Other groups on the same topics, as far as the sweep has seen them; None when the group's topics are unknown."""
+def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
+    """Return other groups on the same topics, of those that the sweep has read; None if the topics are unknown."""
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics if summary is not None else ())
     if offsets is not None:
@@ -181,22 +184,22 @@ def _neighbours(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
         name for name, other in snapshot.summaries.items() if name != group and not topics.isdisjoint(other.topics)
     )
     rows = [{"group": name, "state": snapshot.state_of(name), "lag": snapshot.summaries[name].lag} for name in names]
-    return {"count": len(names), "swept": [snapshot.swept, len(snapshot.groups)], "groups": rows[:MOST_NEIGHBOURS]}
+    return {"count": len(names), "swept": [snapshot.swept, len(snapshot.groups)], "groups": rows[:MAX_NEIGHBORS]}
 
 
-def _map(value: Any, change: Callable[[str], str]) -> Any:
-    """The same values with every text changed; names of fields stay, names that clusters gave are changed too."""
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Apply a function to every text in nested values, and to the keys of objects, since ids can be keys."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {change(str(key)): _map(inner, change) for key, inner in value.items()}
+        return {change(str(key)): _map_texts(inner, change) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_map(inner, change) for inner in value]
+        return [_map_texts(inner, change) for inner in value]
     return value
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """The incident as Markdown; see `kgtui.output.incident.incident`."""
+    """Write an incident as Markdown; whatever an id contains, it stays inside its code span and on its line."""
     group = found["group"]
     parts = [
         f"# Group {code(group['group'])}",
@@ -215,19 +218,19 @@ def markdown(found: dict[str, Any]) -> str:
 
 
 def code(value: object) -> str:
-    """A value as a code span that nothing in it can close; the mark for none when it is missing."""
+    """Write a value as a code span that no character in it can close; `–` if there is no value."""
     if value is None or value == "":
         return marks.NONE
-    text = visible(str(value)[: MOST_CHARACTERS + 1])
-    if len(str(value)) > MOST_CHARACTERS:
-        text = visible(str(value)[:MOST_CHARACTERS]) + f"… ({len(str(value)):,} characters)"
+    text = visible(str(value)[: MAX_CHARACTERS + 1])
+    if len(str(value)) > MAX_CHARACTERS:
+        text = visible(str(value)[:MAX_CHARACTERS]) + f"… ({len(str(value)):,} characters)"
     fence = "`" * (_longest_run(text) + 1)
     space = " " if text.startswith(("`", " ")) or text.endswith(("`", " ")) else ""
     return f"{fence}{space}{text}{space}{fence}"
 
 
 def fenced(text: str) -> str:
-    """A block of code that nothing in it can close."""
+    """Write a text as a code block that no character in it can close."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}\n{text}\n{fence}"
 
@@ -245,10 +248,10 @@ def _markdown_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str
         return ""
     escaped = "\\|"
     lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
-    # A pipe ends the cell, even inside a code span.
-    lines += [f"| {' | '.join(cell.replace('|', escaped) for cell in row)} |" for row in rows[:MOST_ROWS]]
-    left = len(rows) - MOST_ROWS
-    return "\n".join(lines) + (f"\n\nand {left:,} more, which the JSON export has" if left > 0 else "")
+    # An unescaped pipe would end the cell, even inside a code span.
+    lines += [f"| {' | '.join(cell.replace('|', escaped) for cell in row)} |" for row in rows[:MAX_ROWS]]
+    left = len(rows) - MAX_ROWS
+    return "\n".join(lines) + (f"\n\n{left:,} more rows are in the JSON export" if left > 0 else "")
 
 
 def _number(value: int | None, missing: str = marks.NO_ANSWER) -> str:
@@ -257,7 +260,7 @@ def _number(value: int | None, missing: str = marks.NO_ANSWER) -> str:
 
 def _facts_section(found: dict[str, Any]) -> str:
     group = found["group"]
-    lines = [] if found["listed"] else ["- **no longer listed**: deleted, or expired"]
+    lines = [] if found["listed"] else ["- **no longer listed**: deleted or expired"]
     since = f" since {found['state_since']}" if found["state_since"] else ""
     lines.append(f"- state: {code(group.get('state'))}{since}")
     lines.append(f"- type: {code(group.get('type'))}, protocol {code(group.get('protocol'))}")
@@ -266,11 +269,11 @@ def _facts_section(found: dict[str, Any]) -> str:
     if group.get("group_epoch") is not None:
         lines.append(f"- epochs: group {group['group_epoch']}, assignment {_number(group['assignment_epoch'])}")
     lag, unknown = group.get("lag"), group.get("lag_unknown")
-    said = _number(lag) if not unknown or lag is None else f"at least {lag:,}"
-    lines.append(f"- lag: {said}{f', {unknown:,} partitions unknown' if unknown else ''}")
+    lag_text = _number(lag) if not unknown or lag is None else f"at least {lag:,}"
+    lines.append(f"- lag: {lag_text}{f', unknown for {unknown:,} partitions' if unknown else ''}")
     operations = group.get("authorized_operations")
     lines.append(
-        f"- permissions of this user: {'not reported' if operations is None else ', '.join(operations) or 'nothing'}"
+        f"- permissions of this user: {'not reported' if operations is None else ', '.join(operations) or 'none'}"
     )
     lines.append(f"- described by: {code(group.get('described_by'))}")
     for what, at in found["read_at"].items():
@@ -294,15 +297,16 @@ def _on_one_line(text: str) -> str:
 def _assignment_section(found: dict[str, Any] | None) -> str:
     if found is None:
         return ""
-    lines = [f"{found['items']:,} assigned or expected, {len(found['unsettled']):,} not settled"]
+    lines = [f"{found['items']:,} partitions or tasks, {len(found['unsettled']):,} not settled"]
     skew = [f"{by} {ratio:.2f}" for by, ratio in found["skew"].items() if ratio is not None]
     if skew:
-        lines.append(f"skew (heaviest over an even share): {', '.join(skew)}")
+        lines.append(f"skew (largest part divided by an even part): {', '.join(skew)}")
     for one in found["blockers"]:
-        behind = "left, its place is kept" if one["epochs_behind"] is None else f"{one['epochs_behind']} epochs behind"
-        lines.append(f"held up by {code(one['member_id'])}: gives up {one['gives_up']}, {behind}")
+        epochs = one["epochs_behind"]
+        why = "it left, but its place is kept" if epochs is None else f"{epochs} epochs behind"
+        lines.append(f"waiting for {code(one['member_id'])}: {one['gives_up']} to revoke, {why}")
     if found["idle"]:
-        lines.append(f"idle: {', '.join(code(member) for member in found['idle'][:20])}")
+        lines.append(f"idle members: {', '.join(code(member) for member in found['idle'][:20])}")
     rows = [
         [code(one["name"]), _number(one["number"], marks.NONE), code(one["role"]), one["status"],
          _codes(one["owners"]), _codes(one["targets"] or ()), _codes(one["waits_for"])]
@@ -319,13 +323,14 @@ def _codes(values: Iterable[str]) -> str:
 def _members_section(members: Sequence[dict[str, Any]] | None) -> str:
     if members is None:
         return "not reported"
-    rows = [
-        [code(one["member_id"]), code(one["instance_id"]), code(one["client_id"]), code(one["host"]),
-         code(one["rack"]), _number(one["epoch"], marks.NONE), code(one["protocol"]), _number(one["assigned"])]
-        for one in members
-    ]  # fmt: skip
-    titles = ("member", "instance", "client", "host", "rack", "epoch", "protocol", "assigned")
-    return _markdown_table(titles, rows) or "none"
+    rows = [[_cell(field, one[field.name]) for field in MARKDOWN_COLUMNS] for one in members]
+    return _markdown_table([field.title.lower() for field in MARKDOWN_COLUMNS], rows) or "none"
+
+
+def _cell(field: MemberField, value: Any) -> str:
+    if field.align == "left":
+        return code(value)
+    return _number(value, marks.NONE if field.missing is Missing.NONE else marks.NO_ANSWER)
 
 
 def _partitions_section(partitions: Sequence[dict[str, Any]] | None) -> str:
@@ -357,7 +362,7 @@ def _neighbors_section(found: dict[str, Any] | None) -> str:
         return ""
     rows = [[code(one["group"]), code(one["state"]), _number(one["lag"])] for one in found["groups"]]
     swept, every = found["swept"]
-    return f"{found['count']:,}, of {swept:,} of {every:,} groups read\n\n" + _markdown_table(
+    return f"{found['count']:,} groups, among the {swept:,} of {every:,} groups that were read\n\n" + _markdown_table(
         ("group", "state", "lag"), rows
     )
 
@@ -366,7 +371,7 @@ def _brokers_section(brokers: Sequence[dict[str, Any]]) -> str:
     rows = [
         [str(one["id"]), code(one["address"]), one["answered_at"] or "never",
          marks.NONE if one["took_ms"] is None else f"{one['took_ms']:.0f} ms",
-         code(_on_one_line(one["fault"]["message"])) if one["fault"] else "fine"]
+         code(_on_one_line(one["fault"]["message"])) if one["fault"] else "OK"]
         for one in brokers
     ]  # fmt: skip
-    return _markdown_table(("broker", "address", "answered", "took", "how it is"), rows)
+    return _markdown_table(("broker", "address", "answered", "took", "status"), rows)

@@ -1,4 +1,4 @@
-"""Plain tables that stay aligned whatever the cells hold."""
+"""Writes tables as plain text that stay aligned for every text in their cells."""
 
 from __future__ import annotations
 
@@ -10,36 +10,43 @@ from kgtui.model.text import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from kgtui.model.fields import Field, Row
+
 GAP = "  "
-WIDEST = 120
-"""Cells that a column is padded to at most: one id of 32,000 characters would make every other line as long."""
+MAX_PADDED_WIDTH = 120
+"""Width up to which cells are padded; otherwise one id of 32,000 characters would make every line that long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title, and whether it holds numbers, which are aligned to the right."""
+    """A column of a table; numbers are aligned to the right."""
 
     title: str
     number: bool = False
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: str = "", header: bool = True) -> str:
-    """A table, one row a line, each line with its end; no blanks behind the last column.
+def columns_of(fields: Iterable[Field[Row]]) -> list[Column]:
+    """Return a column for each field of the catalog."""
+    return [Column(field.title, number=field.align == "right") for field in fields]
 
-    Cells are made harmless and aligned by the terminal cells that they take.
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: str = "", header: bool = True) -> str:
+    """Write a table with one line per row, without trailing blanks.
+
+    Control characters in cells are escaped. Columns are aligned by the width of their texts on a terminal.
     """
     lines: list[Sequence[str]] = [[column.title for column in columns]] if header else []
     lines += rows
     if not lines:
         return ""
-    # Column by column: in most of them a few words stand again and again.
+    # Padded column by column, because most columns repeat a few texts, each of which is padded once.
     padded = [_padded(column, cells) for column, cells in zip(columns, zip(*lines, strict=True), strict=True)]
     return "".join([(indent + line).rstrip(" ") + "\n" for line in map(GAP.join, zip(*padded, strict=True))])
 
 
 def cell_width(text: str) -> int:
-    """How many terminal cells a text takes."""
-    # By far the most frequent text that is not ASCII is a dash: rich is not loaded for it.
+    """Return the width of a text on a terminal, in cells."""
+    # A dash is by far the most frequent text that is not ASCII, so Rich is not imported for it.
     if text.isascii() or text == "–":
         return len(text)
     from rich.cells import cell_len
@@ -48,24 +55,24 @@ def cell_width(text: str) -> int:
 
 
 def _padded(column: Column, cells: Sequence[str]) -> list[str]:
-    """The cells of a column, made harmless, with as many blanks as align them."""
+    """Escape control characters in the cells of a column, and pad them to one width."""
     distinct = set(cells)
     if _is_plain("".join(distinct)):
-        width = min(max(map(len, distinct)), WIDEST)
+        width = min(max(map(len, distinct)), MAX_PADDED_WIDTH)
         pad = str.rjust if column.number else str.ljust
         if len(distinct) == len(cells):
             return [pad(cell, width) for cell in cells]
         shown = {cell: pad(cell, width) for cell in distinct}
     else:
         texts = {cell: cell if _is_plain(cell) else visible(cell) for cell in distinct}
-        takes = {text: cell_width(text) for text in texts.values()}
-        width = min(max(takes.values()), WIDEST)
-        shown = {cell: _aligned(column, text, width - takes[text]) for cell, text in texts.items()}
+        widths = {text: cell_width(text) for text in texts.values()}
+        width = min(max(widths.values()), MAX_PADDED_WIDTH)
+        shown = {cell: _aligned(column, text, width - widths[text]) for cell, text in texts.items()}
     return [shown[cell] for cell in cells]
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text can be shown as it is, and takes one terminal cell for each of its characters."""
+    """Return whether a text needs no escapes, and takes one terminal cell per character."""
     return text.isascii() and text.isprintable() and "\\" not in text
 
 

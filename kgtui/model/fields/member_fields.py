@@ -179,6 +179,10 @@ MEMBER_OBJECT = (
 """Fields of a member in the JSON of `kgtui show` and of the incident export."""
 
 
+MARKDOWN_COLUMNS = (MEMBER_ID, INSTANCE_ID, CLIENT_ID, HOST, RACK, EPOCH, PROTOCOL, ASSIGNED)
+"""Columns of the table of members in the Markdown of the incident export."""
+
+
 def member_object(member: Member) -> dict[str, Any]:
     """Return a member as JSON has it; what only some types of group have is left out of the others."""
     data = as_object(MEMBER_OBJECT, member)

@@ -9,7 +9,7 @@ from kgtui.commands.kafka_groups import (
     KafkaOptionError,
     Option,
     keeps,
-    list_as_told,
+    list_all_groups,
     pad,
     read_options,
     usage,
@@ -97,7 +97,7 @@ async def test_one_broker_that_fails_does_not_hide_the_rest() -> None:
     admin.add("a", coordinator=1)
     admin.add("b", coordinator=2)
     admin.broken[2] = DeadlineError("no answer", broker=2)
-    _, rows, faults = await list_as_told(admin)
+    _, rows, faults = await list_all_groups(admin)
     assert [group for group, _ in rows] == ["a"]
     assert [(fault.broker, fault.message) for fault in faults] == [(2, "no answer")]
 
@@ -107,7 +107,7 @@ async def test_when_every_broker_fails_nothing_is_claimed() -> None:
     for node in admin.brokers:
         admin.broken[node] = DeadlineError("no answer", broker=node)
     with pytest.raises(ClientError, match="no answer"):
-        await list_as_told(admin)
+        await list_all_groups(admin)
 
 
 async def test_a_broker_that_loads_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +124,7 @@ async def test_a_broker_that_loads_is_asked_again(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(ScriptedFeed, "poll", loading)
     monkeypatch.setattr(kafka_groups, "PAUSE", 0)
-    _, rows, faults = await list_as_told(admin)
+    _, rows, faults = await list_all_groups(admin)
     assert ([group for group, _ in rows], faults) == (["a"], [])
     assert len(asked) == 9
 

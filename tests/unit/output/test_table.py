@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kgtui.output import marks
-from kgtui.output.table import WIDEST, Column, cell_width, table
+from kgtui.output.table import MAX_PADDED_WIDTH, Column, cell_width, table
 
 COLUMNS = (Column("GROUP"), Column("LAG", number=True), Column("STATE"))
 
@@ -43,7 +43,7 @@ def test_an_id_cannot_break_out_of_its_line() -> None:
 def test_one_very_long_id_does_not_widen_every_other_line() -> None:
     lines = table(COLUMNS, [("x" * 32_000, "1", "a"), *[("b", "2", "c")] * 3]).splitlines()
     assert len(lines[1]) > 32_000
-    assert {len(line) for line in lines[2:]} == {WIDEST + len("  LAG  c")}
+    assert {len(line) for line in lines[2:]} == {MAX_PADDED_WIDTH + len("  LAG  c")}
 
 
 cells = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("a東🦄\x1b\n\u0301\u202e\ud800– ")), max_size=8)
