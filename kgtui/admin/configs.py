@@ -14,6 +14,7 @@ from kgtui.errors import DeadlineError, KgtuiError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.cluster import Retention
 from kgtui.model.group import GroupConfig
+from kgtui.protocol.error_codes import INVALID_REQUEST
 from kgtui.protocol.messages.cluster import DESCRIBE_CONFIGS
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ DOCUMENTED_FROM = 3
 """First version of DescribeConfigs that contains types and documentation."""
 
 TOPIC_FORBIDDEN, CLUSTER_FORBIDDEN = 29, 31
-INVALID_REQUEST = 42
-"""Error code of brokers before 4.0 for group configs, because they do not know the resource type (seen on 3.9.2)."""
 
 _SOURCES = {
     0: "UNKNOWN",
@@ -128,6 +127,7 @@ async def read_configs(
     failed: list[Fault] = []
     for result in reply.value["Results"]:
         group, code = result["ResourceName"], result["ErrorCode"]
+        # Brokers before 4.0 do not know the resource type of groups (seen on 3.9.2).
         if code == INVALID_REQUEST and group:
             failed.append(not_supported("reading group configs", broker=node, group=group))
         elif code:

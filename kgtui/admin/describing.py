@@ -20,6 +20,7 @@ from kgtui.admin.decoding import DECODERS, classic_group
 from kgtui.admin.routing import EXCHANGE_ERRORS, Batch, not_supported
 from kgtui.errors import UnsupportedError
 from kgtui.model.group_types import CLASSIC, DEAD, RANKED_TYPES, canonical_state
+from kgtui.protocol.error_codes import GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION
 from kgtui.protocol.messages import APIS
 from kgtui.protocol.messages.groups import DESCRIBE_GROUPS
 
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupDescription
     from kgtui.protocol.api import Api
 
-GROUP_ID_NOT_FOUND = 69
-UNSUPPORTED_VERSION = 35
 NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
 """Error codes after which the RPC of the next group type is asked."""
 

@@ -15,7 +15,7 @@ from kgtui.client.pool import Lane
 from kgtui.errors import DeadlineError, UnreachableError, UnsupportedError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
-from kgtui.protocol.error_codes import Reaction, lookup
+from kgtui.protocol.error_codes import UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_VERSION, Reaction, lookup
 from kgtui.protocol.fast_offsets import decode_list_offsets, decode_offset_fetch
 from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, LIST_OFFSETS, OFFSET_FETCH
 
@@ -43,15 +43,11 @@ ALL_TOPICS_FROM = 2
 CONCURRENT_REQUESTS = 4
 """Number of requests in flight at the same time to a broker that takes one group per request."""
 
-UNSUPPORTED_VERSION = 35
-
 EARLIEST, LATEST = -2, -1
 """Timestamps that ask ListOffsets for the log start and for the log end."""
 
 ATTEMPTS = 4
 """Number of attempts before a partition without a leader is reported as such."""
-
-UNKNOWN_TOPIC_OR_PARTITION = 3
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
 """Reactions to an error code after which a partition is asked for again."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from kgtui.client.bootstrap import NEVER_CREATES
 from kgtui.client.first_success import all_of
 from kgtui.errors import BrokerError, ClientError, ConnectError, DeadlineError, KgtuiError, UnsupportedError
-from kgtui.protocol.error_codes import Reaction, lookup
+from kgtui.protocol.error_codes import LEADER_NOT_AVAILABLE, Reaction, lookup
 from kgtui.protocol.messages.cluster import FIND_COORDINATOR, METADATA
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ GROUP_KEY_TYPE = 0
 
 BATCHED_FROM = 4
 """First version of FindCoordinator that takes many keys (KIP-699)."""
-
-LEADER_NOT_AVAILABLE = 5
-"""Kafka's error code for a partition that has no leader now."""
 
 _NOT_MENTIONED = (-1, -1)
 """Coordinator and error code for a group that is missing in the broker's answer."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import kgtui
 from kgtui.client import connect_errors
 from kgtui.errors import ConnectError, DecodeError, DisconnectedError
+from kgtui.protocol.error_codes import UNSUPPORTED_VERSION
 from kgtui.protocol.messages.cluster import API_VERSIONS
 
 if TYPE_CHECKING:
@@ -49,9 +50,6 @@ def read_api_versions(answer: Mapping[str, Any]) -> Negotiated:
         features = {row["Name"]: int(row["MaxVersionLevel"]) for row in answer["FinalizedFeatures"]}
     ranges = {row["ApiKey"]: (row["MinVersion"], row["MaxVersion"]) for row in answer["ApiKeys"]}
     return Negotiated(ranges=ranges, features=features, epoch=epoch)
-
-
-UNSUPPORTED_VERSION = 35
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT = 3.0
 """Time for a cluster to answer before the start screen is shown instead, in seconds."""
-_REPLAY_INTERVAL = 2.0
-"""Time between two reads of a recording by the monitor, in seconds; the recorded poll rarely changes in between."""
 _MAX_CALLS_PER_POLL = 8
 """Calls of `advance` for which one recorded poll is shown at most; longer times, such as gaps, are skipped."""
 
@@ -202,6 +200,7 @@ def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
         admin: the recording.
     """
     from kgtui.monitor import Monitor, MonitorOptions
+    from kgtui.monitor.policy import REPLAY_INTERVAL
     from kgtui.tui.session import Target
 
     path = Path(admin.recording.path)
@@ -210,7 +209,7 @@ def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
         target=Target(path.name or str(path), str(path)),
         monitor=Monitor(
             admin,
-            MonitorOptions(interval=_REPLAY_INTERVAL, metadata_interval=_REPLAY_INTERVAL),
+            MonitorOptions(interval=REPLAY_INTERVAL, metadata_interval=REPLAY_INTERVAL),
             now=admin.now,
             recorded_at=lambda: admin.poll.at,
         ),

@@ -40,6 +40,9 @@ REMOVAL_GRACE = 10.0
 Kafka's `broker.session.timeout.ms` is 9 s by default.
 """
 
+REPLAY_INTERVAL = 2.0
+"""Time between two reads of a recording on the screen, in seconds. What is shown rarely changes in between."""
+
 SWEEP_RATE_HALVED_AT = 35_000
 """Number of groups at which the background sweep reads half as many groups per second as `sweep_rate`."""
 

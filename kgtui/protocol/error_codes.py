@@ -43,6 +43,12 @@ class ErrorCode:
     """Advice for the user; empty when there is none."""
 
 
+UNKNOWN_TOPIC_OR_PARTITION = 3
+LEADER_NOT_AVAILABLE = 5
+UNSUPPORTED_VERSION = 35
+INVALID_REQUEST = 42
+GROUP_ID_NOT_FOUND = 69
+
 # Codes that are not listed are final. The listed codes are exactly those whose exception in Kafka is retriable, and
 # 129; some of them are never returned by the APIs that kgtui uses.
 _REACTIONS = {
