@@ -101,10 +101,10 @@ class Cluster:
             arguments: arguments of the tool; `--bootstrap-server` is added if it is missing.
             jvm: options of the JVM.
         """
-        given = [*arguments]
-        if "--bootstrap-server" not in given:
-            given = ["--bootstrap-server", self.bootstrap, *given]
-        return run_tool(self.version, MAIN_CLASSES.get(main_class, main_class), given, jvm=jvm)
+        all_arguments = [*arguments]
+        if "--bootstrap-server" not in all_arguments:
+            all_arguments = ["--bootstrap-server", self.bootstrap, *all_arguments]
+        return run_tool(self.version, MAIN_CLASSES.get(main_class, main_class), all_arguments, jvm=jvm)
 
     @property
     def admin(self) -> AdminClient:

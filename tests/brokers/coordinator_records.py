@@ -64,13 +64,13 @@ def _write_records(live: Live) -> None:
     group_actions.commit_until(cluster, "expires-itself", "orders", 5, timedelta(days=30))
     cluster.commit(DELETED["simple"], {("orders", 0): 1, ("orders", 1): 2}, metadata="é漢字 [/red]")
     group_actions.delete_offset(cluster, DELETED["simple"], "orders", 1)
-    gone = _make_groups_to_delete(live)
+    to_delete = _make_groups_to_delete(live)
     if live.newest:
         with group_actions.subscribed_by_expression(cluster, "by-expression", EXPRESSION):
             pass
         kio_client.wait_for_states(live.bootstrap, {"by-expression": "Empty"}, _TIMEOUT)
-        gone.append("by-expression")
-    group_actions.delete_groups(cluster, *gone, "transactional", "expires-itself")
+        to_delete.append("by-expression")
+    group_actions.delete_groups(cluster, *to_delete, "transactional", "expires-itself")
 
 
 def _make_groups_to_delete(live: Live) -> list[str]:

@@ -85,11 +85,11 @@ class Brokers:
             running.stop()
 
     def _run(self, name: str) -> Cluster | Live | Secure:
-        made = self._make[name]()
-        made.start()
+        started = self._make[name]()
+        started.start()
         with self._lock:
-            self._running.append(made)
-        return made
+            self._running.append(started)
+        return started
 
     def _cluster(self, version: str) -> Cluster:
         from tests.brokers.cluster import Cluster

@@ -39,8 +39,8 @@ def test_live_consumer_groups_lag_as_expected(live: Live) -> None:
     named = [argument for group in groups for argument in ("--group", group.id)]
     done = live.cluster.tool("ConsumerGroupCommand", "--describe", *named)
     rows = [line.split() for line in done.stdout.splitlines() if " orders " in line]
-    seen = {(row[0], int(row[2])): (row[3], row[5]) for row in rows}
-    assert seen == {
+    printed = {(row[0], int(row[2])): (row[3], row[5]) for row in rows}
+    assert printed == {
         (group.id, partition): (str(group.committed.get((topic, partition), "-")), "-" if lag is None else str(lag))
         for group in groups
         for (topic, partition), lag in group.lags.items()
@@ -60,8 +60,8 @@ def test_live_consumer_groups_have_the_expected_members(live: Live) -> None:
 def test_live_share_groups_lag_as_expected(live_431: Live) -> None:
     done = live_431.cluster.tool("ShareGroupCommand", "--describe", "--all-groups")
     rows = [line.split() for line in done.stdout.splitlines() if "-jobs " in line or " jobs " in line]
-    seen = {(row[0], row[1], int(row[2])): (int(row[3]), int(row[4])) for row in rows}
-    assert seen == {
+    printed = {(row[0], row[1], int(row[2])): (int(row[3]), int(row[4])) for row in rows}
+    assert printed == {
         (group.id, topic, partition): (start, group.reported_lag[topic, partition])
         for group in live_431.of_type("share")
         for (topic, partition), start in group.committed.items()
@@ -71,9 +71,9 @@ def test_live_share_groups_lag_as_expected(live_431: Live) -> None:
 def test_live_streams_groups_lag_as_expected(live_431: Live) -> None:
     done = live_431.cluster.tool("StreamsGroupCommand", "--describe", "--all-groups", "--offsets")
     rows = [line.split() for line in done.stdout.splitlines() if "words " in line]
-    seen = {(row[0], row[1], int(row[2])): int(row[3]) for row in rows}
+    printed = {(row[0], row[1], int(row[2])): int(row[3]) for row in rows}
     group = live_431["streams"]
-    assert seen.items() >= {(group.id, *tp): lag for tp, lag in group.lags.items()}.items(), done.stderr
+    assert printed.items() >= {(group.id, *tp): lag for tp, lag in group.lags.items()}.items(), done.stderr
 
 
 def test_each_principal_sees_the_permitted_groups(secure_broker: Secure) -> None:

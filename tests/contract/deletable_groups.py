@@ -96,7 +96,7 @@ def _simulated_deletable(cluster: Simulator) -> dict[str, str]:
     orders = cluster.state.topics["orders"]
     reads = [ConsumedTopic(orders, simulated_live_groups.ConstantOffsets(dict.fromkeys(range(3), COMMITTED)))]
     no_members = ConstantMembership(0)
-    made = [
+    groups_to_add = [
         ClassicGroup("deletable-classic", no_members, reads),
         ClassicGroup("deletable-simple", no_members, reads, protocol=""),
         ClassicGroup("deletable-connect", no_members, protocol="connect"),
@@ -104,8 +104,8 @@ def _simulated_deletable(cluster: Simulator) -> dict[str, str]:
         ShareGroup("deletable-share", no_members, reads),
         StreamsGroup("deletable-streams", no_members, reads, topology=[Subtopology(("orders",), 3)]),
     ]
-    cluster.state.add_groups(made)
-    return {group.name: group.type for group in made if cluster.state.find(group.name) is not None}
+    cluster.state.add_groups(groups_to_add)
+    return {group.name: group.type for group in groups_to_add if cluster.state.find(group.name) is not None}
 
 
 @contextmanager

@@ -57,17 +57,17 @@ async def test_empty_groups_of_every_type_are_deleted(with_deletable: DeletionCl
     """Groups of all types and kinds are backed up, deleted and verified, and no other group is deleted."""
     admin, deletable = with_deletable.admin, with_deletable.deletable
     before = set((await admin.list_groups()).rows)
-    made = await plan(admin, deletable)
-    assert {line.group: getattr(line, "reason", "") for line in made.refused} == {}
-    assert {line.group: line.type for line in made.allowed} == deletable
-    losses = {line.group: line.loss for line in made.allowed}
+    planned = await plan(admin, deletable)
+    assert {line.group: getattr(line, "reason", "") for line in planned.refused} == {}
+    assert {line.group: line.type for line in planned.allowed} == deletable
+    losses = {line.group: line.loss for line in planned.allowed}
     for group in deletable.keys() - {"deletable-connect", "deletable-share", "deletable-streams"}:
         assert (losses[group].partitions, losses[group].positions) == (3, 3 * COMMITTED), group
         assert losses[group].undo is Undo.PARTLY
     for group in deletable.keys() & {"deletable-share", "deletable-streams"}:
         assert losses[group].partitions > 0
     assert losses["deletable-connect"].undo is Undo.RESTORABLE
-    results = await execute(admin, made, folder)
+    results = await execute(admin, planned, folder)
     assert {r.group: (r.status, r.verified, r.reason) for r in results.by_group.values()} == dict.fromkeys(
         deletable, (DeletionStatus.DELETED, True, "")
     )
@@ -82,15 +82,15 @@ async def test_empty_groups_of_every_type_are_deleted(with_deletable: DeletionCl
 async def test_live_groups_are_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
     """The reason names the state, the members and what to do; nothing is sent and no file is written."""
     live = {group.id: group for group in deletion_cluster.live}
-    made = await plan(deletion_cluster.admin, [*live, "no-such-group"])
-    assert made.allowed == ()
-    reasons = {line.group: line.reason for line in made.refused}
+    planned = await plan(deletion_cluster.admin, [*live, "no-such-group"])
+    assert planned.allowed == ()
+    reasons = {line.group: line.reason for line in planned.refused}
     assert reasons.pop("no-such-group") == "no group has this id"
     for group, reason in reasons.items():
         count = live[group].members
         assert reason.startswith(f"Stable with {count} member{'' if count == 1 else 's'}: stop "), group
         assert ("session times out" in reason) == bool(live[group].instance_ids), group
-    assert (await execute(deletion_cluster.admin, made, folder)).exit_code == 4
+    assert (await execute(deletion_cluster.admin, planned, folder)).exit_code == 4
     assert not folder.path.exists()
     states = {group: row.state for group, row in (await deletion_cluster.admin.list_groups()).rows.items()}
     assert {states[group] for group in live} == {"Stable"}
@@ -99,10 +99,10 @@ async def test_live_groups_are_refused(deletion_cluster: DeletionCluster, folder
 async def test_a_group_that_became_active_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
     """A member joins between the plan and its execution, so that the group and its offsets are kept."""
     deletion_cluster.make_simple("awakened")
-    made = await plan(deletion_cluster.admin, ["awakened"])
-    assert [line.group for line in made.allowed] == ["awakened"]
+    planned = await plan(deletion_cluster.admin, ["awakened"])
+    assert [line.group for line in planned.allowed] == ["awakened"]
     with deletion_cluster.joined("awakened"):
-        result = (await execute(deletion_cluster.admin, made, folder)).by_group["awakened"]
+        result = (await execute(deletion_cluster.admin, planned, folder)).by_group["awakened"]
         assert result.status is DeletionStatus.REFUSED
         assert "changed since the plan: Stable with 1 member" in result.reason
     ((entry,), _) = read_entries(folder.audit)
@@ -118,15 +118,15 @@ async def test_a_group_that_was_deleted_meanwhile_is_gone(
 ) -> None:
     """The result does not count as a deletion by this plan."""
     deletion_cluster.make_simple("raced")
-    made = await plan(deletion_cluster.admin, ["raced"])
+    planned = await plan(deletion_cluster.admin, ["raced"])
     await deletion_cluster.admin.delete_groups(["raced"])
-    assert (await execute(deletion_cluster.admin, made, folder)).by_group["raced"].status is DeletionStatus.GONE
+    assert (await execute(deletion_cluster.admin, planned, folder)).by_group["raced"].status is DeletionStatus.GONE
 
 
 async def test_an_interrupted_delete_is_completed_later(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
     """The session ends right after the request was sent; the next session determines and logs the outcome."""
     deletion_cluster.make_simple("interrupted")
-    made = await plan(deletion_cluster.admin, ["interrupted"])
+    planned = await plan(deletion_cluster.admin, ["interrupted"])
     delete, sent = deletion_cluster.admin.delete_groups, asyncio.Event()
 
     async def cut_short(groups: Any, *, timeout: float = 30.0) -> Any:
@@ -135,7 +135,7 @@ async def test_an_interrupted_delete_is_completed_later(deletion_cluster: Deleti
         await asyncio.Event().wait()
 
     deletion_cluster.admin.delete_groups = cut_short  # type: ignore[method-assign]
-    running = asyncio.create_task(execute(deletion_cluster.admin, made, folder))
+    running = asyncio.create_task(execute(deletion_cluster.admin, planned, folder))
     await asyncio.wait_for(sent.wait(), 30)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -149,7 +149,7 @@ async def test_a_delete_without_a_response_is_uncertain(folder: StateFolder) -> 
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "silenced")
         async with connect(cluster.bootstrap.split(",")) as admin:
-            made = await plan(admin, ["silenced"])
+            planned = await plan(admin, ["silenced"])
             delete, sent = admin.delete_groups, 0
 
             async def silenced(groups: Any, *, timeout: float = 30.0) -> Any:
@@ -159,7 +159,7 @@ async def test_a_delete_without_a_response_is_uncertain(folder: StateFolder) -> 
                 return await delete(groups, timeout=timeout)
 
             admin.delete_groups = silenced  # type: ignore[method-assign]
-            result = (await execute(admin, made, folder, timeout=1)).by_group["silenced"]
+            result = (await execute(admin, planned, folder, timeout=1)).by_group["silenced"]
             assert (result.status, sent) == (DeletionStatus.UNCERTAIN, 1)
             assert await unfinished(admin, folder, timeout=1) == ()
             cluster.faults.clear()
@@ -175,11 +175,11 @@ async def test_a_delete_follows_a_moved_coordinator(folder: StateFolder) -> None
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")
         async with connect(cluster.bootstrap.split(",")) as admin:
-            made = await plan(admin, ["moved"])
+            planned = await plan(admin, ["moved"])
             cluster.state.move_coordinator("moved", cluster.state.coordinator("moved") % 3 + 1)
-            assert (await execute(admin, made, folder)).by_group["moved"].status is DeletionStatus.DELETED
+            assert (await execute(admin, planned, folder)).by_group["moved"].status is DeletionStatus.DELETED
             simulated_live_groups.add_empty_group(cluster, "moved")
-            made = await plan(admin, ["moved"])
+            planned = await plan(admin, ["moved"])
             delete = admin.delete_groups
 
             async def moving(groups: Any, *, timeout: float = 30.0) -> Any:
@@ -187,7 +187,7 @@ async def test_a_delete_follows_a_moved_coordinator(folder: StateFolder) -> None
                 return await delete(groups, timeout=timeout)
 
             admin.delete_groups = moving  # type: ignore[method-assign]
-            assert (await execute(admin, made, folder)).by_group["moved"].status is DeletionStatus.DELETED
+            assert (await execute(admin, planned, folder)).by_group["moved"].status is DeletionStatus.DELETED
 
 
 @pytest.fixture(params=NEWEST)
@@ -307,9 +307,9 @@ async def test_a_principal_deletes_only_its_own_groups(secure_broker: Secure, fo
     secure_broker.cluster.commit("team-a-old", {("team-a-events", 0): 4})
     properties = _properties(secure_broker.command_config("team"))
     async with connect([secure_broker.sasl], properties) as admin:
-        made = await plan(admin, ["team-a-old", "team-b-app"])
-        assert [line.group for line in made.allowed] == ["team-a-old"]
-        results = await execute(admin, made, folder)
+        planned = await plan(admin, ["team-a-old", "team-b-app"])
+        assert [line.group for line in planned.allowed] == ["team-a-old"]
+        results = await execute(admin, planned, folder)
         assert results.by_group["team-a-old"].status is DeletionStatus.DELETED
         assert results.by_group["team-b-app"].status is DeletionStatus.REFUSED
 

@@ -56,15 +56,15 @@ async def test_an_unknown_type_or_state_matches_nothing(target: TargetCluster) -
 async def test_a_listing_feed_reports_all_groups_and_then_changes(target: TargetCluster) -> None:
     cluster = await target.admin.cluster()
     feeds = [target.admin.listing_feed(node) for node in cluster.brokers]
-    seen: dict[str, Listing] = {}
+    listed: dict[str, Listing] = {}
     for feed in feeds:
         delta = await feed.poll()
         assert delta.total == len(delta.updated)
         assert delta.states_listed == (target.version >= (2, 6))
-        seen |= delta.updated
-    assert seen.keys() >= set(target.ids)
+        listed |= delta.updated
+    assert listed.keys() >= set(target.ids)
     for group in target.groups.values():
-        assert seen[group.id].state in ({group.state} if target.version >= (2, 6) else {None})
+        assert listed[group.id].state in ({group.state} if target.version >= (2, 6) else {None})
     target.make_empty("feed-newcomer")
     changes = [await feed.poll() for feed in feeds]
     assert "feed-newcomer" in {group for delta in changes for group in delta.updated}
@@ -101,9 +101,9 @@ async def _described_right(target: TargetCluster) -> None:
 
 
 async def test_members_of_consumer_groups_own_all_partitions(target: TargetCluster) -> None:
-    wanted = [group for group in target.of("classic", "consumer") if group.members and group.log_end]
-    answer = await target.admin.describe_groups([group.id for group in wanted])
-    for group in wanted:
+    expected_groups = [group for group in target.of("classic", "consumer") if group.members and group.log_end]
+    answer = await target.admin.describe_groups([group.id for group in expected_groups])
+    for group in expected_groups:
         members = answer.rows[group.id].members or ()
         owned = [tp for member in members for tp in partitions_of(member.assignment)]
         assert sorted(owned) == sorted(group.log_end), group.id
@@ -164,10 +164,10 @@ async def test_groups_that_do_not_exist_are_not_found(target: TargetCluster) -> 
 
 
 async def test_committed_offsets_of_all_groups_are_read_in_one_call(target: TargetCluster) -> None:
-    wanted = target.of("classic", "consumer", "streams")
-    answer = await target.admin.committed_offsets([group.id for group in wanted])
+    expected_groups = target.of("classic", "consumer", "streams")
+    answer = await target.admin.committed_offsets([group.id for group in expected_groups])
     assert answer.faults == ()
-    for group in wanted:
+    for group in expected_groups:
         found = {(row.topic, row.partition): row.offset for row in answer.rows[group.id] if row.topic != "retired"}
         assert {tp: found.get(tp) for tp in group.committed} == dict(group.committed), group.id
     assert (await target.admin.committed_offsets(["nope"])).rows == {"nope": ()}

@@ -32,8 +32,8 @@ def test_librdkafka_lists_describes_and_deletes(cluster: SimulatorProcess) -> No
     described = admin.describe_consumer_groups(["payments.settle"], request_timeout=SECONDS)["payments.settle"].result()
     assert described.state.name == "STABLE"
     assert sorted(len(member.assignment.topic_partitions) for member in described.members) == [3, 3, 3, 3]
-    wanted = [ConsumerGroupTopicPartitions("payments.settle")]
-    (offsets,) = (future.result() for future in admin.list_consumer_group_offsets(wanted).values())
+    requested = [ConsumerGroupTopicPartitions("payments.settle")]
+    (offsets,) = (future.result() for future in admin.list_consumer_group_offsets(requested).values())
     assert len(offsets.topic_partitions) == 12
     assert all(row.offset > 0 for row in offsets.topic_partitions)
     ends = admin.list_offsets({TopicPartition("payments.authorised", 0): OffsetSpec.latest()})  # type: ignore[no-untyped-call]

@@ -95,8 +95,8 @@ def offset_fetch(version: int) -> Iterable[Fields]:
 
 
 def list_offsets(_version: int) -> Iterable[Fields]:
-    def bounds(*wanted: tuple[str, int, int]) -> Fields:
-        topics = [{"Name": t, "Partitions": [{"PartitionIndex": p, "Timestamp": at}]} for t, p, at in wanted]
+    def bounds(*partitions: tuple[str, int, int]) -> Fields:
+        topics = [{"Name": t, "Partitions": [{"PartitionIndex": p, "Timestamp": at}]} for t, p, at in partitions]
         return {"ReplicaId": -1, "Topics": topics}
 
     yield bounds((TOPIC, 0, -1), ("odd-nope", 0, -1))

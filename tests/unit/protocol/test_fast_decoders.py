@@ -145,9 +145,9 @@ def test_rows_that_differ_only_in_tags_share_their_strings() -> None:
 
 def test_a_long_id_that_looks_like_a_cached_row_is_decoded() -> None:
     """If its length is read as one byte, the rest of this id equals a tail that is already cached."""
-    seen = compact("a") + compact("\1") + b"\1\1\0"
+    cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
-    rows = list(map(row_decoder(5), [seen, seen, compact(long_id) + b"\1\1\1\0"]))
+    rows = list(map(row_decoder(5), [cached, cached, compact(long_id) + b"\1\1\1\0"]))
     assert rows[2] == (long_id, "", "", "")
 
 

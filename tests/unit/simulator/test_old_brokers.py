@@ -85,8 +85,8 @@ async def test_share_groups_are_disabled_by_default_in_4_1() -> None:
         node = cluster.state.coordinator("jobs.run")
         described = await ask(cluster, node, SHARE_GROUP_DESCRIBE, {"GroupIds": ["jobs.run"]})
         assert (described["Groups"][0]["ErrorCode"], described["Groups"][0]["ErrorMessage"]) == (35, None)
-        wanted = {"Groups": [{"GroupId": "jobs.run", "Topics": None}]}
-        offsets = await ask(cluster, node, DESCRIBE_SHARE_GROUP_OFFSETS, wanted, 0)
+        requested = {"Groups": [{"GroupId": "jobs.run", "Topics": None}]}
+        offsets = await ask(cluster, node, DESCRIBE_SHARE_GROUP_OFFSETS, requested, 0)
         assert offsets["Groups"][0]["ErrorCode"] == 35
         async with RawClient(address(cluster, node)) as client:
             client.ask(STREAMS_GROUP_DESCRIBE, 0, {"GroupIds": []})
@@ -99,8 +99,8 @@ async def test_features_can_be_enabled_and_disabled() -> None:
             node = cluster.state.coordinator("jobs.run")
             described = await ask(cluster, node, SHARE_GROUP_DESCRIBE, {"GroupIds": ["jobs.run"]})
             assert described["Groups"][0]["ErrorCode"] == code
-            said = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "a", "ClientSoftwareVersion": "1"})
-            assert ("share.version" in {row["Name"] for row in said["FinalizedFeatures"]}) == (code == 0)
+            versions = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "a", "ClientSoftwareVersion": "1"})
+            assert ("share.version" in {row["Name"] for row in versions["FinalizedFeatures"]}) == (code == 0)
 
 
 async def test_3_9_returns_no_message_and_no_member_type() -> None:
@@ -118,10 +118,10 @@ async def test_3_9_returns_no_message_and_no_member_type() -> None:
 async def test_offset_fetch_before_v8_fetches_one_group() -> None:
     async with old("2.4") as cluster:
         node = cluster.state.coordinator("audit.sink")
-        wanted = [{"Name": "audit.log", "PartitionIndexes": [0]}]
-        answer = await ask(cluster, node, OFFSET_FETCH, {"GroupId": "audit.sink", "Topics": wanted}, 1)
+        requested = [{"Name": "audit.log", "PartitionIndexes": [0]}]
+        answer = await ask(cluster, node, OFFSET_FETCH, {"GroupId": "audit.sink", "Topics": requested}, 1)
         assert answer["Topics"][0]["Partitions"][0]["CommittedOffset"] > 0
-        wrong = await ask(cluster, node % 3 + 1, OFFSET_FETCH, {"GroupId": "audit.sink", "Topics": wanted}, 1)
+        wrong = await ask(cluster, node % 3 + 1, OFFSET_FETCH, {"GroupId": "audit.sink", "Topics": requested}, 1)
         assert wrong["Topics"][0]["Partitions"][0]["ErrorCode"] == 16
 
 
@@ -132,12 +132,12 @@ async def test_mixed_clusters_place_newer_types_on_newer_brokers() -> None:
         for name, group in cluster.state.groups.items():
             if group.type != "classic":
                 assert cluster.state.coordinator(name) in (2, 4)
-        seen = set()
+        listed = set()
         for node in (1, 2, 3, 4):
             version = cluster.state.node(node).release.ranges[16][1]
             rows = (await ask(cluster, node, LIST_GROUPS, {}, version))["Groups"]
-            seen |= {row["GroupId"] for row in rows}
-        assert seen == set(cluster.state.groups)
+            listed |= {row["GroupId"] for row in rows}
+        assert listed == set(cluster.state.groups)
 
 
 @pytest.mark.parametrize(

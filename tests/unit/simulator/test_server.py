@@ -124,8 +124,8 @@ async def test_metadata_lists_topics_without_creating_any(cluster: Simulator) ->
     assert [row["NodeId"] for row in answer["Brokers"]] == [1, 2, 3]
     assert {row["Name"] for row in answer["Topics"]} == set(cluster.state.topics)
     assert [row["Name"] for row in answer["Topics"] if row["IsInternal"]] == ["__consumer_offsets"]
-    asked = [{"Name": "nope"}, {"Name": "bad name!"}, {"Name": "orders.placed"}]
-    rows = (await ask(cluster, 2, METADATA, {"Topics": asked, "AllowAutoTopicCreation": True}))["Topics"]
+    returned = [{"Name": "nope"}, {"Name": "bad name!"}, {"Name": "orders.placed"}]
+    rows = (await ask(cluster, 2, METADATA, {"Topics": returned, "AllowAutoTopicCreation": True}))["Topics"]
     assert [row["ErrorCode"] for row in rows] == [3, 17, 0]
     assert "nope" not in cluster.state.topics
     by_id = [{"Name": None, "TopicId": rows[2]["TopicId"]}]
@@ -150,9 +150,9 @@ async def test_list_filters_ignore_case_and_unknown_values(cluster: Simulator) -
     async def count(**filters: list[str]) -> int:
         return sum([len((await ask(cluster, node, LIST_GROUPS, filters))["Groups"]) for node in (1, 2, 3)])
 
-    world = cluster.state
-    assert await count(TypesFilter=["SHARE"]) == sum(group.type == "share" for group in world.groups.values())
-    assert await count(StatesFilter=[" empty "]) == sum(group.state(0) == "Empty" for group in world.groups.values())
+    state = cluster.state
+    assert await count(TypesFilter=["SHARE"]) == sum(group.type == "share" for group in state.groups.values())
+    assert await count(StatesFilter=[" empty "]) == sum(group.state(0) == "Empty" for group in state.groups.values())
     assert await count(TypesFilter=["nonsense"]) == 0
     assert await count(StatesFilter=["nonsense"]) == 0
 
@@ -210,11 +210,11 @@ async def test_missing_commits_are_minus_one_without_an_error(cluster: Simulator
 
     for name in ("nope", "", "jobs.run", "connect-cluster"):
         assert await fetch(name) == {"GroupId": name, "Topics": [], "ErrorCode": 0}
-    wanted = [{"Name": "customers.changed", "PartitionIndexes": [0, 2, 9]}]
-    asked = (await fetch("customers.export", wanted))["Topics"]
-    assert isinstance(asked, list)
-    assert [row["CommittedOffset"] > 0 for row in asked[0]["Partitions"]] == [True, False, False]
-    assert [row["CommittedOffset"] for row in asked[0]["Partitions"]][1:] == [-1, -1]
+    requested = [{"Name": "customers.changed", "PartitionIndexes": [0, 2, 9]}]
+    returned = (await fetch("customers.export", requested))["Topics"]
+    assert isinstance(returned, list)
+    assert [row["CommittedOffset"] > 0 for row in returned[0]["Partitions"]] == [True, False, False]
+    assert [row["CommittedOffset"] for row in returned[0]["Partitions"]][1:] == [-1, -1]
 
 
 async def test_all_versions_of_offset_fetch_agree(cluster: Simulator) -> None:
@@ -237,8 +237,8 @@ async def test_only_the_leader_returns_log_offsets(cluster: Simulator) -> None:
     leader = cluster.state.leadership(topic, 0).leader
 
     async def bound(node: int, timestamp: int, partition: int = 0) -> tuple[int, int, int]:
-        wanted = [{"Name": topic.name, "Partitions": [{"PartitionIndex": partition, "Timestamp": timestamp}]}]
-        answer = await ask(cluster, node, LIST_OFFSETS, {"ReplicaId": -1, "Topics": wanted})
+        requested = [{"Name": topic.name, "Partitions": [{"PartitionIndex": partition, "Timestamp": timestamp}]}]
+        answer = await ask(cluster, node, LIST_OFFSETS, {"ReplicaId": -1, "Topics": requested})
         row = answer["Topics"][0]["Partitions"][0]
         return row["ErrorCode"], row["Offset"], row["Timestamp"]
 
@@ -289,15 +289,15 @@ async def test_deletion_follows_the_rules_of_brokers(cluster: Simulator) -> None
     codes: dict[str, int] = {}
     orders = []
     for node in (1, 2, 3):
-        mine = [name for name in names if cluster.state.coordinator(name) == node]
-        answer = await ask(cluster, node, DELETE_GROUPS, {"GroupsNames": mine})
+        coordinated = [name for name in names if cluster.state.coordinator(name) == node]
+        answer = await ask(cluster, node, DELETE_GROUPS, {"GroupsNames": coordinated})
         codes |= {row["GroupId"]: row["ErrorCode"] for row in answer["Results"]}
-        orders.append((mine, [row["GroupId"] for row in answer["Results"]]))
+        orders.append((coordinated, [row["GroupId"] for row in answer["Results"]]))
     assert codes == {
         "[/red]": 0, "payments.settle": 68, "jobs.run": 68, "jobs.retired": 0, "clicks.heatmap-v1": 0,
         "test-group": 0, "nope": 69, "": 69,
     }  # fmt: skip
-    assert any(asked != answered for asked, answered in orders), "results do not have the order of the request"
+    assert any(returned != answered for returned, answered in orders), "results do not have the order of the request"
     assert "jobs.retired" not in cluster.state.groups
     assert "payments.settle" in cluster.state.groups
 

@@ -118,8 +118,8 @@ def test_a_share_group_that_keeps_up_is_ok() -> None:
 
 
 def _verdict(group: Group) -> Status:
-    seen = ReadHistory()
+    history = ReadHistory()
     for step in range(80):
         t = 600.0 + step * 2.0
-        seen.add(1e9 + t, described(group, t), offsets(group, t))
-    return health_of(seen).kind
+        history.add(1e9 + t, described(group, t), offsets(group, t))
+    return health_of(history).kind

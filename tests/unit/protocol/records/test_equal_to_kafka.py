@@ -28,13 +28,13 @@ def answers() -> list[tuple[Record, Read]]:
 
 
 def test_the_json_of_every_record_equals_kafkas(answers: list[tuple[Record, Read]]) -> None:
-    seen: set[tuple[RecordType, int | None]] = set()
+    compared: set[tuple[RecordType, int | None]] = set()
     for (key, value), kafka in answers:
         record = decode(key, value)
         assert isinstance(record, CoordinatorRecord), (key.hex(), value, record)
         assert as_json(record) == kafka.json, kafka.error
-        seen.add((record.type, record.version))
-    assert seen == {(kind.type, version) for kind, version in CASES} | {
+        compared.add((record.type, record.version))
+    assert compared == {(kind.type, version) for kind, version in CASES} | {
         (kind.type, None) for kind in RECORD_SCHEMAS.values()
     }
 
