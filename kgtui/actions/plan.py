@@ -36,7 +36,7 @@ class Undo(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class DeletionLoss:
     """What is lost when a group is deleted.
 
     Attributes:
@@ -63,7 +63,7 @@ class Allowed:
     """A group that may be deleted according to its fresh description."""
 
     description: GroupDescription
-    loss: Loss
+    loss: DeletionLoss
 
     @property
     def group(self) -> str:
@@ -162,7 +162,7 @@ def why_no_backup(data: GroupData | Fault) -> str | None:
     return f"a backup is not possible: its offsets cannot be read: {data.message or data.name}"
 
 
-def loss_of(data: GroupData, last_commit: float | None = None) -> Loss:
+def loss_of(data: GroupData, last_commit: float | None = None) -> DeletionLoss:
     """Return what is lost with a group, and how much of it the backup can restore."""
     positions = data.positions
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
@@ -170,7 +170,9 @@ def loss_of(data: GroupData, last_commit: float | None = None) -> Loss:
     gone = sorted(data.gone_topics & {row.topic for row in positions})
     gaps = _gaps(data, gone)
     undo = Undo.IRREVERSIBLE if gone else Undo.PARTLY if gaps else Undo.RESTORABLE
-    return Loss(len({row.topic for row in positions}), len(positions), total, unread, last_commit, undo, tuple(gaps))
+    return DeletionLoss(
+        len({row.topic for row in positions}), len(positions), total, unread, last_commit, undo, tuple(gaps)
+    )
 
 
 def _gaps(data: GroupData, gone: list[str]) -> list[str]:
@@ -203,7 +205,7 @@ def type_text(description: GroupDescription) -> str:
     return description.type if kind == description.type else f"{description.type} ({kind})"
 
 
-def loss_text(loss: Loss) -> str:
+def loss_text(loss: DeletionLoss) -> str:
     """Return what a deletion loses: `offsets of 12 partitions in 3 topics, 1,284 unread records`, or `no offsets`."""
     if not loss.partitions:
         return "no offsets"
@@ -214,7 +216,7 @@ def loss_text(loss: Loss) -> str:
     return f"{offsets}, {at_least}{_count(loss.unread.lag, 'unread record')}"
 
 
-def undo_text(loss: Loss) -> str:
+def undo_text(loss: DeletionLoss) -> str:
     """Return how much of a deletion a backup can undo: `Offsets can be restored; commit time and expiry cannot`."""
     gaps = "; ".join(loss.not_restored)
     if loss.undo is Undo.IRREVERSIBLE:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from kgtui.actions.plan import Loss, Plan, Refused
+    from kgtui.actions.plan import DeletionLoss, Plan, Refused
     from kgtui.actions.results import GroupResult, Results
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.query import Query
@@ -266,7 +266,7 @@ def _line_object(line: Allowed | Refused) -> dict[str, Any]:
     }
 
 
-def _loss_object(loss: Loss) -> dict[str, Any]:
+def _loss_object(loss: DeletionLoss) -> dict[str, Any]:
     return {
         "topics": loss.topics,
         "partitions": loss.partitions,

@@ -196,11 +196,11 @@ def lags(offsets: GroupOffsets) -> list[PartitionLag]:
     bounds = offsets.bounds or {}
     rows = [lag_of_commit(row, bounds.get((row.topic, row.partition))) for row in offsets.committed]
     rows += [lag_of_share(row, bounds.get((row.topic, row.partition))) for row in offsets.share]
-    seen = set(offsets.partitions)
+    with_offset = set(offsets.partitions)
     rows += [
         lag_of_commit(CommittedOffset(topic, partition, None), found)
         for (topic, partition), found in bounds.items()
-        if (topic, partition) not in seen
+        if (topic, partition) not in with_offset
     ]
     rows.sort(key=lambda row: (row.topic, row.partition))
     return rows

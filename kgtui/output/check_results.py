@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Coverage, Fault
     from kgtui.model.fields import Type
     from kgtui.model.fields.group_fields import GroupField
-    from kgtui.model.health import EmptySpell, GroupHealth, Loss, PartitionHealth, RebalanceRate, TimeLag, Undecided
+    from kgtui.model.health import EmptyPeriod, GroupHealth, Loss, PartitionHealth, RebalanceRate, TimeLag, Undecided
     from kgtui.model.snapshot import Snapshot
 
 _STEADY = 0.05
@@ -172,7 +172,7 @@ def _rebalances_object(rate: RebalanceRate) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _empty_object(empty: EmptySpell) -> dict[str, Any]:
+def _empty_object(empty: EmptyPeriod) -> dict[str, Any]:
     return {
         "seconds": _rounded(empty.seconds), "at_least": empty.at_least, "expires_in": _rounded(empty.expires_in)
     }  # fmt: skip

@@ -16,7 +16,7 @@ from kgtui.model.health.group_health import health_of, health_steps
 from kgtui.model.health.read_history import ReadHistory
 from kgtui.model.health.values import (
     OBSERVED,
-    EmptySpell,
+    EmptyPeriod,
     GroupHealth,
     Lack,
     Loss,
@@ -29,7 +29,7 @@ from kgtui.model.health.values import (
 
 __all__ = [
     "OBSERVED",
-    "EmptySpell",
+    "EmptyPeriod",
     "GroupHealth",
     "Lack",
     "Loss",

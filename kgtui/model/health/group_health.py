@@ -10,7 +10,7 @@ from kgtui.model.cluster import Retention
 from kgtui.model.group_types import SHARE
 from kgtui.model.health.judging import judge_observed, judge_share
 from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
-from kgtui.model.health.values import OBSERVED, EmptySpell, GroupHealth, TimeLag
+from kgtui.model.health.values import OBSERVED, EmptyPeriod, GroupHealth, TimeLag
 from kgtui.model.slices import run_at_once
 from kgtui.model.verdict import PartitionVerdict, Status, roll_up
 
@@ -172,7 +172,7 @@ def _loss(history: ReadHistory, row: PartitionLag, samples: Sequence[Sample], re
     return loss_to_come(row, steady, retention)
 
 
-def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptySpell | None:
+def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod | None:
     if history.empty_since is None or history.read_at is None:
         return None
     since, at_least = history.empty_since
@@ -180,7 +180,7 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptySpell 
     expires = None
     if offsets_retention is not None and _forgets(history):
         expires = max(offsets_retention - seconds, 0.0)
-    return EmptySpell(seconds, at_least, expires)
+    return EmptyPeriod(seconds, at_least, expires)
 
 
 def _forgets(history: ReadHistory) -> bool:

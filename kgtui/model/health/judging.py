@@ -90,8 +90,8 @@ class Observed:
 def observe(samples: Iterable[Sample], options: Options) -> Observed:
     """Make the window of one partition from its samples, oldest first."""
     rows = list(samples)
-    told = [row for row in rows if row.log_end is not None]
-    ends, times = [row.log_end or 0 for row in told], [row.at for row in told]
+    with_end = [row for row in rows if row.log_end is not None]
+    ends, times = [row.log_end or 0 for row in with_end], [row.at for row in with_end]
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
@@ -101,12 +101,14 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
         if old:
             ring.log_end(ends[old - 1])
         ring.commit(position, at)
-    seen = len(moves) - 1
-    pace = (moves[-1][0] - moves[1][0]) / (seen - 1) if seen > 1 else None
+    changes = len(moves) - 1
+    pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
     # Without the newest log end the current lag is unknown, because an older log end would make it too small.
-    kept = (*_refreshed(times, ends, every)[-options.intervals :], ends[-1]) if rows and told[-1:] == rows[-1:] else ()
-    return Observed(Window(ring.window().commits, kept), now, max(seen, 0), pace)
+    kept = (
+        (*_refreshed(times, ends, every)[-options.intervals :], ends[-1]) if rows and with_end[-1:] == rows[-1:] else ()
+    )
+    return Observed(Window(ring.window().commits, kept), now, max(changes, 0), pace)
 
 
 def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
@@ -139,14 +141,14 @@ def judge_observed(
         row: the newest read.
         samples: all samples of the partition, oldest first, including the newest read.
     """
-    seen = observe(samples, watching.rules)
-    commits = seen.window.commits
+    observed = observe(samples, watching.rules)
+    commits = observed.window.commits
     complete = len(commits) / watching.rules.intervals
     status, undecided = Status.OK, unknown_lag(row)
-    still = (seen.now - commits[-1].at) / 1000 if commits else 0.0
+    still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
     if lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
-        status, undecided = _of_lagging(seen, still, watching)
+        status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)
     health = PartitionHealth(
         row.topic, row.partition, status, lag, row.position, still, len(commits), complete, undecided
@@ -154,11 +156,11 @@ def judge_observed(
     return PartitionVerdict(status, complete, lag, first, last), health
 
 
-def _of_lagging(seen: Observed, still: float, watching: Watching) -> tuple[Status, tuple[Undecided, ...]]:
-    window, commits = seen.window, seen.window.commits
+def _of_lagging(observed: Observed, still: float, watching: Watching) -> tuple[Status, tuple[Undecided, ...]]:
+    window, commits = observed.window, observed.window.commits
     undecided: tuple[Undecided, ...] = ()
-    if ceased(commits, seen.now) or not seen.moves:
-        needed = seen.full_window(watching)
+    if ceased(commits, observed.now) or not observed.moves:
+        needed = observed.full_window(watching)
         if still <= needed:
             if not lately_caught_up(window):
                 undecided = (Undecided(Status.STOP, Lack.TIME, needed, still),)
@@ -216,15 +218,15 @@ def _of_lagging_share(
     if still > watching.window:
         return standstill, ()
     undecided: tuple[Undecided, ...] = ()
-    seen = (known[-1].at - known[0].at) / 1000
-    if still >= seen:  # the SPSO has not moved since the first read
+    watched = (known[-1].at - known[0].at) / 1000
+    if still >= watched:  # the SPSO has not moved since the first read
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewound(moves[-watching.rules.intervals :]):
         return Status.REWIND, undecided
     if not undecided and _falls_behind(known, watching):
-        if seen >= watching.window:
+        if watched >= watching.window:
             return Status.WARN, ()
-        undecided = (Undecided(Status.WARN, Lack.TIME, watching.window, seen),)
+        undecided = (Undecided(Status.WARN, Lack.TIME, watching.window, watched),)
     return Status.OK, undecided
 
 

@@ -152,7 +152,7 @@ class RebalanceRate:
 
 
 @dataclass(frozen=True, slots=True)
-class EmptySpell:
+class EmptyPeriod:
     """How long the group has been Empty.
 
     Attributes:
@@ -239,7 +239,7 @@ class GroupHealth:
     loss: Loss | None
     rebalances: RebalanceRate | None
     holding_up: Mapping[str, int | None]
-    empty: EmptySpell | None
+    empty: EmptyPeriod | None
     seconds: float
     reads: int
     failed: int

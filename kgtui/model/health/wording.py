@@ -9,7 +9,7 @@ from kgtui.model.health.values import Lack
 from kgtui.model.verdict import Status
 
 if TYPE_CHECKING:
-    from kgtui.model.health.values import EmptySpell, GroupHealth, Loss, PartitionHealth, Undecided
+    from kgtui.model.health.values import EmptyPeriod, GroupHealth, Loss, PartitionHealth, Undecided
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
@@ -58,7 +58,7 @@ def loss_in(loss: Loss) -> str:
     return f"{'at most' if loss.at_most else 'about'} {duration(loss.seconds)}"
 
 
-def expiry(spell: EmptySpell) -> str:
+def expiry(spell: EmptyPeriod) -> str:
     """Return when the offsets of an Empty group may expire; `` if that is not known."""
     if spell.expires_in is None:
         return ""

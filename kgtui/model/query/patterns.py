@@ -30,8 +30,8 @@ class Glob:
     def matcher(self) -> Callable[[str], object]:
         """Return a function whose result is true for texts that match."""
         if not self.wild:
-            wanted = self.text.lower()
-            return lambda text: text.lower() == wanted
+            pattern = self.text.lower()
+            return lambda text: text.lower() == pattern
         return _glob_matcher(self.text, self.wild)
 
     def spelled(self) -> str:

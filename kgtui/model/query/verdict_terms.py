@@ -46,10 +46,10 @@ class VerdictMatch:
             return self.name == UNKNOWN
         if self.name == UNKNOWN:
             return False
-        wanted = NAMES[self.name]
-        if wanted > Status.ERR:
-            return kind is wanted
-        return status >= wanted if self.or_worse else status == wanted
+        required = NAMES[self.name]
+        if required > Status.ERR:
+            return kind is required
+        return status >= required if self.or_worse else status == required
 
     def spelled(self) -> str:
         """Return the value in the filter language."""

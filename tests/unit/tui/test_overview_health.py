@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kgtui.model.health import EmptySpell, Loss, RebalanceRate, TimeLag
+from kgtui.model.health import EmptyPeriod, Loss, RebalanceRate, TimeLag
 from kgtui.model.series import Series
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, WARN
@@ -63,9 +63,9 @@ def text_of(field: Field) -> str:
         ({"holding_up": {"m1": 2, "m2": None}}, "held up by", "m1 2 epochs behind m2 has left"),
         ({"holding_up": dict.fromkeys("abcde", 1)}, "held up by",
          "a 1 epoch behind b 1 epoch behind c 1 epoch behind and 2 more"),
-        ({"empty": EmptySpell(300.0, at_least=True)}, "Empty for", "≥ 5 min"),
-        ({"empty": EmptySpell(300.0, expires_in=86_400.0)}, "Empty for", "5 min offsets may expire in 1 d"),
-        ({"empty": EmptySpell(300.0, at_least=True, expires_in=7_200.0)}, "Empty for",
+        ({"empty": EmptyPeriod(300.0, at_least=True)}, "Empty for", "≥ 5 min"),
+        ({"empty": EmptyPeriod(300.0, expires_in=86_400.0)}, "Empty for", "5 min offsets may expire in 1 d"),
+        ({"empty": EmptyPeriod(300.0, at_least=True, expires_in=7_200.0)}, "Empty for",
          "≥ 5 min offsets may expire in at most 2 h"),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from kgtui.model.cluster import Retention
 from kgtui.model.health import ReadHistory, Watching, health_of
 from kgtui.model.health.read_history import PERIODS_KEPT, SAMPLES_KEPT, RebalanceLog
-from kgtui.model.health.values import EmptySpell, RebalanceRate, TimeLag
+from kgtui.model.health.values import EmptyPeriod, RebalanceRate, TimeLag
 from kgtui.model.health.wording import duration
 from tests.scripted import member
 from tests.unit.model.health.reads import T0, described, offsets, watch
@@ -84,12 +84,12 @@ def test_time_empty_is_as_long_as_it_was_seen() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
-    assert health_of(seen).empty == EmptySpell(20.0)
-    assert health_of(seen, retention=Retention(offsets=3600.0)).empty == EmptySpell(20.0, expires_in=3580.0)
+    assert health_of(seen).empty == EmptyPeriod(20.0)
+    assert health_of(seen, retention=Retention(offsets=3600.0)).empty == EmptyPeriod(20.0, expires_in=3580.0)
     seen.add(T0 + 40, described("Stable"), offsets((1, 1)))
     assert health_of(seen).empty is None
     ever = watch([offsets((1, 1))] * 3, description=described("Empty"))
-    assert health_of(ever).empty == EmptySpell(10.0, at_least=True)
+    assert health_of(ever).empty == EmptyPeriod(10.0, at_least=True)
 
 
 def test_offsets_that_do_not_expire_with_the_group_are_not_said_to() -> None:
@@ -100,7 +100,7 @@ def test_offsets_that_do_not_expire_with_the_group_are_not_said_to() -> None:
         (described("Empty"), [offsets()] * 3),
     ):
         empty = health_of(watch(reads, description=told), retention=Retention(offsets=3600.0)).empty
-        assert empty == EmptySpell(10.0, at_least=True)
+        assert empty == EmptyPeriod(10.0, at_least=True)
 
 
 def test_time_empty_begins_anew_after_a_gap() -> None:
@@ -108,7 +108,7 @@ def test_time_empty_begins_anew_after_a_gap() -> None:
     seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
     seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))
     seen.add(T0 + 1005, described("Empty"), offsets((1, 1)))
-    assert health_of(seen).empty == EmptySpell(5.0, at_least=True)
+    assert health_of(seen).empty == EmptyPeriod(5.0, at_least=True)
 
 
 def test_state_changes_and_epoch_steps_of_the_last_hour() -> None:
