@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.admin.deadline import Deadline
-from kgtui.admin.reading import DESCRIBE, OFFSETS, Logs, has_offsets, read_groups, read_in_full
+from kgtui.admin.reading import DESCRIBE, OFFSETS, Logs, has_offsets, read_by_coordinator, read_groups, read_in_full
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import Answer, Fault
 from kgtui.model.group import Listing
 from kgtui.model.members import StreamsAssignment, StreamsMember, Subtopology, TopicInfo, Topology
-from kgtui.model.offsets import PartitionBounds, lag_of_group, lags
+from kgtui.model.offsets import CommittedOffset, LagTotal, PartitionBounds, lag_of_group, lags
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from kgtui.admin.reading import GroupsRead
     from kgtui.model.offsets import TopicPartition
@@ -29,6 +29,15 @@ class UnreachableBeforeLogs(ScriptedAdmin):
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = 30.0
     ) -> Answer[dict[TopicPartition, PartitionBounds]]:
         raise UnreachableError("nothing answers any more")
+
+
+class UnreachableOffsets(ScriptedAdmin):
+    """A cluster that cannot be reached when committed offsets are requested."""
+
+    async def committed_offsets(
+        self, groups: Iterable[str], *, timeout: float = 30.0
+    ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
+        raise UnreachableError("nothing answers")
 
 
 def listings(admin: ScriptedAdmin) -> dict[str, Listing]:
@@ -137,14 +146,14 @@ async def test_unreachable_logs_leave_descriptions_and_offsets() -> None:
 async def test_descriptions_are_reported_before_the_logs_are_read() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
-    told: list[tuple[set[str], set[str]]] = []
+    reported: list[tuple[set[str], set[str]]] = []
     await read_in_full(
         admin,
         Deadline(5),
         listings(admin),
-        on_described=lambda answer: told.append((set(answer.rows), {c for c, _ in admin.calls})),
+        on_described=lambda answer: reported.append((set(answer.rows), {c for c, _ in admin.calls})),
     )
-    ((groups, called),) = told
+    ((groups, called),) = reported
     assert groups == {"c"}
     assert "partition_bounds" in dict(admin.calls)
     assert "partition_bounds" not in called
@@ -156,10 +165,7 @@ async def test_offsets_are_read_without_describing_the_group() -> None:
     admin.add("empty", state="Empty", lag=7)
     read = await read_groups(admin, Deadline(5), describe=["live"], offsets=listings(admin), logs=Logs.BOUNDS)
     assert dict(admin.calls)["describe_groups"] == ("live",)
-    assert {name: [row.lag for row in lags(rows)] for name, rows in read.offsets_by_group().items()} == {
-        "live": [5],
-        "empty": [7],
-    }
+    assert lags_of(read) == {"live": [5], "empty": [7]}
 
 
 async def test_the_lag_needs_no_log_starts() -> None:
@@ -170,3 +176,63 @@ async def test_the_lag_needs_no_log_starts() -> None:
     assert lag_of_group(ends) == lag_of_group(full)
     assert {row.log_start for row in (full.bounds or {}).values()} != {None}
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
+
+
+async def test_committed_ends_are_read_only_where_an_offset_is_committed() -> None:
+    admin = ScriptedAdmin()
+    admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
+    admin.add("s", "share", lag=7)
+    admin.commits["c"] += (CommittedOffset("t-c", 2, None),)
+    read = await read_groups(admin, Deadline(5), offsets=listings(admin), logs=Logs.COMMITTED_ENDS)
+    assert dict(admin.calls)["partition_bounds"] == ("t-c-0",)
+    assert read.lag_of("c") == LagTotal(5, 0, 2)
+    assert read.lag_of("s") == LagTotal(7, 0, 1)
+
+
+@pytest.mark.parametrize("separately", [False, True])
+async def test_a_failed_call_becomes_group_faults_only_on_request(separately: bool) -> None:
+    admin = UnreachableOffsets()
+    admin.add("c", lag=5)
+    reading = read_groups(
+        admin, Deadline(5), describe=["c"], offsets=listings(admin), logs=Logs.BOUNDS, separately=separately
+    )
+    if not separately:
+        with pytest.raises(UnreachableError):
+            await reading
+        return
+    read = await reading
+    assert read.descriptions.keys() == {"c"}
+    assert read.offsets_of("c") is None
+    assert read.why_missing("c", OFFSETS).name == "NO_ANSWER"
+
+
+async def test_a_silent_coordinator_affects_only_its_own_groups() -> None:
+    """Its first batch fails, and the second one is not requested."""
+    admin = ScriptedAdmin()
+    for number in range(4):
+        admin.add(f"here-{number}", lag=number)
+        admin.add(f"silent-{number}", coordinator=2, lag=1)
+    admin.broken[2] = Fault("NO_ANSWER", "broker 2 has not answered", broker=2)
+    groups = {1: [f"here-{number}" for number in range(4)], 2: [f"silent-{number}" for number in range(4)]}
+    read = await read_by_coordinator(
+        admin, Deadline(5), groups, listings(admin), describe={"here-0"}, owned=[("t-x", 0)], group_batch=2, log_batch=3
+    )
+    assert read.committed.keys() == set(groups[1])
+    assert read.descriptions.keys() == {"here-0"}
+    asked = [ids for call, ids in admin.calls if call == "committed_offsets"]
+    assert sorted(asked) == [("here-0", "here-1"), ("here-2", "here-3"), ("silent-0", "silent-1")]
+    assert [len(ids) for call, ids in admin.calls if call == "partition_bounds"] == [3, 2]
+    assert {step for step, _ in read.faults} == {OFFSETS}
+
+
+def test_the_steps_of_a_deadline_share_the_time_equally(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("kgtui.admin.deadline.time.monotonic", lambda: now)
+    deadline = Deadline(12, steps=3)
+    assert deadline.step() == 4
+    now += 2
+    assert deadline.step() == 5
+    now += 9
+    assert (deadline.step(), deadline.step(), deadline.left(), deadline.over) == (1, 1, 1, False)
+    now += 2
+    assert (deadline.step(), deadline.left(), deadline.over) == (0.001, 0.001, True)
