@@ -235,7 +235,7 @@ async def test_what_cannot_be_written_at_the_end_is_said_at_the_next_start(
     async with recording(tmp_path / "lake") as (made, said):
         await until(lambda: made.status.polls >= 1)
     assert f"process {os.getpid()}" in said[0]
-    assert "is lost" in said[0]
+    assert "are lost" in said[0]
     assert "recorder killed" in [moment.gap for moment in RecordingReader(tmp_path / "lake").polls()]
 
 

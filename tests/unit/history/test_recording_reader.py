@@ -211,7 +211,7 @@ def test_a_time_means_the_newest_moment_before_it(tmp_path: Path) -> None:
     assert lake.at(START / 1000 + 1e9).poll == lake.last
     assert lake.step(lake.first) == lake.last
     assert lake.step(lake.first, -1) is None
-    with pytest.raises(LakeError, match="begins at 2026-11-21T"):
+    with pytest.raises(LakeError, match="starts at 2026-11-21T"):
         lake.at(START / 1000 - 1)
 
 
