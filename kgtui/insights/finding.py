@@ -1,4 +1,4 @@
-"""What the tables of a pipeline say that somebody should know: findings, each with its evidence and what to do next."""
+"""Findings about groups: what is wrong, how urgent it is, the evidence, and what to do next."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from kgtui.lake.gold import TableAge
 
 Value = str | int | float | bool | datetime | None
-"""A cell of evidence; None is unknown."""
+"""A value in a row of evidence; None is unknown."""
 
 
 class Kind(Enum):
-    """What a finding is about, the most urgent first."""
+    """What a finding is about, from the most to the least urgent."""
 
     UNHEALTHY = "unhealthy"
     AT_RISK = "data at risk"
@@ -28,12 +28,12 @@ class Kind(Enum):
 
     @property
     def rank(self) -> int:
-        """0 for the most urgent."""
+        """Position among all kinds; 0 is the most urgent."""
         return list(Kind).index(self)
 
     @property
     def table(self) -> str:
-        """The table that tells of it; without that nobody knows whether there are such findings."""
+        """The gold table that findings of this kind come from."""
         return _TABLES[self]
 
 
@@ -48,7 +48,7 @@ _TABLES = {
 
 
 class Severity(Enum):
-    """How bad it is."""
+    """How severe a finding is."""
 
     ERROR = "error"
     WARN = "warn"
@@ -56,17 +56,17 @@ class Severity(Enum):
 
     @property
     def rank(self) -> int:
-        """0 for the worst."""
+        """Position among all severities; 0 is the worst."""
         return list(Severity).index(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Rows of a table of the lake that a finding rests on.
+    """Rows of a gold table that support a finding.
 
     Attributes:
         table: `layer/name`.
-        more: how many further rows there are that are left out here.
+        more: number of further rows that are left out.
     """
 
     table: str
@@ -77,17 +77,17 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that somebody should know.
+    """Something about a group, or a family of groups, that needs attention.
 
     Attributes:
-        subject: group id, or the family as the tree names it: `team-007.*`.
-        groups: the groups that it is about: one, or those of the family.
-        what: in one sentence, without the subject; ids in it are as the cluster has them.
-        since: seconds since the epoch; None when that is not known.
-        since_at_least: it may have begun earlier, before anything was recorded.
-        advice: what to do next, in one sentence.
-        command: the command line that does it, or looks closer; as words.
-        weight: what is urgent first among findings of one kind and severity: the larger.
+        subject: group id, or name of a family such as `team-007.*`.
+        groups: the group, or the groups of the family.
+        what: description without the subject; ids in it are unchanged and may contain control characters.
+        since: start, in seconds since the epoch; None if unknown.
+        since_at_least: whether it may have started earlier, before the recording.
+        advice: what to do next.
+        command: words of a command line that does it, or shows more.
+        weight: orders findings of one kind and severity; the largest comes first.
     """
 
     kind: Kind
@@ -105,7 +105,7 @@ class Finding:
 
     @property
     def urgency(self) -> tuple[int, int, float, str]:
-        """Sorts the most urgent first: a warning stands above any note."""
+        """Sort key that puts the most urgent finding first; every warning comes before any note."""
         return (self.severity.rank, self.kind.rank, -self.weight, self.subject)
 
 
@@ -114,9 +114,9 @@ class Insights:
     """All findings of a lake.
 
     Attributes:
-        findings: the most urgent first.
-        tables: the tables that they come from, there or not.
-        as_of: seconds since the epoch that "now" means in the findings; None without any table.
+        findings: most urgent first.
+        tables: ages of all gold tables, also of those that are missing.
+        as_of: the time that counts as now, in seconds since the epoch; None if all tables are empty.
     """
 
     findings: tuple[Finding, ...]
@@ -125,16 +125,16 @@ class Insights:
 
     @property
     def missing(self) -> tuple[TableAge, ...]:
-        """Tables that are not there or cannot be read: what they would tell is not among the findings."""
+        """Tables that are missing or cannot be read, so that their findings are missing too."""
         return tuple(table for table in self.tables if not table.is_readable)
 
     def known(self, kind: Kind) -> bool:
-        """Whether there would be findings of a kind if there was anything to tell."""
+        """Return whether the table of a kind can be read; without it nobody knows whether there are such findings."""
         return all(table.table != kind.table for table in self.missing)
 
 
 def lasted(finding: Finding, as_of: float | None) -> str:
-    """How long it goes on by then; `` when that is not known, or it has just begun."""
+    """Return how long a finding has lasted, such as `4 h`; empty if unknown or shorter than a second."""
     if finding.since is None or as_of is None or as_of - finding.since < 1:
         return ""
     return duration(as_of - finding.since)

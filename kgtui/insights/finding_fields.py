@@ -1,4 +1,4 @@
-"""Fields of a finding, for the JSON of `kgtui insights` and for tables of findings; see `kgtui.model.fields`."""
+"""Fields of a finding for JSON and tables; see `kgtui.model.fields`."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ FINDING_OBJECT = (
 
 
 def finding_object(finding: Finding) -> dict[str, Any]:
-    """Return a finding as JSON has it."""
+    """Return a finding as a JSON object."""
     return as_object(FINDING_OBJECT, finding)

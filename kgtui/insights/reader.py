@@ -1,4 +1,4 @@
-"""From gold tables to findings: what is unhealthy, at risk, flapping, unusual or unused, and what to do about it."""
+"""Read the gold tables of a lake and apply all rules to them."""
 
 from __future__ import annotations
 
@@ -24,46 +24,46 @@ _CHURN_HOURS = 24
 
 
 def read_insights(path: Path | str) -> Insights:
-    """All findings of a lake, as of the newest moment that its gold tables know.
+    """Return all findings of a lake, as of the end of its gold tables.
 
     Raises:
-        LakeError: it is no lake, a table of it cannot be read, or the pipeline has made none yet.
+        LakeError: the folder is not a lake, or none of its gold tables can be read.
     """
     return find_insights(Gold(path))
 
 
 def find_insights(gold: Gold) -> Insights:
-    """All findings of the gold tables. Raises `LakeError` as `insights`."""
+    """Return all findings of gold tables. Raises `LakeError` as `read_insights`."""
     ages = gold.ages()
     if not any(age.is_readable for age in ages):
         why = "; ".join(dict.fromkeys(f"{age.table}: {age.error}" for age in ages if age.error != NEVER_WRITTEN))
         raise LakeError(
             f"{gold.path} has no gold tables that can be read{f' ({why})' if why else ''}: "
-            "make them with kgtui pipeline run --lake LAKE"
+            "create them with kgtui pipeline run --lake LAKE"
         )
-    there = {age.table for age in ages if age.is_readable}
-    # Cleanup rests on whole days and churn on hours: what goes on is told by the tables that follow the minutes.
-    lively = [
+    readable = {age.table for age in ages if age.is_readable}
+    # Only `lag` and `health` are updated with every run; `cleanup` covers whole days and `churn` whole hours.
+    frequent = [
         age.covered_to
         for age in ages
         if age.table in (Gold.title(LAG), Gold.title(HEALTH)) and age.covered_to is not None
     ]
-    known = lively or [age.covered_to for age in ages if age.covered_to is not None]
-    now = max(known, default=None)
-    found = [] if now is None else _findings(gold, there, now)
+    ends = frequent or [age.covered_to for age in ages if age.covered_to is not None]
+    now = max(ends, default=None)
+    found = [] if now is None else _findings(gold, readable, now)
     return Insights(tuple(sorted(found, key=lambda finding: finding.urgency)), ages, now)
 
 
-def _findings(gold: Gold, there: set[str], now: float) -> list[Finding]:
+def _findings(gold: Gold, readable: set[str], now: float) -> list[Finding]:
     def newest(
         table: Table, time: str, where: Where | None = None, groups: Collection[str] | None = None
     ) -> list[GoldRow]:
-        return gold.newest(table, time, where=where, groups=groups) if Gold.title(table) in there else []
+        return gold.newest(table, time, where=where, groups=groups) if Gold.title(table) in readable else []
 
     unused = rules.unused(newest(CLEANUP, "day"))
     left = {group for finding in unused for group in finding.groups}
-    health = [row for row in newest(HEALTH, "window_start", _not_well) if row["group"] not in left]
-    forecast = [row for row in _forecast(gold) if row["group"] not in left] if Gold.title(FORECAST) in there else []
+    health = [row for row in newest(HEALTH, "window_start", _not_ok) if row["group"] not in left]
+    forecast = [row for row in _forecast(gold) if row["group"] not in left] if Gold.title(FORECAST) in readable else []
     concerned = {row["group"] for row in (*health, *forecast)}
     groups = {row["group"]: row for row in newest(LAG, "minute", only_whole_groups, concerned)}
     unhealthy, at_risk = rules.unhealthy(health, groups), rules.at_risk(forecast)
@@ -71,17 +71,17 @@ def _findings(gold: Gold, there: set[str], now: float) -> list[Finding]:
     drain = rules.drain(forecast, groups, ill)
     ill |= {finding.subject for finding in drain}
     lately = rules.instant(now - _CHURN_HOURS * 3_600)
-    churn = gold.rows(CHURN, since=lately, time="hour", where=_flaps) if Gold.title(CHURN) in there else []
-    unusual = [row for row in newest(BASELINE, "hour", _far) if row["group"] not in left]
+    churn = gold.rows(CHURN, since=lately, time="hour", where=_is_flapping) if Gold.title(CHURN) in readable else []
+    unusual = [row for row in newest(BASELINE, "hour", _is_outlier) if row["group"] not in left]
     return [*unhealthy, *at_risk, *drain, *rules.flapping(churn, now), *rules.unusual(unusual, ill), *unused]
 
 
 def _forecast(gold: Gold) -> list[GoldRow]:
-    """Of each group the rows of the newest hour, or of the one before where that is too young to show a trend."""
+    """Return the forecasts of the newest hour, or of the hour before for groups without a trend yet."""
     last = gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []
-    rows = gold.rows(FORECAST, since=last - timedelta(hours=1), time="hour", where=_leads_somewhere)
+    rows = gold.rows(FORECAST, since=last - timedelta(hours=1), time="hour", where=_has_forecast)
     whole = {(row["group"], row["hour"]): row for row in rows if row["topic"] is None}
     before = {group: hour for group, hour in whole if hour != last}
     hours = {
@@ -92,23 +92,23 @@ def _forecast(gold: Gold) -> list[GoldRow]:
     return [row for row in rows if row["hour"] == hours.get(row["group"])]
 
 
-# Of 100,000 groups nearly all are well: rows that no rule would tell of are not even made.
+# Nearly all of 100,000 groups are healthy: these filters skip their rows before they are converted.
 
 
-def _not_well(column: Callable[[str], Any]) -> Any:
+def _not_ok(column: Callable[[str], Any]) -> Any:
     return column("status") != "OK"
 
 
-def _leads_somewhere(column: Callable[[str], Any]) -> Any:
-    ends = (column("drain_seconds") >= rules.WORTH_TELLING) | (column("trend") > 0)
+def _has_forecast(column: Callable[[str], Any]) -> Any:
+    ends = (column("drain_seconds") >= rules.MIN_BACKLOG_AGE) | (column("trend") > 0)
     return column("at_risk") | (column("lost") > 0) | ends | column("trend").is_null()
 
 
-def _flaps(column: Callable[[str], Any]) -> Any:
+def _is_flapping(column: Callable[[str], Any]) -> Any:
     return column("flapping")
 
 
-def _far(column: Callable[[str], Any]) -> Any:
+def _is_outlier(column: Callable[[str], Any]) -> Any:
     far = rules.FAR_FROM_NORMAL
     some = [(column(f"{name}_deviation") >= far) | (column(f"{name}_deviation") <= -far) for name in SERIES]
     return some[0] | some[1] | some[2]

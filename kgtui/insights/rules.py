@@ -1,6 +1,6 @@
-"""One rule for each kind of finding about how groups do: rows of a gold table in, findings out.
+"""The rules that turn rows of gold tables into findings, one per kind of finding.
 
-Pure; rows are as `Gold` reads them.
+The rules are pure functions; their rows are those of `kgtui.lake.gold.Gold`.
 """
 
 from __future__ import annotations
@@ -20,40 +20,55 @@ if TYPE_CHECKING:
     from kgtui.lake.gold import GoldRow
 
 
-WORTH_TELLING = 60.0
-"""Seconds: a backlog that is younger is the ordinary way between a log and its reader."""
+MIN_BACKLOG_AGE = 60.0
+"""Age of the oldest unread record, in seconds, below which a backlog is normal and not reported."""
 
-_LATELY = 2 * 3_600.0
-"""Seconds since a restless hour began within which the group counts as restless now."""
+_RECENT = 2 * 3_600.0
+"""Time since the start of an hour with many rebalances, in seconds, within which a group still counts as flapping."""
+
+MAX_EVIDENCE_ROWS = 12
+"""Rows of evidence per finding; further ones are only counted."""
+
+FAR_FROM_NORMAL = 3.5
+"""Robust z-score from which a value is an outlier (Iglewicz and Hoaglin 1993)."""
+
+_MIN_RELATIVE_DISTANCE = 0.5
+"""Smallest distance from normal, as a fraction of it; z-scores are large for any step in a constant series."""
+
+_SERIES = (
+    ("rate_in", "input", "/s"),
+    ("lag", "lag", ""),
+    ("rate_out", "output", "/s"),
+)
 
 _STATUS = {
     "STOP": "stopped committing",
-    "STALL": "commits the same offsets again and again",
-    "REWIND": "went back to offsets that it had passed",
-    "WARN": "falls behind steadily",
+    "STALL": "keeps committing the same offsets",
+    "REWIND": "went back to earlier offsets",
+    "WARN": "is falling behind steadily",
 }
 _ADVICE = {
-    "STOP": "its members are there and commit nothing: look in their logs for a record that cannot be processed",
-    "STALL": "its members commit and do not get on: look in their logs for a record that cannot be processed",
-    "REWIND": "somebody reset its offsets, or commits came late: what lies between is read twice",
-    "WARN": "give it more members, up to one for each partition, or make its processing faster",
+    "STOP": "its members are connected but do not commit: look in their logs for a record that cannot be processed",
+    "STALL": "its members commit but make no progress: look in their logs for a record that cannot be processed",
+    "REWIND": "someone reset its offsets, or commits arrived late: the records in between are read twice",
+    "WARN": "add members, up to one per partition, or make processing faster",
 }
-_NOBODY = "nobody is in the group: start its consumers again, or delete it if it is not needed any more"
+_NO_MEMBERS = "the group has no members: start its consumers again, or delete it if it is no longer needed"
 
 
 def instant(seconds: float) -> datetime:
-    """Seconds since the epoch as the tables have times."""
+    """Convert seconds since the epoch to a datetime, as gold tables have it."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
 def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Finding]:
-    """Groups whose verdict is worse than OK, from `health`.
+    """Find groups whose verdict is worse than OK.
 
     Args:
-        rows: those of the newest window.
-        groups: group → its newest row of `lag`.
+        rows: newest window of table `health`.
+        groups: group → its newest row of table `lag`.
     """
-    whole, partitions = _parted(rows)
+    whole, partitions = _split_rows(rows)
     found = []
     for row in whole:
         if row["status"] not in ("WARN", "ERR"):
@@ -73,7 +88,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
                 (group,),
                 f"{_STATUS.get(worst, f'is {worst}')}{many}{waiting}",
                 seconds_of(row["bad_since"]),
-                _NOBODY if nobody else _ADVICE.get(worst, "look at the group"),
+                _NO_MEMBERS if nobody else _ADVICE.get(worst, "look at the group"),
                 evidence_of("gold/health", columns, parts or [row]),
                 ("kgtui", "show", group),
                 weight=float(row["lag"] or 0),
@@ -83,8 +98,8 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Groups that have lost records, or will before they read them, from the newest hour of `forecast`."""
-    whole, partitions = _parted(rows)
+    """Find groups that lost records, or will lose some, from the newest hour of table `forecast`."""
+    whole, partitions = _split_rows(rows)
     found = []
     for row in whole:
         lost = row["lost"] or 0
@@ -102,7 +117,7 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
                 (group,),
                 _loss(row, lost),
                 None,
-                "make it read faster; until it has caught up let the topic keep more (retention.ms, retention.bytes)",
+                "make it read faster, and raise retention.ms or retention.bytes of the topic until it has caught up",
                 evidence_of("gold/forecast", columns, parts or [row]),
                 ("kgtui", "show", group),
                 weight=1e12 + lost if lost else 1e9 / (1.0 + (row["loss_seconds"] or 0.0)),
@@ -112,7 +127,7 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _risk(row: GoldRow, lost: int) -> Severity:
-    """The sooner, the worse; when nobody can tell, it may be now."""
+    """Return the severity: the sooner records expire, the worse. An unknown time counts as now."""
     seconds = row["loss_seconds"]
     if lost or seconds is None or seconds <= Loss.SOON:
         return Severity.ERROR
@@ -131,23 +146,23 @@ def _loss(row: GoldRow, lost: int) -> str:
 
 
 def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collection[str]) -> list[Finding]:
-    """When a backlog will be gone, or that it grows, from the newest hour of `forecast`.
+    """Find backlogs that will be worked off, and backlogs that grow, from the newest hour of table `forecast`.
 
     Args:
-        others: groups of which worse is told already: that theirs grows too is nothing new.
+        others: groups with a more severe finding, for which a growing backlog is not reported again.
     """
     found = []
     for row in rows:
         group, trend = row["group"], row["trend"]
         age = groups.get(group, {}).get("time_lag")
-        if row["topic"] is not None or not row["lag"] or (age is not None and age < WORTH_TELLING):
+        if row["topic"] is not None or not row["lag"] or (age is not None and age < MIN_BACKLOG_AGE):
             continue
-        if row["drain_seconds"] is not None and row["drain_seconds"] >= WORTH_TELLING:
+        if row["drain_seconds"] is not None and row["drain_seconds"] >= MIN_BACKLOG_AGE:
             what = f"the group catches up on {row['lag']:,} unread records in about {duration(row['drain_seconds'])}"
-            soon = "nothing, if that is soon enough; else give it more members"
+            soon = "nothing if that is soon enough; otherwise add members"
             found.append(_drain(row, Severity.NOTE, what, soon, row["drain_seconds"]))
         elif trend is not None and trend > 2 * (row["trend_error"] or 0.0) and trend > 0 and group not in others:
-            what = f"the backlog of {row['lag']:,} records grows by {trend * 60:,.0f} a minute"
+            what = f"{row['lag']:,} unread records, growing by {trend * 60:,.0f} per minute"
             found.append(_drain(row, Severity.WARN, what, _ADVICE["WARN"], trend))
     return found
 
@@ -160,19 +175,19 @@ def _drain(row: GoldRow, severity: Severity, what: str, advice: str, weight: flo
 
 
 def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Groups that rebalance again and again, or did within a day, from `churn`."""
+    """Find groups that rebalance unusually often, or did within a day, from table `churn`."""
     by_group: dict[str, list[GoldRow]] = {}
     for row in sorted(rows, key=lambda row: row["hour"]):
         if row["flapping"]:
             by_group.setdefault(row["group"], []).append(row)
     found = []
     for group, hours in by_group.items():
-        hours = _last_stretch(hours)
-        going_on = now - hours[-1]["hour"].timestamp() < _LATELY
+        hours = _last_run_of_hours(hours)
+        going_on = now - hours[-1]["hour"].timestamp() < _RECENT
         rate = max(row["per_hour"] or row["rebalances"] for row in hours)
         held_up = sum(row["rebalancing_seconds"] or 0.0 for row in hours)
-        cost = f"; {duration(held_up)} of that time went into it" if held_up >= 1 else ""
-        span = "" if going_on else f" for {duration(3_600.0 * len(hours))}, and has stopped"
+        cost = f"; {duration(held_up)} were spent rebalancing" if held_up >= 1 else ""
+        span = "" if going_on else f" for {duration(3_600.0 * len(hours))}, and has stopped since"
         columns = ("hour", "rebalances", "per_hour", "members_joined", "members_left", "rebalancing_seconds")
         found.append(
             Finding(
@@ -180,9 +195,9 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
                 Severity.WARN if going_on else Severity.NOTE,
                 group,
                 (group,),
-                f"rebalanced up to {rate:.0f} times an hour{span}{cost}",
+                f"rebalanced up to {rate:.0f} times per hour{span}{cost}",
                 hours[0]["hour"].timestamp(),
-                "see which members come and go, and why: restarts, scaling, max.poll.interval.ms, session.timeout.ms",
+                "find out why members join and leave: restarts, scaling, max.poll.interval.ms, session.timeout.ms",
                 evidence_of("gold/churn", columns, hours[::-1]),
                 ("kgtui", "show", group),
                 weight=rate,
@@ -191,18 +206,18 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
     return found
 
 
-def _last_stretch(hours: Sequence[GoldRow]) -> list[GoldRow]:
-    """The last of them that follow each other, one quiet hour in between being none."""
+def _last_run_of_hours(hours: Sequence[GoldRow]) -> list[GoldRow]:
+    """Return the last consecutive hours; a single quiet hour in between does not count."""
     stretch = [hours[-1]]
     for row in reversed(hours[:-1]):
-        if (stretch[0]["hour"] - row["hour"]).total_seconds() > _LATELY:
+        if (stretch[0]["hour"] - row["hour"]).total_seconds() > _RECENT:
             break
         stretch.insert(0, row)
     return stretch
 
 
-def _parted(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[GoldRow]]]:
-    """Rows about whole groups, and those about their partitions by group."""
+def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[GoldRow]]]:
+    """Split rows into those about whole groups, and group → those about its partitions."""
     whole: list[GoldRow] = []
     partitions: dict[str, list[GoldRow]] = {}
     for row in rows:
@@ -213,52 +228,35 @@ def _parted(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[Gold
     return whole, partitions
 
 
-MOST_ROWS = 12
-"""Rows of evidence; of more, the count is told."""
-
-
 def evidence_of(table: str, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
-    """Columns of the first rows, and how many more there are."""
-    told = tuple(tuple(row[name] for name in columns) for row in rows[:MOST_ROWS])
-    return Evidence(table, columns, told, max(0, len(rows) - MOST_ROWS))
+    """Return some columns of the first rows as evidence, and the number of further rows."""
+    told = tuple(tuple(row[name] for name in columns) for row in rows[:MAX_EVIDENCE_ROWS])
+    return Evidence(table, columns, told, max(0, len(rows) - MAX_EVIDENCE_ROWS))
 
 
 def seconds_of(moment: datetime | None) -> float | None:
-    """Seconds since the epoch."""
+    """Convert a datetime to seconds since the epoch; None stays None."""
     return None if moment is None else moment.timestamp()
 
 
-FAR_FROM_NORMAL = 3.5
-"""Robust z-score from which a value is an outlier (Iglewicz and Hoaglin 1993)."""
-
-_APART = 0.5
-"""How far from normal, as a share of it, a value has to be besides: little spread makes any step look large."""
-
-_SERIES = (
-    ("rate_in", "as much comes in as usual", "comes in", "/s"),
-    ("lag", "as many records wait as usual", "wait", ""),
-    ("rate_out", "as much is read as usual", "is read", "/s"),
-)
-
-
 def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
-    """Groups that are far from how they are at this hour, from the newest hour of `baseline`.
+    """Find groups whose lag or rates differ from earlier weeks, from the newest hour of table `baseline`.
 
     Args:
-        others: groups of which worse is told already: of those only what comes in is told.
+        others: groups with a more severe finding; for them only an unusual input rate is reported.
     """
     found = []
     for row in rows:
         group = row["group"]
         sentences, most = [], 0.0
-        for name, times, verb, unit in _SERIES:
+        for name, title, unit in _SERIES:
             value, normal, deviation = row[name], row[f"{name}_normal"], row[f"{name}_deviation"]
             if deviation is None or value is None or normal is None or (group in others and name != "rate_in"):
                 continue
-            far = abs(deviation) >= FAR_FROM_NORMAL and abs(value - normal) > _APART * max(normal, 1.0)
+            far = abs(deviation) >= FAR_FROM_NORMAL and abs(value - normal) > _MIN_RELATIVE_DISTANCE * max(normal, 1.0)
             if not far or (name == "lag" and value < normal):
                 continue
-            ratio = f"{value / normal:.1f} times {times}" if normal > 0 else f"more {verb} than usual"
+            ratio = f"{value / normal:.1f} times the usual {title}" if normal > 0 else f"more {title} than usual"
             sentences.append(f"{ratio}: {_amount(value)}{unit} instead of {_amount(normal)}{unit}")
             most = max(most, abs(deviation))
         if sentences:
@@ -271,9 +269,9 @@ def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
                     Severity.WARN,
                     group,
                     (group,),
-                    "; ".join(sentences) + f" (compared with the same {row['basis'] or 'hour'} before)",
+                    "; ".join(sentences) + f" (compared with the same {row['basis'] or 'hour'} earlier)",
                     row["hour"].timestamp(),
-                    "find out whether somebody meant this: a campaign, a replay, a release of who writes or reads",
+                    "find out whether this was intended: a campaign, a replay, a new release of producers or consumers",
                     evidence_of("gold/baseline", ("hour", *columns, "hours"), [row]),
                     ("kgtui", "show", group),
                     weight=most,
@@ -283,7 +281,7 @@ def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
 
 
 def unused(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Groups and whole families that nobody uses, from the newest day of `cleanup`."""
+    """Find unused groups, and families of unused groups, from the newest day of table `cleanup`."""
     rows = list(rows)
     columns = ("name", "state", "type", "lag", "last_commit", "empty_since", "expires_at")
     found = []
@@ -298,9 +296,9 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
         parts = families[row["name"]] if family else [row]
         parts.sort(key=lambda part: part["name"])
         groups = tuple(part["name"] for part in parts)
-        unread = "" if row["lag"] is None else f"; {row['lag']:,} unread records are nobody's"
-        expires = "" if row["expires_at"] is None else f"; expires at the latest {row['expires_at']:%Y-%m-%d %H:%M} UTC"
-        what = f"{row['groups']} groups, none of them used" if family else "nobody uses it"
+        unread = "" if row["lag"] is None else f"; {row['lag']:,} unread records"
+        expires = "" if row["expires_at"] is None else f"; its offsets expire by {row['expires_at']:%Y-%m-%d %H:%M} UTC"
+        what = f"{row['groups']} unused groups" if family else "unused"
         found.append(
             Finding(
                 Kind.UNUSED,
@@ -309,7 +307,7 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
                 groups,
                 f"{what}{unread}{expires}",
                 seconds_of(row["quiet_since"]),
-                "ask whose it is; if it is not needed any more, delete it (its offsets are backed up first)",
+                "ask its owner; if it is no longer needed, delete it (its offsets are backed up first)",
                 evidence_of("gold/cleanup", columns, parts),
                 _delete(row["name"], groups),
                 since_at_least=True,
@@ -321,8 +319,8 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _delete(name: str, groups: Sequence[str]) -> tuple[str, ...]:
-    """By their names, or where that would be long by what their names begin with."""
-    if len(groups) <= MOST_ROWS:
+    """Return the command line that deletes groups by their ids, or, if there are many, by their common prefix."""
+    if len(groups) <= MAX_EVIDENCE_ROWS:
         return ("kgtui", "delete", *(f"--group={group}" for group in groups))
     return ("kgtui", "delete", f"/^{re.escape(name.removesuffix('*'))}/", "state:Empty")
 

@@ -291,7 +291,7 @@ def no_findings_lines(
         (blank, Cell(pipeline_command(path), ACCENT)),
     ]
     if recorded or which.chosen:
-        reason = error.split(": make them with")[0]
+        reason = error.split(": create them with")[0]
         paragraphs: list[PaneLine] = [(Cell("There are no findings. ", WARN), Cell(reason)), (), *makes]
     else:
         paragraphs = [

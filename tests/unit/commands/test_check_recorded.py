@@ -158,7 +158,7 @@ def test_losses_are_told_by_the_retention_that_was_recorded(check: Callable[...,
     unknown.flush()
     said = check("--all", lake=tmp_path / "unknown").err
     assert (
-        "the time until data or offsets are lost may be missing: how long topics and offsets are kept is not recorded"
+        "the time until data or offsets are lost may be missing: the retention of topics and offsets is not recorded"
         in said
     )
 

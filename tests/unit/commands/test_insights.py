@@ -37,7 +37,7 @@ def test_findings_for_a_person(lake: Path, capfd: pytest.CaptureFixture[str]) ->
     assert first[2] == "    stopped committing on 2 partitions; 1,000 unread records"
     assert first[3].endswith("cannot be processed: kgtui show pay")
     assert "  NOTE   perf.*  since at the latest 2026-11-18 " in out
-    assert "next: ask whose it is" in out
+    assert "next: ask its owner" in out
     assert "kgtui delete --group=perf.a --group=perf.b" in out
     assert out.splitlines()[-1].startswith("as of 2026-11-21 ")
     assert "ago, computed " in out.splitlines()[-1]

@@ -92,8 +92,8 @@ def test_a_second_recorder_ends_with_4_and_a_killed_one_is_told_of(cluster: Simu
     with recorder(cluster, lake, "--for", "1s") as third:
         _, said = third.communicate(timeout=60)
     assert third.returncode == 0
-    assert f"the recorder before (process {first.pid} on" in said
-    assert "is lost" in said
+    assert f"the previous recorder (process {first.pid} on" in said
+    assert "are lost" in said
 
 
 def test_no_cluster_is_3_and_makes_no_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

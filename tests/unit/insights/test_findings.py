@@ -59,8 +59,8 @@ def test_what_was_wrong_earlier_is_no_finding(tmp_path: Path) -> None:
 def test_a_group_that_nobody_is_in_is_told_so() -> None:
     rows = [row(HEALTH, group="g", window_start=NOW, status="ERR", worst="STALL", affected=1, lag=None)]
     (finding,) = unhealthy(rows, {"g": {"state": "Empty"}})
-    assert finding.what == "commits the same offsets again and again"
-    assert "nobody is in the group" in finding.advice
+    assert finding.what == "keeps committing the same offsets"
+    assert "the group has no members" in finding.advice
     assert finding.evidence.rows
 
 
@@ -152,7 +152,7 @@ def test_what_is_lost_comes_before_what_will_be_and_sooner_before_later() -> Non
 def test_a_backlog_that_grows_is_told_unless_worse_is_known() -> None:
     rows = [row(FORECAST, group="g", hour=NOW, lag=500, trend=2.0, trend_error=0.5)]
     (finding,) = drain(rows, {"g": {"time_lag": 90.0}}, ())
-    assert finding.what == "the backlog of 500 records grows by 120 a minute"
+    assert finding.what == "500 unread records, growing by 120 per minute"
     assert drain(rows, {"g": {"time_lag": 90.0}}, {"g"}) == []
     assert drain(rows, {"g": {"time_lag": 3.0}}, ()) == [], "three seconds are the way from the log to its reader"
     unsure = [{**rows[0], "trend_error": 1.5}]
@@ -169,19 +169,19 @@ def test_flapping_now_and_earlier() -> None:
 
     (now,) = flapping(hours(0, 1, 2, 9), NOW.timestamp())
     assert (now.severity, now.since) == (Severity.WARN, (NOW - 2 * HOUR).timestamp())
-    assert now.what == "rebalanced up to 9 times an hour; 3 min of that time went into it"
+    assert now.what == "rebalanced up to 9 times per hour; 3 min were spent rebalancing"
     (earlier,) = flapping(hours(8, 9), NOW.timestamp())
     assert (earlier.severity, earlier.since) == (Severity.NOTE, (NOW - 9 * HOUR).timestamp())
-    assert "for 2 h, and has stopped" in earlier.what
+    assert "for 2 h, and has stopped since" in earlier.what
     assert flapping([{**hours(0)[0], "flapping": False}], NOW.timestamp()) == []
 
 
 @pytest.mark.parametrize(
     ("values", "what"),
     [
-        ({"rate_in": (50.0, 10.0, 20.0)}, "5.0 times as much comes in as usual: 50.0/s instead of 10.0/s"),
-        ({"rate_out": (1.0, 100.0, -9.0)}, "0.0 times as much is read as usual: 1.0/s instead of 100/s"),
-        ({"lag": (900.0, 0.0, 9.0)}, "more wait than usual: 900 instead of 0.0"),
+        ({"rate_in": (50.0, 10.0, 20.0)}, "5.0 times the usual input: 50.0/s instead of 10.0/s"),
+        ({"rate_out": (1.0, 100.0, -9.0)}, "0.0 times the usual output: 1.0/s instead of 100/s"),
+        ({"lag": (900.0, 0.0, 9.0)}, "more lag than usual: 900 instead of 0.0"),
         ({"lag": (1.0, 100.0, -9.0)}, None),
         ({"rate_in": (14.0, 10.0, 20.0)}, None),
         ({"rate_in": (50.0, 10.0, 3.0)}, None),
@@ -194,7 +194,7 @@ def test_unusual_for_this_hour(values: dict[str, tuple[float, float, float]], wh
         told |= {name: value, f"{name}_normal": normal, f"{name}_deviation": deviation}
     found = unusual([row(BASELINE, group="g", hour=NOW, basis="hour of week", **told)], ())
     assert [finding.what for finding in found] == (
-        [] if what is None else [f"{what} (compared with the same hour of week before)"]
+        [] if what is None else [f"{what} (compared with the same hour of week earlier)"]
     )
 
 
