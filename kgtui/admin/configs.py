@@ -79,20 +79,20 @@ async def group_configs(
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
     """Return the retention of topics, and of the offsets of Empty groups on the first broker that answers."""
-    kept: dict[str, float] = {}
+    seconds_by_topic: dict[str, float] = {}
     offsets: float | None = None
     faults: list[Fault] = []
     for start in range(0, len(topics), TOPICS_PER_REQUEST):
-        some = topics[start : start + TOPICS_PER_REQUEST]
+        chunk = topics[start : start + TOPICS_PER_REQUEST]
         try:
-            answer = await _first(nodes, partial(read_retention, pool, topics=some, deadline=deadline), deadline)
+            answer = await _first(nodes, partial(read_retention, pool, topics=chunk, deadline=deadline), deadline)
         except KgtuiError as error:
             faults.append(fault_of(error))
             break
-        kept |= answer.rows.topics
+        seconds_by_topic |= answer.rows.topics
         offsets = answer.rows.offsets
         faults += answer.faults
-    return Answer(Retention(kept, offsets), tuple(dict.fromkeys(faults)))
+    return Answer(Retention(seconds_by_topic, offsets), tuple(dict.fromkeys(faults)))
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
@@ -153,7 +153,7 @@ async def read_retention(
         "IncludeDocumentation": False,
     }
     reply: Reply[dict[str, Any]] = await pool.call(node, DESCRIBE_CONFIGS, request, timeout=deadline.left(), lane=lane)
-    kept: dict[str, float] = {}
+    seconds_by_topic: dict[str, float] = {}
     offsets: float | None = None
     faults: list[Fault] = []
     for result in reply.value["Results"]:
@@ -164,8 +164,8 @@ async def read_retention(
             minutes = values.get(OFFSETS_MINUTES)
             offsets = None if minutes is None else minutes * 60.0
         elif (seconds := _retention_seconds(values, result["Configs"])) is not None:
-            kept[name] = seconds
-    return Answer(Retention(kept, offsets), tuple(faults))
+            seconds_by_topic[name] = seconds
+    return Answer(Retention(seconds_by_topic, offsets), tuple(faults))
 
 
 def _config_fault(result: dict[str, Any], node: int) -> Fault:

@@ -214,8 +214,8 @@ class KafkaGroupAdmin:
         names = list(groups)
         lane = _lane(names)
 
-        async def send(node: int, some: Sequence[str], until: Deadline) -> Batch[tuple[CommittedOffset, ...]]:
-            return await self._offsets.committed(node, some, until, lane)
+        async def send(node: int, ids: Sequence[str], until: Deadline) -> Batch[tuple[CommittedOffset, ...]]:
+            return await self._offsets.committed(node, ids, until, lane)
 
         return await self._router.run(
             names, send, deadline=Deadline(timeout), size=self._offsets.batch, asked="read offsets"
@@ -227,8 +227,8 @@ class KafkaGroupAdmin:
         names = list(groups)
         lane = _lane(names)
 
-        async def send(node: int, some: Sequence[str], until: Deadline) -> Batch[tuple[ShareOffset, ...]]:
-            return await self._offsets.share(node, some, until, lane)
+        async def send(node: int, ids: Sequence[str], until: Deadline) -> Batch[tuple[ShareOffset, ...]]:
+            return await self._offsets.share(node, ids, until, lane)
 
         deadline = Deadline(timeout)
         return await self._router.run(

@@ -148,13 +148,14 @@ class Lister:
         self, node: int, groups: Collection[str], deadline: Deadline, lane: Lane = Lane.BULK
     ) -> dict[str, Listing]:
         """Return the listings of those of these groups that the broker lists, by id. Errors are as in `listings`."""
-        wanted = {group: group.encode("utf-8", "surrogateescape") for group in groups}
+        encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            if not any(name in body for name in wanted.values()):  # in most cases none of these groups exists any more
+            # In most cases none of these groups exists any more, and the list need not be decoded.
+            if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
-            return throttle, code, [row for row in rows if row.group_id in wanted]
+            return throttle, code, [row for row in rows if row.group_id in encoded_ids]
 
         intern = await self.interner(node, deadline, lane)
         return _listings(await self.request(node, deadline, lane, decode), node, intern)
@@ -211,7 +212,7 @@ class KafkaListingFeed:
         """Return updated listings, removed ids and the chunks of the new list. Works in slices."""
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
-        known, some, lost = await _skip_known(self._known, rows) if comparable else ([], [], self._known)
+        known, new_rows, lost = await _skip_known(self._known, rows) if comparable else ([], [], self._known)
         gone: set[bytes] = set()
         for index, (data, number) in enumerate(lost, 1):
             gone.update(split_rows(self._version, data, number))
@@ -219,16 +220,16 @@ class KafkaListingFeed:
                 await asyncio.sleep(PAUSE)
         updated: dict[str, Listing] = {}
         while True:
-            for raw in some:
+            for raw in new_rows:
                 if comparable and raw in gone:  # it has only moved within the list
                     gone.remove(raw)
                 else:
                     row = decode(raw)
                     updated[row.group_id] = intern(row, version)
-            some = rows.take(SLICE)
-            if not some:
+            new_rows = rows.take(SLICE)
+            if not new_rows:
                 break
-            known += _chunks(some)
+            known += _chunks(new_rows)
             await asyncio.sleep(PAUSE)
         before = row_decoder(self._version) if gone else decode
         return updated, [group for raw in gone if (group := before(raw).group_id) not in updated], known
@@ -268,8 +269,8 @@ def _chunks(rows: Sequence[bytes]) -> Iterator[_Chunk]:
     """Split rows into chunks of `_ROWS_PER_CHUNK` rows or more, so that chunks do not get smaller over time."""
     parts = max(len(rows) // _ROWS_PER_CHUNK, 1)
     for part in range(parts):
-        some = rows[len(rows) * part // parts : len(rows) * (part + 1) // parts]
-        yield b"".join(some), len(some)
+        chunk = rows[len(rows) * part // parts : len(rows) * (part + 1) // parts]
+        yield b"".join(chunk), len(chunk)
 
 
 def _since(started: float) -> float:

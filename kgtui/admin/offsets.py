@@ -86,8 +86,8 @@ class OffsetReader:
         try:
             while start < len(groups):
                 size = self._batch_sizes.get(node, GROUPS_PER_REQUEST)
-                some, start = groups[start : start + size], start + size
-                await self._read_batch(node, some, version, batch, deadline, lane, last=start >= len(groups))
+                ids, start = groups[start : start + size], start + size
+                await self._read_batch(node, ids, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
             batch.error = error  # rows that arrived before the error are kept
         return batch
@@ -247,13 +247,13 @@ class BoundsReader:
         Args:
             starts: whether log starts are read too, which takes a second request per leader.
         """
-        wanted = (EARLIEST, LATEST) if starts else (LATEST,)
+        timestamps = (EARLIEST, LATEST) if starts else (LATEST,)
         todo = list(dict.fromkeys(partitions))
         bounds: dict[TopicPartition, PartitionBounds] = {}
         faults: dict[tuple[int | None, str], Fault] = {}
         for attempt in range(ATTEMPTS):
             last = attempt == ATTEMPTS - 1 or deadline.over
-            todo = await self._round(todo, wanted, bounds, faults, deadline, lane, refresh=attempt > 0, last=last)
+            todo = await self._round(todo, timestamps, bounds, faults, deadline, lane, refresh=attempt > 0, last=last)
             if not todo or last:
                 break
             await asyncio.sleep(min(FIRST_PAUSE * 2**attempt, deadline.left()))
@@ -262,7 +262,7 @@ class BoundsReader:
     async def _round(
         self,
         todo: Sequence[TopicPartition],
-        wanted: Sequence[int],
+        timestamps: Sequence[int],
         bounds: dict[TopicPartition, PartitionBounds],
         faults: dict[tuple[int | None, str], Fault],
         deadline: Deadline,
@@ -297,7 +297,7 @@ class BoundsReader:
             for node, rows in by_node.items()
             for start in range(0, len(rows), PARTITIONS_PER_REQUEST)
         ]
-        results = await asyncio.gather(*(self._ask(node, rows, wanted, deadline, lane) for node, rows in chunks))
+        results = await asyncio.gather(*(self._ask(node, rows, timestamps, deadline, lane) for node, rows in chunks))
         for (node, rows), result in zip(chunks, results, strict=True):
             if isinstance(result, dict):
                 again += _merge(rows, result, bounds, last=last)
@@ -307,12 +307,12 @@ class BoundsReader:
         return again
 
     async def _ask(
-        self, node: int, rows: Sequence[TopicPartition], wanted: Sequence[int], deadline: Deadline, lane: Lane
+        self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane
     ) -> dict[int, _Offsets] | KgtuiError:
         """Return offsets by timestamp. Each timestamp needs its own request, which may name a partition only once."""
-        asked = (self._list_offsets(node, rows, timestamp, deadline, lane) for timestamp in wanted)
+        asked = (self._list_offsets(node, rows, timestamp, deadline, lane) for timestamp in timestamps)
         try:
-            return dict(zip(wanted, await asyncio.gather(*asked), strict=True))
+            return dict(zip(timestamps, await asyncio.gather(*asked), strict=True))
         except EXCHANGE_ERRORS as error:
             return error
 

@@ -127,8 +127,8 @@ class GroupsRead:
 
     def partitions(self) -> set[TopicPartition]:
         """Return every partition in which a group has an offset, and those that the described members own."""
-        rows = {(row.topic, row.partition) for some in self.committed.values() for row in some}
-        rows |= {(row.topic, row.partition) for some in self.share.values() for row in some}
+        rows = {(row.topic, row.partition) for offsets in self.committed.values() for row in offsets}
+        rows |= {(row.topic, row.partition) for offsets in self.share.values() for row in offsets}
         return rows.union(*(self._owned(group) for group in self.committed))
 
     def _owned(self, group: str) -> Collection[TopicPartition]:
@@ -365,5 +365,5 @@ def _partitions_by_topic(read: GroupsRead, owned: Iterable[TopicPartition], size
         for rows in offsets.values():
             for row in rows:
                 topics.setdefault(row.topic, {})[row.topic, row.partition] = None
-    partitions = [tp for some in topics.values() for tp in some]
+    partitions = [tp for partitions in topics.values() for tp in partitions]
     return [partitions[start : start + size] for start in range(0, len(partitions), size)]

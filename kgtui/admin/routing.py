@@ -137,8 +137,8 @@ class Router:
             repeat: False for requests that must be carried out at most once. A lost answer is then a fault, and the
                 request is not repeated. It is still repeated after an error code that says "not here".
         """
-        wanted = list(dict.fromkeys(groups))
-        todo = _Pending(wanted)
+        ids = list(dict.fromkeys(groups))
+        todo = _Pending(ids)
         pause = FIRST_PAUSE
         while todo.groups:
             await self._round(todo, send, deadline, size, asked, repeat)
@@ -151,9 +151,9 @@ class Router:
             await asyncio.sleep(min(pause * random.uniform(0.8, 1.2), deadline.left()))  # noqa: S311 - jitter
             pause = min(pause * 2, LONGEST_PAUSE)
         rows: dict[str, T] = todo.rows  # type: ignore[assignment]
-        ordered = {group: rows[group] for group in wanted if group in rows}
-        faults = tuple(todo.faults[group] for group in wanted if group in todo.faults)
-        return Answer(ordered, faults, Coverage(groups=(len(ordered), len(wanted))))
+        ordered = {group: rows[group] for group in ids if group in rows}
+        faults = tuple(todo.faults[group] for group in ids if group in todo.faults)
+        return Answer(ordered, faults, Coverage(groups=(len(ordered), len(ids))))
 
     async def _round(
         self,

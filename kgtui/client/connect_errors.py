@@ -62,8 +62,8 @@ def explain_dial_error(address: Address, error: BaseException, security: Securit
             return explain_tls_error(address, error)
         case ConnectionRefusedError():
             return f"{address} refused the connection: nothing listens there; check the port and that the broker runs"
-        case asyncio.IncompleteReadError() if seen := name_foreign_protocol(answer_start(error)):
-            return explain_not_kafka(address, seen)
+        case asyncio.IncompleteReadError() if protocol := name_foreign_protocol(answer_start(error)):
+            return explain_not_kafka(address, protocol)
         case OSError() if error.errno == errno.ENETUNREACH or error.errno == errno.EHOSTUNREACH:
             return f"{address} cannot be reached from here ({error.strerror}): check route, VPN and firewall"
         case EOFError() | ConnectionError():
@@ -97,16 +97,16 @@ def explain_hang_up(address: Address, security: Security) -> str:
 
 def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -> str:
     """Explain why the certificate of a broker was not accepted."""
-    why = error.verify_message.rstrip(".")
+    reason = error.verify_message.rstrip(".")
     if error.verify_code in _WRONG_NAME:
         return (
-            f"the certificate of {address} is for another name ({why}): connect by a name that it carries; "
+            f"the certificate of {address} is for another name ({reason}): connect by a name that it carries; "
             "ssl.endpoint.identification.algorithm= (empty) switches this check off"
         )
     if error.verify_code in _EXPIRED:
-        return f"the certificate of {address} is not valid today ({why}): renew it, or check this machine's clock"
+        return f"the certificate of {address} is not valid today ({reason}): renew it, or check this machine's clock"
     return (
-        f"the certificate of {address} is not trusted ({why}): name its CA with ssl.truststore.type=PEM and "
+        f"the certificate of {address} is not trusted ({reason}): name its CA with ssl.truststore.type=PEM and "
         "ssl.truststore.location=FILE"
     )
 
@@ -124,10 +124,10 @@ def explain_tls_error(address: Address, error: ssl.SSLError) -> str:
     return f"the TLS handshake with {address} failed ({reason or error}): check TLS versions and ciphers on both sides"
 
 
-def explain_mechanism(address: Address, wanted: str, offered: str) -> str:
+def explain_mechanism(address: Address, mechanism: str, offered: str) -> str:
     """Explain that the broker does not offer the configured SASL mechanism."""
     has = f"it offers {offered}" if offered else "it does not say which ones it offers"
-    return f"{address} does not offer the SASL mechanism {wanted}, {has}: set sasl.mechanism to one of those"
+    return f"{address} does not offer the SASL mechanism {mechanism}, {has}: set sasl.mechanism to one of those"
 
 
 def explain_refused_login(address: Address, username: str) -> str:
@@ -145,18 +145,18 @@ def explain_missing_sasl(address: Address) -> str:
 
 def explain_login_required(address: Address, security: Security) -> str:
     """Explain a listener that answers ApiVersions and then closes the connection, as listeners with SASL do."""
-    wanted = "SASL_SSL" if security.tls is not None else "SASL_PLAINTEXT"
+    protocol = "SASL_SSL" if security.tls is not None else "SASL_PLAINTEXT"
     return (
         f"{address} is Kafka, but closed the connection after the first answer: it probably wants a login; give "
-        f"--command-config with security.protocol={wanted}, sasl.mechanism and sasl.jaas.config"
+        f"--command-config with security.protocol={protocol}, sasl.mechanism and sasl.jaas.config"
     )
 
 
-def explain_not_kafka(address: Address, seen: str) -> str:
-    """Explain a port on which `seen` answers instead of Kafka."""
-    if seen == "TLS":
+def explain_not_kafka(address: Address, protocol: str) -> str:
+    """Explain that another protocol than Kafka's answers on the port."""
+    if protocol == "TLS":
         return f"{address} uses TLS, but kgtui is set to plain text; {ADVICE_USE_TLS}"
-    return f"{address} is not a Kafka port: {seen} answers there; check host and port"
+    return f"{address} is not a Kafka port: {protocol} answers there; check host and port"
 
 
 def answer_start(error: asyncio.IncompleteReadError) -> bytes:
@@ -213,8 +213,8 @@ async def explain_with_probe(error: ConnectError, address: Address, security: Se
     """Return a ConnectError that says what listens at the address, or `error` itself when a probe adds nothing."""
     if not _ambiguous(error.__cause__):
         return error
-    peer, seen = await probe(address, timeout=PROBE_TIMEOUT)
-    message = _explain_peer(peer, seen, address, security)
+    peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
+    message = _explain_peer(peer, protocol, address, security)
     return ConnectError(message, address=str(address)) if message else error
 
 
@@ -227,14 +227,14 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
         return Peer.UNREACHABLE, ""
     try:
         async with asyncio.timeout(timeout / 2):
-            peer, seen = _recognize(await _answer_to_api_versions(reader, writer))
+            peer, protocol = _recognize(await _answer_to_api_versions(reader, writer))
     except TimeoutError:
-        peer, seen = Peer.SILENT, ""
+        peer, protocol = Peer.SILENT, ""
     finally:
         writer.transport.abort()
     if peer in {Peer.SILENT, Peer.HANGS_UP} and await _answers_in_tls(address, timeout / 2):
         peer = Peer.TLS
-    return peer, seen
+    return peer, protocol
 
 
 async def _answer_to_api_versions(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
@@ -251,10 +251,10 @@ async def _answer_to_api_versions(reader: asyncio.StreamReader, writer: asyncio.
 def _recognize(start: bytes) -> tuple[Peer, str]:
     if start[4:8] == _CORRELATION_ID.to_bytes(4, "big"):
         return Peer.KAFKA, ""
-    seen = name_foreign_protocol(start)
-    if seen == "TLS":
+    protocol = name_foreign_protocol(start)
+    if protocol == "TLS":
         return Peer.TLS, ""
-    return (Peer.FOREIGN, seen) if seen else (Peer.HANGS_UP, "")
+    return (Peer.FOREIGN, protocol) if protocol else (Peer.HANGS_UP, "")
 
 
 async def _answers_in_tls(address: Address, timeout: float) -> bool:
@@ -285,10 +285,10 @@ def _ambiguous(cause: BaseException | None) -> bool:
     return False
 
 
-def _explain_peer(peer: Peer, seen: str, address: Address, security: Security) -> str:
+def _explain_peer(peer: Peer, protocol: str, address: Address, security: Security) -> str:
     match peer:
         case Peer.FOREIGN:
-            return explain_not_kafka(address, seen)
+            return explain_not_kafka(address, protocol)
         case Peer.TLS if security.tls is None:
             return explain_not_kafka(address, "TLS")
         case Peer.KAFKA if security.tls is not None:

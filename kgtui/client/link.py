@@ -264,8 +264,8 @@ class Link:
             self._session = None
         session.connection.close()
 
-    def _fail(self, why: str) -> None:
-        self._failure = why
+    def _fail(self, reason: str) -> None:
+        self._failure = reason
         self._backoff.failed()
 
     def _pick(self, session: Session, api: Api, asked: int | None) -> int:
