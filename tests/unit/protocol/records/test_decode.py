@@ -205,17 +205,17 @@ def test_a_field_that_the_version_lacks_is_rejected() -> None:
 
 
 def group_of(protocol_type: str, *members: tuple[bytes, bytes]) -> CoordinatorRecord:
-    rows = [{**MEMBER, "subscription": said, "assignment": got} for said, got in members]
+    rows = [{**MEMBER, "subscription": metadata, "assignment": assigned} for metadata, assigned in members]
     value = {"protocolType": protocol_type, "generation": 1, "protocol": "x", "leader": "m-1", "members": rows}
     return decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, value, version=3))
 
 
 def test_members_of_a_group_of_consumers_are_decoded() -> None:
-    wants = consumer.Subscription(3, ("orders",), rack="eu-1a")
-    got = (("orders", (0, 2)),)
-    record = group_of("consumer", (consumer.encode_subscription(wants), consumer.encode_assignment(got)))
+    subscription = consumer.Subscription(3, ("orders",), rack="eu-1a")
+    assigned = (("orders", (0, 2)),)
+    record = group_of("consumer", (consumer.encode_subscription(subscription), consumer.encode_assignment(assigned)))
     (member,) = classic_members(record)
-    assert (member.subscription, member.assignment) == (wants, got)
+    assert (member.subscription, member.assignment) == (subscription, assigned)
     assert (member.member_id, member.instance_id, member.client_id) == ("m-1", "static-1", "c-1")
     assert (member.client_host, member.rebalance_timeout_ms, member.session_timeout_ms) == (
         "/127.0.0.1", 60_000, 45_000
