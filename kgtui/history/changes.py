@@ -106,9 +106,8 @@ class ChangeTracker:
         }
         for key, row in faults.items():
             old = self._faults.get(key)
-            if (
-                old is None or old[0] != row[0]
-            ):  # compare codes only: messages may contain times that differ in each poll
+            # Compare codes only, because messages may contain times that differ in each poll.
+            if old is None or old[0] != row[0]:
                 self._faults[key] = row
                 out["faults"].append((*key, False, *row))
         for key in self._faults.keys() - faults.keys():

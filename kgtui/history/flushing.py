@@ -1,4 +1,4 @@
-"""Write recorded polls to the lake in time, on a thread of its own, and again after the disk refused them."""
+"""Write recorded polls to the lake in time, on a thread of its own. After a disk error, writing is tried again."""
 
 from __future__ import annotations
 

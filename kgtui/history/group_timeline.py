@@ -88,7 +88,7 @@ def _columns(
     There is no rate at a poll that could not read the offsets, nor at the poll after it.
     """
     columns = [array("d") for _ in range(5)]
-    seen = {round(point.at * 1000): point for point in change_points}
+    point_by_poll = {round(point.at * 1000): point for point in change_points}
     sums = PollChange()
     now: ChangePoint | None = None
     before: RecordedPoll | None = None
@@ -97,7 +97,7 @@ def _columns(
             sums = PollChange()
         change = polls.get(poll.ms, PollChange())
         sums = sums._replace(**{name: getattr(sums, name) + getattr(change, name) for name in SUMS})
-        now = seen.get(poll.ms, now)
+        now = point_by_poll.get(poll.ms, now)
         row = [math.nan] * 4
         if now is not None and now.listed:
             seconds = None if before is None or poll.gap else (poll.ms - before.ms) / 1000
@@ -118,7 +118,7 @@ def _unread(
     faults: Mapping[int, list[dict[str, Any]]],
     recorded_polls: Iterable[RecordedPoll],
 ) -> set[int]:
-    """The polls at which the group's offsets could not be read: a fault of its own, or of its coordinator."""
+    """Return the polls that could not read the offsets of the group, because of its own fault or its coordinator's."""
     found: set[int] = set()
     active: set[tuple[object, object, object]] = set()
     coordinator: int | None = None
@@ -145,7 +145,7 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Each poll at which the group was another than at the one before; the first too."""
+    """Return the first poll, and each later poll at which the group differs from the poll before."""
     change_points: list[ChangePoint] = []
     member_ids: frozenset[str] = frozenset()
     state = ChangePoint(0.0, listed=False)

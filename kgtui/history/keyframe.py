@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kgtui.lake.parquet import RowBlocks
     from kgtui.lake.schemas.definition import RowValues
 
-_MANY, _SHARE = 16, 0.02
-"""Groups that were asked for one by one, at least and as a share of all, before all are unpacked at once."""
+_MANY, _FRACTION = 16, 0.02
+"""Number and fraction of groups read one by one after which all groups of a block are converted together."""
 
 
 class Keyframe:
@@ -185,7 +185,7 @@ class Block:
         if start == stop:
             return []
         self._asked += 1
-        if self._columns is None and self._asked > max(_MANY, _SHARE * len(self._spans)):
+        if self._columns is None and self._asked > max(_MANY, _FRACTION * len(self._spans)):
             self._columns = [to_values(column) for column in self._rows.columns]
         if self._columns is not None:
             return list(zip(*(column[start:stop] for column in self._columns), strict=True))

@@ -70,11 +70,11 @@ def read_polls(
         LakeError: rows cannot be read.
     """
     for keyframe, some in groupby(polls, lambda poll: poll.keyframe):
-        wanted = list(some)
-        walk = _GroupStates(recording, groups, keyframe, wanted[-1].ms)
-        for poll in recording.polls(keyframe / 1000, wanted[-1].at):
+        polls_of_keyframe = list(some)
+        walk = _GroupStates(recording, groups, keyframe, polls_of_keyframe[-1].ms)
+        for poll in recording.polls(keyframe / 1000, polls_of_keyframe[-1].at):
             walk.go_to(poll)
-            if poll.ms >= wanted[0].ms:
+            if poll.ms >= polls_of_keyframe[0].ms:
                 yield walk.read_at(poll)
 
 

@@ -151,7 +151,7 @@ class Recorder:
     async def _poll_once(self) -> None:
         snapshot = self._watch.snapshot
         if self._lost or self._lake.lost:
-            await self._begin_anew(self._lost or "could not be written")
+            await self._start_keyframe(self._lost or "could not be written")
         if not snapshot.cluster.brokers:
             self._lake.report_error("the cluster cannot be reached")
             return
@@ -165,7 +165,7 @@ class Recorder:
             self._lake.report_error(f"a poll failed: {visible(str(error))}")
             self._lost = "a poll failed"
 
-    async def _begin_anew(self, gap: str) -> None:
+    async def _start_keyframe(self, gap: str) -> None:
         """Start with a keyframe, because the state to compare with is not in the lake."""
         old, self._changes = self._changes, ChangeTracker()
         self._keyframe = None
@@ -242,9 +242,9 @@ def _compare(changes: ChangeTracker, result: PollResult, at: int, rows: RowsByTa
 
 def _listed(snapshot: Snapshot) -> bool:
     """Return whether every broker has answered the list request or failed."""
-    known = snapshot.brokers
+    brokers = snapshot.brokers
     return bool(snapshot.cluster.brokers) and all(
-        node in known and (known[node].answered_at is not None or known[node].fault is not None)
+        node in brokers and (brokers[node].answered_at is not None or brokers[node].fault is not None)
         for node in snapshot.cluster.brokers
     )
 

@@ -142,8 +142,8 @@ class ReplayAdmin:
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
-        state, wanted = self._point_in_time, list(partitions)
-        found = await asyncio.to_thread(lambda: {tp: state.bounds(tp) for tp in wanted})
+        state, requested = self._point_in_time, list(partitions)
+        found = await asyncio.to_thread(lambda: {tp: state.bounds(tp) for tp in requested})
         faults = tuple(fault for scope, fault in state.faults if scope == "logs")
         return Answer({tp: log for tp, log in found.items() if log is not None}, faults)
 
@@ -155,11 +155,11 @@ class ReplayAdmin:
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
         """Return the retention that the recorder read last, which may be newer than the poll."""
-        known = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
-        if known == Retention():
-            return Answer(known, (Fault("NOT_SUPPORTED", "the retention of topics and offsets is not recorded"),))
-        found = {topic: known.topics[topic] for topic in topics if topic in known.topics}
-        return Answer(Retention(found, known.offsets))
+        stored = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
+        if stored == Retention():
+            return Answer(stored, (Fault("NOT_SUPPORTED", "the retention of topics and offsets is not recorded"),))
+        found = {topic: stored.topics[topic] for topic in topics if topic in stored.topics}
+        return Answer(Retention(found, stored.offsets))
 
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
@@ -177,7 +177,7 @@ class ReplayAdmin:
                 if value is not None and (scope == "offsets" or group in state.listings):
                     found[group] = value
                 else:
-                    faults.append(fault or _missing(group, known=group in state.listings))
+                    faults.append(fault or _missing(group, exists=group in state.listings))
             return found, faults
 
         found, faults = await asyncio.to_thread(every)
@@ -229,7 +229,7 @@ class ReplayFeed:
                 raise error
 
 
-def _missing(group: str, *, known: bool) -> Fault:
-    if known:
+def _missing(group: str, *, exists: bool) -> Fault:
+    if exists:
         return Fault("NOT_RECORDED", f"group {group} had not been described yet at this point in time", group=group)
     return Fault("GROUP_ID_NOT_FOUND", f"Group {group} not found.", NOT_FOUND, group=group)

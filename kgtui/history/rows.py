@@ -227,6 +227,8 @@ def cluster_text(cluster: ClusterInfo) -> str:
 
 def cluster_of_text(cluster_id: str | None, text: str | None) -> ClusterInfo:
     """Convert the JSON of `cluster_text` to a cluster."""
-    told = json.loads(text or "{}")
-    brokers = {row["node"]: Broker(**row) for row in told.get("brokers", ())}
-    return ClusterInfo(cluster_id, brokers, told.get("controller"), told.get("features"), tuple(told.get("seeds", ())))
+    cluster = json.loads(text or "{}")
+    brokers = {row["node"]: Broker(**row) for row in cluster.get("brokers", ())}
+    return ClusterInfo(
+        cluster_id, brokers, cluster.get("controller"), cluster.get("features"), tuple(cluster.get("seeds", ()))
+    )

@@ -230,8 +230,8 @@ def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[
 
 def evidence_of(table: str, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
     """Return some columns of the first rows as evidence, and the number of further rows."""
-    told = tuple(tuple(row[name] for name in columns) for row in rows[:MAX_EVIDENCE_ROWS])
-    return Evidence(table, columns, told, max(0, len(rows) - MAX_EVIDENCE_ROWS))
+    values = tuple(tuple(row[name] for name in columns) for row in rows[:MAX_EVIDENCE_ROWS])
+    return Evidence(table, columns, values, max(0, len(rows) - MAX_EVIDENCE_ROWS))
 
 
 def seconds_of(moment: datetime | None) -> float | None:

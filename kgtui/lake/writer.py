@@ -94,7 +94,7 @@ class LakeWriter:
         Args:
             poll: milliseconds since the epoch.
             rows: rows of the other tables, without `day`, `keyframe` and `poll`.
-            told: the row of `polls`, from `taken_at` on.
+            poll_row: the row of `polls`, from `taken_at` on.
         """
         if self._open is None or self._open.keyframe != keyframe:
             self.seal()
