@@ -1,4 +1,4 @@
-"""What every test shares: the `--full` switch, and the fixtures for real brokers."""
+"""Shared by all tests: the option `--full`, and the fixtures with real brokers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     import pytest
 
-# A busy machine is slow and not wrong.
+# Tests have no deadline, because the machine may be busy.
 settings.register_profile("kgtui", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kgtui")
 
@@ -21,7 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what only `--full` runs."""
+    """Deselect tests marked `full` unless `--full` is given."""
     if config.getoption("--full") or "full" in config.option.markexpr:
         return
     left_out = [item for item in items if item.get_closest_marker("full")]

@@ -1,4 +1,4 @@
-"""Settings, Java properties, secrets, and which cluster a command means."""
+"""Settings, Java properties, secrets, and the choice of the cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty configuration folder, and an environment without variables of ours."""
+    """Return an empty configuration folder, and remove the variables of kgtui from the environment."""
     for name in list(os.environ):
         if name.startswith("KGTUI_"):
             monkeypatch.delenv(name)
@@ -34,7 +34,7 @@ def write(folder: Path, text: str) -> None:
 
 
 def complaint(folder: Path, text: str) -> str:
-    """What `load` says of a file, less the file's name, which has to be there."""
+    """Return the message of `load` about a file, without the file name, which must come first."""
     write(folder, text)
     with pytest.raises(ConfigError) as caught:
         config.load()
@@ -43,13 +43,13 @@ def complaint(folder: Path, text: str) -> str:
     return message.removeprefix(f"{folder / 'config.toml'}: ")
 
 
-def test_everything_has_a_default() -> None:
+def test_all_settings_have_defaults() -> None:
     settings = config.load()
     assert (settings.default, settings.clusters, settings.keys, settings.presets) == ("", {}, {}, {})
     assert settings.ui == config.UiSettings(theme="", interval=2.0, ascii=False, utc=False)
 
 
-def test_a_whole_file_is_read(folder: Path) -> None:
+def test_complete_file_is_read(folder: Path) -> None:
     write(
         folder,
         """
@@ -123,11 +123,11 @@ def test_a_whole_file_is_read(folder: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_names_file_key_and_what_was_expected(folder: Path, text: str, says: str) -> None:
+def test_error_names_file_key_and_expected_value(folder: Path, text: str, says: str) -> None:
     assert complaint(folder, text) == says
 
 
-def test_a_newer_file_is_refused_before_its_keys_are_looked_at(folder: Path) -> None:
+def test_newer_version_is_rejected_before_its_keys(folder: Path) -> None:
     says = complaint(folder, "version = 3\n[something_new]\nx = 1")
     assert says.startswith("version 3 is newer than this kgtui knows (2): upgrade kgtui")
 
@@ -138,14 +138,14 @@ def test_the_old_key_colour_is_read_as_color(folder: Path, version: str) -> None
     assert config.load().clusters["prod"].color == "red"
 
 
-def test_what_is_not_toml_says_where(folder: Path) -> None:
+def test_invalid_toml_is_rejected_with_its_position(folder: Path) -> None:
     assert "line 2" in complaint(folder, "[ui]\ntheme = dark\n")
     (folder / "config.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="this is not TOML"):
         config.load()
 
 
-def test_the_environment_wins_over_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_takes_precedence_over_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, "[ui]\ntheme = 'dark'\ninterval = 5\nascii = true")
     monkeypatch.setenv("KGTUI_THEME", "light")
     monkeypatch.setenv("KGTUI_ASCII", "no")
@@ -174,8 +174,10 @@ CLUSTERS = """
 """
 
 
-def test_which_cluster_is_meant(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Flag over environment over the configured default over localhost; each says where it came from."""
+def test_cluster_comes_from_flag_environment_default_or_localhost(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The target says where it came from."""
     assert config.resolve(config.load()) == config.Target("localhost:9092", ("localhost:9092",), source=ASSUMED)
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\nsecurity.protocol=SSL\n", encoding="latin-1")
@@ -191,7 +193,7 @@ def test_which_cluster_is_meant(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     assert config.resolve(settings, Namespace(cluster="test")).seeds == ("test:9092",)
 
 
-def test_two_names_for_the_cluster_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_address_and_cluster_name_together_are_rejected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, CLUSTERS)
     settings = config.load()
     with pytest.raises(ConfigError, match="--bootstrap-server and --cluster name two clusters"):
@@ -202,15 +204,13 @@ def test_two_names_for_the_cluster_are_refused(folder: Path, monkeypatch: pytest
         config.resolve(settings)
 
 
-def test_an_unknown_cluster_names_those_there_are(folder: Path) -> None:
+def test_unknown_cluster_error_lists_the_configured_ones(folder: Path) -> None:
     write(folder, CLUSTERS)
     with pytest.raises(ConfigError, match=r"--cluster: there is no cluster 'prd'; configured in .*: prod, test"):
         config.resolve(config.load(), Namespace(cluster="prd"))
 
 
-def test_read_only_can_be_switched_on_from_everywhere_and_off_from_nowhere(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_read_only_can_be_switched_on_but_not_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("")
     settings = config.load()
@@ -221,13 +221,13 @@ def test_read_only_can_be_switched_on_from_everywhere_and_off_from_nowhere(
     assert config.resolve(settings).read_only
 
 
-def test_a_protected_cluster_stays_protected_when_reached_by_address(folder: Path) -> None:
+def test_read_only_cluster_stays_read_only_by_address(folder: Path) -> None:
     write(folder, CLUSTERS)
     target = config.resolve(config.load(), Namespace(bootstrap_server="prod-2:9092"))
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")
 
 
-def test_a_command_config_by_flag_stands_instead_of_the_clusters_own(folder: Path, tmp_path: Path) -> None:
+def test_command_config_flag_replaces_that_of_the_cluster(folder: Path, tmp_path: Path) -> None:
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\n")
     other = tmp_path / "other.properties"
@@ -257,18 +257,18 @@ def test_a_command_config_by_flag_stands_instead_of_the_clusters_own(folder: Pat
         (" , ", "no address is given"),
     ],
 )
-def test_addresses_with_a_mistake(text: str, says: str) -> None:
+def test_invalid_addresses_are_rejected(text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         config.parse_bootstrap(text, "--bootstrap-server")
     assert str(caught.value).startswith("--bootstrap-server: ")
     assert says in str(caught.value)
 
 
-def test_addresses() -> None:
+def test_valid_addresses_are_split() -> None:
     assert config.parse_bootstrap(" a:1 ,[::1]:9092,,10.0.0.1:65535", "x") == ("a:1", "[::1]:9092", "10.0.0.1:65535")
 
 
-def test_properties_are_read_as_kafka_reads_them(tmp_path: Path) -> None:
+def test_properties_are_read_as_in_kafka(tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     file.write_bytes(
         b"# comment\n! also\nclient.id : kgtui\\\n    -two\nssl.key.password=\xe4\\u00df \nempty=\n"
@@ -294,7 +294,7 @@ def filled(tmp_path: Path, text: str) -> dict[str, str]:
     return config.resolve(config.load(), Namespace(command_config=str(file))).properties
 
 
-def test_secrets_come_from_variables_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_read_from_variables_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = tmp_path / "password"
     secret.write_text("s3cret ${HOME}\n")
     monkeypatch.setenv("KEY_PASSWORD", "fr\N{LATIN SMALL LETTER O WITH DIAERESIS}sch")
@@ -302,8 +302,8 @@ def test_secrets_come_from_variables_and_files(tmp_path: Path, monkeypatch: pyte
     assert properties == {"ssl.key.password": "a-frösch-b", "ssl.keystore.password": "s3cret ${HOME}"}
 
 
-def test_secrets_are_quoted_in_a_jaas_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A password with quotes and backslashes is one option's value, not the end of it."""
+def test_secrets_are_escaped_in_jaas_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A password with quotes and backslashes stays inside its option."""
     from kgtui.client.properties import parse_jaas
 
     secret = tmp_path / "password"
@@ -316,14 +316,14 @@ def test_secrets_are_quoted_in_a_jaas_line(tmp_path: Path, monkeypatch: pytest.M
     assert parse_jaas(jaas["sasl.jaas.config"]).options["password"].reveal() == 'f\\"1;'
 
 
-def test_a_secret_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_secret_is_named_in_the_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"ssl\.key.password: the environment variable NOT_SET_AT_ALL is not set"):
         filled(tmp_path, "ssl.key.password=${NOT_SET_AT_ALL}")
     with pytest.raises(ConfigError, match=r"ssl\.key.password: .*none: No such file or directory"):
         filled(tmp_path, f"ssl.key.password=file:{tmp_path}/none")
 
 
-def test_no_secret_is_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_not_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, "[clusters.prod]\nbootstrap='a:1'\nssl.key.password='hunter2'")
     settings = config.load()
     target = config.resolve(settings, Namespace(cluster="prod"))
@@ -335,7 +335,7 @@ def test_no_secret_is_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_the_folders_can_be_moved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_folders_can_be_moved_by_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "c"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "s"))
     assert (config.config_dir(), config.state_dir()) == (tmp_path / "c", tmp_path / "s")
@@ -347,7 +347,7 @@ def test_the_folders_can_be_moved(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         assert (config.config_dir(), config.state_dir()) == (tmp_path / "xc/kgtui", tmp_path / "xs/kgtui")
 
 
-def test_importing_it_loads_no_library() -> None:
+def test_import_of_config_loads_no_library() -> None:
     code = (
         "import sys, kgtui.config; print([m for m in ('msgspec','javaproperties','platformdirs') if m in sys.modules])"
     )

@@ -1,4 +1,4 @@
-"""A scripted cluster and a state folder for every test of actions."""
+"""Fixtures for tests of actions: a scripted cluster and a state folder."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
-    """A cluster without groups."""
+    """Return a scripted cluster without groups."""
     return ScriptedAdmin()
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> StateFolder:
-    """A state folder that does not exist yet."""
+    """Return a state folder that does not exist yet."""
     return StateFolder(tmp_path / "state")

@@ -1,4 +1,4 @@
-"""The audit log survives crashes, full disks and several writers; what has no outcome is looked into."""
+"""The audit log: crashes, full disks, several writers, and deletions without an outcome."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ asyncio.run(main())
 
 @pytest.fixture
 def killed(folder: StateFolder) -> StateFolder:
-    """A state folder left behind by a process that was killed between the intent and the outcome."""
+    """Return the state folder of a process that was killed between the intent and the outcome."""
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder.path)], check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
     return folder
 
 
-async def test_killed_between_intent_and_outcome(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """The next start finds the group gone, logs that as found later, and asks only once."""
+async def test_next_start_logs_the_outcome_of_a_killed_process(killed: StateFolder, admin: ScriptedAdmin) -> None:
+    """The group is gone, the outcome is logged as found later, and the cluster is asked only once."""
     ((entry,), _) = read_entries(killed.audit)
     assert entry.outcome is None
     (result,) = await unfinished(admin, killed)
@@ -73,16 +73,16 @@ async def test_killed_between_intent_and_outcome(killed: StateFolder, admin: Scr
     assert await unfinished(admin, killed) == ()
 
 
-async def test_killed_and_the_group_is_there(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """The request never arrived: nothing is sent again."""
+async def test_next_start_logs_failure_if_the_group_still_exists(killed: StateFolder, admin: ScriptedAdmin) -> None:
+    """The request never arrived, and nothing is sent again."""
     admin.add("g", state="Empty", lag=5)
     (result,) = await unfinished(admin, killed)
     assert result.status is DeletionStatus.FAILED
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 
-async def test_what_cannot_be_learned_stays_open(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """Its broker is away: looked into at a later start."""
+async def test_unknown_result_is_checked_again_at_a_later_start(killed: StateFolder, admin: ScriptedAdmin) -> None:
+    """The broker of the group does not respond."""
     admin.broken["g"] = Fault("NO_ANSWER", "broker 1 is down", group="g")
     admin.broken[1] = Fault("NO_ANSWER", "broker 1 is down", broker=1)
     assert await unfinished(admin, killed) == ()
@@ -90,36 +90,35 @@ async def test_what_cannot_be_learned_stays_open(killed: StateFolder, admin: Scr
     assert len(await unfinished(admin, killed)) == 1
 
 
-async def test_intents_of_other_clusters_are_left(killed: StateFolder) -> None:
-    """A group that is missing here says nothing about another cluster."""
+async def test_intents_in_other_clusters_are_not_checked(killed: StateFolder) -> None:
+    """A group that is missing in this cluster may exist in the other one."""
     other = OtherCluster()
     assert await unfinished(other, killed) == ()
     assert {call for call, _ in other.calls} == {"cluster"}
 
 
 class OtherCluster(ScriptedAdmin):
-    """A cluster with another id."""
+    """A scripted cluster with another cluster id."""
 
     async def cluster(self, *, timeout: float = 30.0) -> ClusterInfo:
         return replace(await super().cluster(), cluster_id="another")
 
 
-async def test_a_write_under_way_is_left_alone(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """Another process between its intent and its outcome is not taken for a dead one."""
+async def test_deletion_of_a_running_process_is_not_checked(killed: StateFolder, admin: ScriptedAdmin) -> None:
+    """The lock shows that another process is between its intent and its outcome."""
     with shared_lock(killed.lock):
         assert await unfinished(admin, killed) == ()
     assert len(await unfinished(admin, killed)) == 1
 
 
-async def test_without_a_log_nothing_is_asked(folder: StateFolder, admin: ScriptedAdmin) -> None:
-    """A first start costs nothing and makes no folder."""
+async def test_first_start_asks_nothing_and_creates_no_folder(folder: StateFolder, admin: ScriptedAdmin) -> None:
     assert await unfinished(admin, folder) == ()
     assert admin.calls == []
     assert not folder.path.exists()
 
 
-async def test_lines_carry_what_an_auditor_needs(folder: StateFolder, admin: ScriptedAdmin) -> None:
-    """Who, when in UTC, where, what, what was lost; the same id in both; readable by the owner only."""
+async def test_entries_have_user_time_cluster_and_loss(folder: StateFolder, admin: ScriptedAdmin) -> None:
+    """Intent and outcome have the same id, and only the owner can read the file."""
     admin.add("g", "share", state="Empty", lag=5)
     await execute(admin, await plan(admin, ["g"]), folder, command="kgtui delete g")
     intent, outcome = (json.loads(line) for line in folder.audit.read_text().splitlines())
@@ -134,8 +133,8 @@ async def test_lines_carry_what_an_auditor_needs(folder: StateFolder, admin: Scr
     assert stat.S_IMODE(folder.audit.stat().st_mode) == 0o600
 
 
-async def test_a_torn_line_spoils_no_other(folder: StateFolder, admin: ScriptedAdmin) -> None:
-    """A crash in the middle of a line: counted as damaged, the next lines are whole."""
+async def test_incomplete_line_does_not_damage_the_next(folder: StateFolder, admin: ScriptedAdmin) -> None:
+    """A crash in the middle of a line is counted as one damaged line."""
     folder.path.mkdir()
     folder.audit.write_bytes(b'{"schema":1,"id":"x","entry":"int')
     admin.add("g", state="Empty")
@@ -145,8 +144,8 @@ async def test_a_torn_line_spoils_no_other(folder: StateFolder, admin: ScriptedA
     assert entries[0].outcome is not None
 
 
-def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disk fills in the middle of a line: what was there before is all that is there."""
+def test_line_on_a_full_disk_is_removed_completely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The earlier lines stay."""
     log = tmp_path / "log"
     append_line(log, b"first")
     write = os.write
@@ -168,8 +167,8 @@ def _append_many(log: Path, name: int) -> None:
         append_line(log, f"{name}:{number}:{'x' * 5000}".encode())
 
 
-def test_several_processes_append_at_once(tmp_path: Path) -> None:
-    """No line is lost or mixed with another's."""
+def test_processes_append_lines_at_the_same_time(tmp_path: Path) -> None:
+    """No line is lost or mixed with another."""
     log = tmp_path / "log"
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_append_many, args=(log, name)) for name in range(3)]

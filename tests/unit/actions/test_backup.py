@@ -1,4 +1,4 @@
-"""The backup holds all that the broker gave, is private, and is on the disk before anything is sent."""
+"""Backups: complete, private, and on disk before anything is sent."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): PartitionBounds(Non
 
 
 def consumer(group: str = "g") -> GroupData:
-    """A consumer group with a commit, a partition without one, and a commit on a topic that is gone."""
+    """Return a consumer group with an offset, a partition without one, and an offset in a deleted topic."""
     described = GroupDescription(
         group, "consumer", "consumer", "Empty", 1, "uniform", 4, 4, operations=frozenset({"READ", "DELETE"})
     )
@@ -45,21 +45,21 @@ def consumer(group: str = "g") -> GroupData:
 
 
 def share() -> GroupData:
-    """A share group whose configs could not be read."""
+    """Return a share group whose configs could not be read."""
     described = GroupDescription("s", "share", "share", "Empty", 1, group_epoch=3, assignment_epoch=2)
     offsets = GroupOffsets(share=(ShareOffset("t", 0, 5, 1, 2), ShareOffset("t", 1, None)), bounds={})
     return GroupData(described, offsets, None, Fault("NOT_SUPPORTED", "no configs before 3.7"))
 
 
 def written(folder: StateFolder, held: GroupData) -> Path:
-    """The path of a backup just written."""
+    """Return the path of a backup that was just written."""
     path = backup_path(folder, held.group, "0123456789abcdef", 1763712000.25)
     write_backup(path, held, CLUSTER, "0123456789abcdef", 1763712000.25)
     return path
 
 
-def test_everything_the_broker_gave_is_in_it(folder: StateFolder) -> None:
-    """Offsets with leader epoch and metadata, partitions without a commit, log bounds, epochs, configs."""
+def test_backup_has_everything_the_broker_reported(folder: StateFolder) -> None:
+    """This includes leader epochs, metadata, partitions without a commit, log offsets, epochs and configs."""
     backup = read_backup(written(folder, consumer()))
     assert backup.complete
     assert backup.header["schema"] == 1
@@ -76,8 +76,8 @@ def test_everything_the_broker_gave_is_in_it(folder: StateFolder) -> None:
     assert backup.offsets == 2
 
 
-def test_share_offsets_are_in_it(folder: StateFolder) -> None:
-    """Start offsets, lag and leader epoch; and why there are no configs."""
+def test_backup_of_a_share_group_has_start_offsets(folder: StateFolder) -> None:
+    """It also has lag, leader epochs, and the reason why there are no configs."""
     backup = read_backup(written(folder, share()))
     assert backup.rows[0]["kind"] == "share"
     assert (backup.rows[0]["start_offset"], backup.rows[0]["lag"], backup.rows[0]["leader_epoch"]) == (5, 2, 1)
@@ -86,13 +86,13 @@ def test_share_offsets_are_in_it(folder: StateFolder) -> None:
     assert backup.csv.read_text() == "t,0,5\n"
 
 
-def test_the_csv_is_what_kafkas_tool_reads(folder: StateFolder) -> None:
-    """`topic,partition,offset`; neither what has no commit nor a topic that is gone."""
+def test_csv_has_the_format_of_kafkas_tool(folder: StateFolder) -> None:
+    """It leaves out partitions without a commit and partitions of deleted topics."""
     assert read_backup(written(folder, consumer())).csv.read_text() == "orders,0,7\n"
 
 
-def test_only_the_owner_can_read_it(folder: StateFolder) -> None:
-    """0600 in folders of 0700."""
+def test_only_the_owner_can_read_a_backup(folder: StateFolder) -> None:
+    """The files have mode 0600 and the folders 0700."""
     path = written(folder, consumer())
     for file in (path, path.with_suffix(".csv")):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -100,8 +100,7 @@ def test_only_the_owner_can_read_it(folder: StateFolder) -> None:
     assert sorted(folder.backups.iterdir()) == sorted((path, path.with_suffix(".csv")))
 
 
-def test_a_backup_is_never_written_over(folder: StateFolder) -> None:
-    """The same name twice is an error, and the first stays as it is."""
+def test_existing_backup_is_not_overwritten(folder: StateFolder) -> None:
     path = written(folder, consumer())
     before = path.read_bytes()
     with pytest.raises(FileExistsError):
@@ -113,16 +112,16 @@ def test_a_backup_is_never_written_over(folder: StateFolder) -> None:
 @pytest.mark.parametrize(
     "name", ["../../x", "a/b", "..", "\n", "x" * 32_000, "ünïcode", ""], ids=lambda name: ascii(name)[:9]
 )
-def test_any_name_makes_a_safe_file_name(folder: StateFolder, name: str) -> None:
-    """Within the folder, short, ASCII."""
+def test_any_group_id_gives_a_safe_file_name(folder: StateFolder, name: str) -> None:
+    """The file is in the backup folder, and its name is short and ASCII."""
     path = backup_path(folder, name, "0123456789abcdef", 0.0)
     assert path.parent == folder.backups
     assert path.name.isascii()
     assert len(path.name) < 100
 
 
-def test_a_cut_file_is_recognised(folder: StateFolder) -> None:
-    """Without its end line, or torn in the middle of a line."""
+def test_truncated_backup_is_recognized(folder: StateFolder) -> None:
+    """The end line is missing, or a line is incomplete."""
     path = written(folder, consumer())
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-1]))
@@ -131,8 +130,8 @@ def test_a_cut_file_is_recognised(folder: StateFolder) -> None:
     assert not read_backup(path).complete
 
 
-def test_other_files_are_refused(folder: StateFolder) -> None:
-    """A newer schema, no backup at all, bytes; the list names each and shows the rest."""
+def test_files_that_are_no_backups_are_rejected(folder: StateFolder) -> None:
+    """The list reports each of them and shows the other backups."""
     path = written(folder, consumer())
     header = json.loads(path.read_text().splitlines()[0])
     newer = path.with_name("a-newer.jsonl")
@@ -146,10 +145,10 @@ def test_other_files_are_refused(folder: StateFolder) -> None:
     assert len(faults) == 3
 
 
-async def test_everything_is_flushed_before_the_send(
+async def test_backup_and_intent_are_on_disk_before_the_request(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Backup, CSV, intent and their folders reach the disk first; the outcome afterwards."""
+    """The outcome is written after the request."""
     steps: list[str] = []
     fsync, asked = os.fsync, admin._record_call
 

@@ -1,4 +1,4 @@
-"""What a person must type names one group and no other, and can be typed."""
+"""The text to type for a confirmation, which fits one group only and can be typed."""
 
 from __future__ import annotations
 
@@ -30,16 +30,15 @@ names = st.text(st.characters(codec="utf-8") | st.sampled_from(" \\\n\x1b\u202e\
     ],
     ids=lambda name: ascii(name)[:20],
 )
-def test_one_group(group: str, asked: str) -> None:
-    """The name; escaped where it must be; the end and the length where it is long."""
+def test_text_for_one_group_is_its_id(group: str, asked: str) -> None:
+    """The id is escaped if necessary. Of a long id, only the end and the length are asked for."""
     wanted = challenge([group])
     assert wanted.asked == asked
     assert wanted.met(asked)
     assert not wanted.met("")
 
 
-def test_many_groups() -> None:
-    """The number of them."""
+def test_text_for_several_groups_is_their_number() -> None:
     wanted = challenge(["a", "b", "c"])
     assert (wanted.asked, wanted.what) == ("3", "the number of groups")
     assert not wanted.met("a")
@@ -50,14 +49,14 @@ def test_many_groups() -> None:
     [("payment", "p\u0430yment"), ("caf\u00e9", "cafe\u0301"), ("g", "g "), ("g", "G"), ("a\nb", r"a\nb"),
      ("g", "g\u200b"), ("\\\u0430", r"\u0430")],
 )  # fmt: skip
-def test_look_alikes_differ(one: str, other: str) -> None:
-    """What is typed for the one never deletes the other."""
+def test_similar_ids_have_different_texts(one: str, other: str) -> None:
+    """The text for one group never confirms the deletion of the other."""
     assert not challenge([one]).accepted & challenge([other]).accepted
 
 
 @given(names, names)
-def test_what_is_asked_is_typable_and_names_one(one: str, other: str) -> None:
-    """Printable ASCII of a line's length; two short names never share an answer."""
+def test_text_is_short_ascii_and_unique(one: str, other: str) -> None:
+    """Two short ids never share an accepted text."""
     wanted = challenge([one])
     assert wanted.asked.isascii()
     assert wanted.asked.isprintable()

@@ -1,4 +1,4 @@
-"""Deleting: order of the steps, races between them, and what is kept of each."""
+"""Execution of a deletion: order of the steps, races between them, and what is kept."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ LOST = Fault("NO_ANSWER", "no answer in 30 s", group="g")
 
 
 def sends(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
-    """The groups of every DeleteGroups that was sent."""
+    """Return the groups of every DeleteGroups request that was sent."""
     return [groups for call, groups in admin.calls if call == "delete_groups"]
 
 
 def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: int = 1) -> None:
-    """Do something to the cluster right before the nth call of that name is answered."""
+    """Run an action on the cluster right before the nth call with this name is answered."""
     asked = admin._record_call
     seen = 0
 
@@ -50,18 +50,20 @@ def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: in
 
 
 def activate(admin: ScriptedAdmin, group: str = "g") -> Callable[[], None]:
-    """An application joins."""
+    """Let an application join the group."""
     return lambda: admin.add(group, members=(member(),), lag=5)
 
 
 async def delete(admin: ScriptedAdmin, folder: StateFolder, *groups: str) -> Results:
-    """Plan and carry out."""
+    """Plan and execute the deletion of these groups."""
     return await execute(admin, await plan(admin, groups), folder)
 
 
 @pytest.mark.parametrize("type_", ["classic", "consumer", "share", "streams"])
-async def test_an_empty_group_is_deleted(admin: ScriptedAdmin, folder: StateFolder, type_: str) -> None:
-    """Backed up, logged, described once more right before it is sent, verified, logged."""
+async def test_empty_group_is_deleted_after_backup_and_check(
+    admin: ScriptedAdmin, folder: StateFolder, type_: str
+) -> None:
+    """The group is backed up, logged, described again right before the request, verified and logged."""
     admin.add("g", type_, state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.calls.clear()
@@ -83,14 +85,16 @@ async def test_an_empty_group_is_deleted(admin: ScriptedAdmin, folder: StateFold
 
 
 @pytest.mark.parametrize("kind", ["connect", "sr", ""])
-async def test_classic_groups_of_other_protocols(admin: ScriptedAdmin, folder: StateFolder, kind: str) -> None:
-    """Connect, registry and simple groups are classic groups, and are deleted as such."""
+async def test_connect_registry_and_simple_groups_are_deleted(
+    admin: ScriptedAdmin, folder: StateFolder, kind: str
+) -> None:
+    """All of them are classic groups."""
     admin.add("g", "classic", kind, state="Empty")
     assert (await delete(admin, folder, "g")).exit_code == 0
 
 
-async def test_intent_and_backup_are_there_before_it_is_sent(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Looked at from inside the send: the log has an intent without an outcome, the backup is whole."""
+async def test_intent_and_backup_exist_before_the_request(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """During the request, the log has an intent without an outcome, and the backup is complete."""
     seen: list[object] = []
 
     def look() -> None:
@@ -104,8 +108,8 @@ async def test_intent_and_backup_are_there_before_it_is_sent(admin: ScriptedAdmi
     assert seen == ["g", None, True, True]
 
 
-async def test_active_between_plan_and_execute(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Nothing is sent, and no backup stays of a group that was left alone."""
+async def test_group_active_since_the_plan_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """Nothing is sent, and the backup is removed."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     activate(admin)()
@@ -117,8 +121,8 @@ async def test_active_between_plan_and_execute(admin: ScriptedAdmin, folder: Sta
     assert list_backups(folder) == ([], [])
 
 
-async def test_active_while_it_is_backed_up(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The check is the last thing before the send: later than the backup."""
+async def test_group_active_during_the_backup_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The group is described again after the backup."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     on_call(admin, "partition_bounds", activate(admin))
@@ -126,8 +130,10 @@ async def test_active_while_it_is_backed_up(admin: ScriptedAdmin, folder: StateF
     assert sends(admin) == []
 
 
-async def test_active_between_describe_and_send(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The broker's own guard answers 68: refused, logged as such, still there."""
+async def test_group_active_before_the_request_is_refused_by_the_broker(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    """The broker responds with error 68, and the refusal is logged."""
     admin.add("g", state="Empty", lag=5)
     on_call(admin, "delete_groups", activate(admin))
     result = (await delete(admin, folder, "g")).by_group["g"]
@@ -141,8 +147,8 @@ async def test_active_between_describe_and_send(admin: ScriptedAdmin, folder: St
     assert entry.outcome["result"] == "refused"
 
 
-async def test_replaced_by_a_group_of_another_type(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The broker would delete an Empty share group of that name too; nobody planned that."""
+async def test_group_of_another_type_since_the_plan_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The broker would also delete an Empty share group with this id, which nobody planned."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.add("g", "share", state="Empty")
@@ -154,8 +160,8 @@ async def test_replaced_by_a_group_of_another_type(admin: ScriptedAdmin, folder:
     assert sends(admin) == []
 
 
-async def test_vanished_before_the_send(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Another deleted it: not sent, not a success of ours."""
+async def test_group_gone_before_the_request_is_not_sent(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """Somebody else deleted it, so the result is not a success."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.groups.clear()
@@ -166,15 +172,15 @@ async def test_vanished_before_the_send(admin: ScriptedAdmin, folder: StateFolde
     assert sends(admin) == []
 
 
-async def test_vanished_at_the_send(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The broker answers 69."""
+async def test_group_gone_at_the_request_is_reported_as_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The broker responds with error 69."""
     admin.add("g", state="Empty", lag=5)
     on_call(admin, "delete_groups", admin.groups.clear)
     assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.GONE
 
 
-async def test_coordinator_moved_for_good(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """A certain no of the broker that the admin could not get round: failed, sent once, still there."""
+async def test_request_to_a_wrong_coordinator_fails(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The request is sent once, and the group still exists."""
     admin.add("g", state="Empty", lag=5)
     fault = Fault("NOT_COORDINATOR", "This is not the correct coordinator.", 16, group="g")
     admin.delete_outcomes["g"] = Outcome("g", fault)
@@ -184,16 +190,16 @@ async def test_coordinator_moved_for_good(admin: ScriptedAdmin, folder: StateFol
     assert len(sends(admin)) == 1
 
 
-async def test_coordinator_moved_before_the_check(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """A group described by another broker than planned is the same group."""
+async def test_group_with_a_new_coordinator_is_deleted(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """A group that another broker describes than in the plan is the same group."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.add("g", state="Empty", lag=5, coordinator=2)
     assert (await execute(admin, made, folder)).exit_code == 0
 
 
-async def test_answer_lost_and_deleted(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Sent once; the cluster is asked what became of it."""
+async def test_lost_answer_of_a_successful_deletion_is_verified(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The request is sent once, and the cluster is asked about the group."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
 
@@ -208,8 +214,8 @@ async def test_answer_lost_and_deleted(admin: ScriptedAdmin, folder: StateFolder
     assert len(sends(admin)) == 1
 
 
-async def test_answer_lost_and_still_there(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The request may yet be carried out: uncertain, the backup is kept, the entry stays open."""
+async def test_lost_answer_for_an_existing_group_is_uncertain(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The broker may still execute the request, so the backup is kept and the log entry stays open."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
     results = await delete(admin, folder, "g")
@@ -223,8 +229,8 @@ async def test_answer_lost_and_still_there(admin: ScriptedAdmin, folder: StateFo
     assert result.backup.exists()
 
 
-async def test_a_send_that_raises_is_uncertain(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Whether the request left is not known, so it counts as sent."""
+async def test_request_that_raises_is_uncertain(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """It is not known whether the request was sent."""
     admin.add("g", state="Empty", lag=5)
 
     async def timed_out(groups: object, *, timeout: float = 30.0) -> object:
@@ -234,8 +240,8 @@ async def test_a_send_that_raises_is_uncertain(admin: ScriptedAdmin, folder: Sta
     assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.UNCERTAIN
 
 
-async def test_a_send_that_is_cancelled_from_below(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """A connection closed under the request: still one result for the group, and the entry stays open."""
+async def test_request_cancelled_by_a_closed_connection_is_uncertain(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The group still has one result, and the log entry stays open."""
     admin.add("g", state="Empty", lag=5)
 
     async def closed(groups: object, *, timeout: float = 30.0) -> object:
@@ -247,8 +253,8 @@ async def test_a_send_that_is_cancelled_from_below(admin: ScriptedAdmin, folder:
     assert entry.outcome is None
 
 
-async def test_not_there_is_proved_by_a_whole_list_only(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """`Dead` of an old describe proves nothing; a list with a broker missing neither."""
+async def test_only_a_complete_list_proves_that_a_group_is_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """Neither `Dead` from an old describe nor a list without one broker is a proof."""
     describe = admin.describe_groups
 
     async def as_of_old(groups: Iterable[str], *, timeout: float = 30.0) -> Answer[Mapping[str, GroupDescription]]:
@@ -273,8 +279,7 @@ async def test_not_there_is_proved_by_a_whole_list_only(admin: ScriptedAdmin, fo
     assert "could not be verified" in result.reason
 
 
-async def test_success_that_is_not_true(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The broker says done and the group is there: told as a failure."""
+async def test_reported_success_of_an_existing_group_is_a_failure(admin: ScriptedAdmin, folder: StateFolder) -> None:
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g")
     result = (await delete(admin, folder, "g")).by_group["g"]
@@ -282,8 +287,8 @@ async def test_success_that_is_not_true(admin: ScriptedAdmin, folder: StateFolde
     assert "the group exists" in result.reason
 
 
-async def test_forbidden_by_the_broker(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Code 30 names the ACL."""
+async def test_refusal_by_the_broker_names_the_permission(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The broker responds with error 30."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", Fault("GROUP_AUTHORIZATION_FAILED", "", 30, group="g"))
     result = (await delete(admin, folder, "g")).by_group["g"]
@@ -291,8 +296,8 @@ async def test_forbidden_by_the_broker(admin: ScriptedAdmin, folder: StateFolder
     assert "ACL operation DELETE" in result.reason
 
 
-async def test_offsets_forbidden_since_the_plan(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The backup is made of what is read now."""
+async def test_offsets_forbidden_since_the_plan_are_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The backup contains what can be read when it is made."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.commits["g"] = (CommittedOffset("t-g", 0, None, error=29),)
@@ -301,8 +306,8 @@ async def test_offsets_forbidden_since_the_plan(admin: ScriptedAdmin, folder: St
     assert sends(admin) == []
 
 
-async def test_a_state_folder_that_cannot_be_written(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Refused before anything is sent."""
+async def test_unwritable_state_folder_refuses_every_group(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """Nothing is sent."""
     folder.path.write_text("a file where the folder should be")
     admin.add("g", state="Empty", lag=5)
     results = await delete(admin, folder, "g")
@@ -313,10 +318,10 @@ async def test_a_state_folder_that_cannot_be_written(admin: ScriptedAdmin, folde
 
 
 @pytest.mark.parametrize("step", ["write_backup", "write_intent"])
-async def test_a_full_disk(
+async def test_full_disk_refuses_the_group(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """No space for the backup or for the intent: refused, nothing sent, no half backup left."""
+    """Nothing is sent, and no incomplete backup is left."""
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -330,10 +335,10 @@ async def test_a_full_disk(
     assert list_backups(folder) == ([], [])
 
 
-async def test_an_outcome_that_cannot_be_logged(
+async def test_unlogged_outcome_is_reported_with_the_result(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was deleted, and that is said, with what is missing."""
+    """The group was deleted, and the result says that the outcome is missing in the log."""
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -345,8 +350,8 @@ async def test_an_outcome_that_cannot_be_logged(
     assert "could not be logged" in result.reason
 
 
-async def test_many_groups_have_one_result_each(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """In batches per coordinator; a live one among them, one with an error, one gone; told as they end."""
+async def test_each_of_many_groups_has_one_result(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """They are processed in batches per coordinator. One group is active, one fails and one is gone."""
     names = [f"g-{number:03}" for number in range(3 * BATCH)]
     for number, name in enumerate(names):
         admin.add(name, state="Empty", lag=number, coordinator=1 + number % 3)
@@ -366,8 +371,8 @@ async def test_many_groups_have_one_result_each(admin: ScriptedAdmin, folder: St
     assert len(list_backups(folder)[0]) == len(names) - 1
 
 
-async def test_a_slow_coordinator_delays_its_own_groups_only(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Broker 2 does not answer the delete; broker 1's group is finished meanwhile."""
+async def test_slow_coordinator_delays_only_its_own_groups(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """Broker 2 does not respond while the group of broker 1 is deleted."""
     admin.add("fast", state="Empty", coordinator=1)
     admin.add("slow", state="Empty", coordinator=2)
     made = await plan(admin, ["fast", "slow"])
@@ -389,8 +394,7 @@ async def test_a_slow_coordinator_delays_its_own_groups_only(admin: ScriptedAdmi
     assert (await running).exit_code == 0
 
 
-async def test_look_alikes_are_kept_apart(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The one asked for goes, its twin stays."""
+async def test_group_with_a_similar_id_is_not_deleted(admin: ScriptedAdmin, folder: StateFolder) -> None:
     admin.add("payment", state="Empty", lag=1)
     admin.add("p\u0430yment", state="Empty", lag=1)
     await delete(admin, folder, "p\u0430yment")
@@ -401,8 +405,8 @@ HOSTILE = ["[/red]", "a\nb", "../../etc/passwd", "\x1b[31mred", "x" * 32_000, "\
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name)[:20])
-async def test_hostile_names(admin: ScriptedAdmin, folder: StateFolder, name: str) -> None:
-    """Deleted and backed up like any other, in a file of the backups folder, under its exact name."""
+async def test_groups_with_hostile_ids_are_deleted(admin: ScriptedAdmin, folder: StateFolder, name: str) -> None:
+    """The backup is in the backup folder and has the exact id."""
     admin.add(name, state="Empty")
     result = (await delete(admin, folder, name)).by_group[name]
     assert result.status is DeletionStatus.DELETED
@@ -413,8 +417,8 @@ async def test_hostile_names(admin: ScriptedAdmin, folder: StateFolder, name: st
     assert folder.audit.read_bytes().isascii()
 
 
-async def test_an_empty_plan_does_nothing(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Not even the state folder is made."""
+async def test_empty_plan_does_nothing(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The state folder is not created."""
     results = await execute(admin, Plan((), 0.0), folder)
     assert results.exit_code == 0
     assert not folder.path.exists()

@@ -1,4 +1,4 @@
-"""A plan says what would be lost, what would be refused and why, and sends nothing that changes anything."""
+"""Plans: what would be lost, which groups are refused and why. Planning changes nothing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.scripted import ScriptedAdmin, member
 READS = {"describe_groups", "committed_offsets", "share_offsets", "group_configs", "partition_bounds"}
 
 
-async def test_allowed_says_what_is_lost(admin: ScriptedAdmin) -> None:
-    """Topics, partitions and the sum of positions; a partition without a commit is no loss."""
+async def test_allowed_group_has_its_loss(admin: ScriptedAdmin) -> None:
+    """A partition without a commit is not part of the loss."""
     admin.add("g", state="Empty")
     admin.commits["g"] = (
         CommittedOffset("a", 0, 10),
@@ -40,8 +40,8 @@ async def test_allowed_says_what_is_lost(admin: ScriptedAdmin) -> None:
     ("type_", "gap"),
     [("consumer", "simple classic group"), ("streams", "simple classic group"), ("share", "delivery counts")],
 )
-async def test_each_type_says_what_does_not_come_back(admin: ScriptedAdmin, type_: str, gap: str) -> None:
-    """A consumer or streams group comes back as a simple classic one; a share group without its records in flight."""
+async def test_loss_names_what_the_backup_cannot_restore(admin: ScriptedAdmin, type_: str, gap: str) -> None:
+    """A consumer or streams group becomes a simple classic group, and a share group loses its records in flight."""
     admin.add("g", type_, state="Empty", lag=5)
     (line,) = (await plan(admin, ["g"])).allowed
     assert line.loss.undo is Undo.PARTLY
@@ -49,15 +49,14 @@ async def test_each_type_says_what_does_not_come_back(admin: ScriptedAdmin, type
     assert line.loss.positions == 1000
 
 
-async def test_nothing_held_is_restorable(admin: ScriptedAdmin) -> None:
-    """A group without offsets loses nothing."""
+async def test_group_without_offsets_loses_nothing(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty")
     (line,) = (await plan(admin, ["g"])).allowed
     assert (line.loss.undo, line.loss.partitions, line.loss.not_restored) == (Undo.RESTORABLE, 0, ())
 
 
-async def test_offsets_of_a_deleted_topic_are_irreversible(admin: ScriptedAdmin) -> None:
-    """No broker takes a commit for a topic that is gone."""
+async def test_loss_of_offsets_in_deleted_topics_is_irreversible(admin: ScriptedAdmin) -> None:
+    """Brokers accept no commit for a deleted topic."""
     admin.add("g", state="Empty", lag=1)
     admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
     made = await plan(admin, ["g"])
@@ -65,8 +64,8 @@ async def test_offsets_of_a_deleted_topic_are_irreversible(admin: ScriptedAdmin)
     assert made.allowed[0].loss.not_restored[0] == "offsets of deleted topics (1)"
 
 
-async def test_refused_and_allowed_apart_in_the_order_asked(admin: ScriptedAdmin) -> None:
-    """Each group has its own line, and one that is live or missing does not stop the rest."""
+async def test_plan_has_one_line_per_group_in_order(admin: ScriptedAdmin) -> None:
+    """An active or missing group does not affect the others."""
     admin.add("live", members=(member(),))
     admin.add("idle", "consumer", state="Empty")
     made = await plan(admin, ["missing", "idle", "live"])
@@ -78,15 +77,15 @@ async def test_refused_and_allowed_apart_in_the_order_asked(admin: ScriptedAdmin
     ]
 
 
-async def test_dead_of_an_old_describe_proves_nothing(admin: ScriptedAdmin) -> None:
-    """DescribeGroups before v6 says `Dead` of a live group of a newer type."""
+async def test_dead_from_an_old_describe_is_refused(admin: ScriptedAdmin) -> None:
+    """DescribeGroups before v6 reports `Dead` for an active group of a newer type."""
     admin.add("g", state="Dead", source="DescribeGroups v5", authoritative=False)
     (line,) = (await plan(admin, ["g"])).refused
     assert "cannot distinguish" in line.reason
 
 
-async def test_forbidden_offsets_are_refused(admin: ScriptedAdmin) -> None:
-    """What cannot be backed up is not deleted: the whole group, or one partition of it."""
+async def test_group_with_forbidden_offsets_is_refused(admin: ScriptedAdmin) -> None:
+    """It cannot be backed up, because all its offsets or those of one partition are not readable."""
     admin.add("part", state="Empty")
     admin.commits["part"] = (CommittedOffset("t", 0, 5), CommittedOffset("secret", 0, None, error=29))
     admin.add("all", "share", state="Empty")
@@ -97,8 +96,8 @@ async def test_forbidden_offsets_are_refused(admin: ScriptedAdmin) -> None:
     ] * 2
 
 
-async def test_a_group_whose_offsets_do_not_come_is_refused(admin: ScriptedAdmin) -> None:
-    """An answer that did not come is not an empty answer."""
+async def test_group_with_unanswered_offsets_is_refused(admin: ScriptedAdmin) -> None:
+    """A missing answer differs from an empty one."""
 
     async def forbidden(groups: list[str], *, timeout: float = 30.0) -> object:
         raise ClientError("broker 1: no answer in 30 s", broker=1)
@@ -111,8 +110,8 @@ async def test_a_group_whose_offsets_do_not_come_is_refused(admin: ScriptedAdmin
     )
 
 
-async def test_a_missing_permission_is_named(admin: ScriptedAdmin) -> None:
-    """Authorised operations without DELETE: refused before the broker has to."""
+async def test_missing_delete_permission_is_named(admin: ScriptedAdmin) -> None:
+    """The group is refused before the broker would do it."""
     admin.add("g", state="Empty", operations=frozenset({"READ", "DESCRIBE"}))
     admin.add("hidden", state="Empty")
     admin.broken["hidden"] = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="hidden")
@@ -135,18 +134,18 @@ ALL = frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIG
         (frozenset({"DELETE", "DESCRIBE"}), "DescribeGroups v5", True),
     ],
 )
-async def test_offsets_that_may_be_hidden_are_named(
+async def test_loss_mentions_offsets_that_may_be_hidden(
     admin: ScriptedAdmin, operations: frozenset[str] | None, source: str, said: bool
 ) -> None:
-    """OffsetFetch leaves out topics that one may not describe, without a word: who is restricted is told so."""
+    """OffsetFetch silently omits topics without DESCRIBE permission."""
     admin.add("g", state="Empty", operations=operations, source=source)
     (line,) = (await plan(admin, ["g"])).allowed
     assert any("may not describe" in gap for gap in line.loss.not_restored) == said
     assert line.loss.undo is (Undo.PARTLY if said else Undo.RESTORABLE)
 
 
-async def test_look_alikes_are_two_groups(admin: ScriptedAdmin) -> None:
-    """Ids are compared exactly: a Latin and a Cyrillic letter, an accent composed and decomposed."""
+async def test_similar_ids_are_different_groups(admin: ScriptedAdmin) -> None:
+    """Ids are compared exactly: Latin and Cyrillic letters, composed and decomposed accents."""
     pairs = ["payment", "p\u0430yment", "caf\u00e9", "cafe\u0301"]
     for group in pairs:
         admin.add(group, state="Empty")
@@ -156,9 +155,7 @@ async def test_look_alikes_are_two_groups(admin: ScriptedAdmin) -> None:
     assert [line.group for line in made.refused] == [pairs[1]]
 
 
-async def test_nothing_reachable_is_raised(admin: ScriptedAdmin) -> None:
-    """When no broker answers there is no plan, and the caller says what was tried."""
-
+async def test_plan_raises_if_no_broker_answers(admin: ScriptedAdmin) -> None:
     async def nothing(groups: object, *, timeout: float = 30.0) -> object:
         raise UnreachableError("no broker answers", (("b:1", "refused"),))
 

@@ -1,4 +1,4 @@
-"""Snapshots for tests of the filter language, built from one line per group."""
+"""Builds snapshots for tests of the filter language, one line per group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def summary(
     type: str | None = None,  # noqa: A002 - the field's name
     fault: Fault | None = None,
 ) -> Summary:
-    """A summary of which only what matters needs saying."""
+    """Return a summary with defaults for values that a test does not need."""
     return Summary(
         members,
         lag,
@@ -46,7 +46,7 @@ def snapshot(
     empty_for: dict[str, float] | None = None,
     faults: dict[str, Fault] | None = None,
 ) -> Snapshot:
-    """A snapshot of these groups."""
+    """Return a snapshot with these groups."""
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in sorted(groups.items()):
         by_listing.setdefault(listing, []).append(group)
@@ -63,7 +63,7 @@ UNTOLD = Listing(None, "consumer", None, 1)
 
 
 def company() -> Snapshot:
-    """A few groups of several kinds, some read by the sweep and some not yet."""
+    """Return a snapshot of groups of several kinds, some of which the sweep has not read yet."""
     return snapshot(
         {
             "payments.settle": CONSUMER,

@@ -1,4 +1,4 @@
-"""Who has what, who shall have it, what must still move and who holds it up."""
+"""Assignments: owners, target owners, pending moves, and members that delay them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def status(found: Assignment, name: str, number: int, role: str = "") -> Placeme
     return next(one.status for one in found.placements if one.item == Item(name, number, role))
 
 
-def test_a_settled_group_has_nothing_to_move() -> None:
+def test_settled_group_has_no_pending_moves() -> None:
     found = made(
         member("a", assignment=(("t", (0, 1)),), target=(("t", (0, 1)),), epoch=3, topics=("t",)),
         member("b", assignment=(("t", (2,)),), target=(("t", (2,)),), epoch=3, topics=("t",)),
@@ -49,7 +49,7 @@ def test_a_settled_group_has_nothing_to_move() -> None:
     assert found.idle == ()
 
 
-def test_a_partition_that_must_be_given_up_names_who_has_it() -> None:
+def test_leaving_partition_waits_for_its_owner() -> None:
     found = made(
         member("a", assignment=(("t", (0, 1)),), target=(("t", (0,)),), epoch=3),
         member("b", assignment=(), target=(("t", (1,)),), epoch=4),
@@ -60,11 +60,11 @@ def test_a_partition_that_must_be_given_up_names_who_has_it() -> None:
     assert (moving.item, moving.owners, moving.targets, moving.waits_for) == (Item("t", 1), ("a",), ("b",), ("a",))
     (blocker,) = found.blockers
     assert (blocker.member_id, blocker.gives_up, blocker.waiting, blocker.behind) == ("a", 1, 1, 1)
-    assert found.idle == (), "b has nothing yet, but it is to get something"
+    assert found.idle == (), "b owns nothing yet but has a target assignment"
 
 
-def test_a_partition_in_nobodys_hands_waits_for_whoever_is_behind() -> None:
-    """Kafka hides partitions that are pending revocation: they are in no member's assignment."""
+def test_unowned_partition_waits_for_members_behind_the_epoch() -> None:
+    """Partitions with a pending revocation are in no member's assignment."""
     found = made(
         member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),
         member("new", assignment=(), target=(("t", (1,)),), epoch=4),
@@ -76,12 +76,12 @@ def test_a_partition_in_nobodys_hands_waits_for_whoever_is_behind() -> None:
     assert [one.member_id for one in found.blockers] == ["slow"]
 
 
-def test_a_free_partition_waits_for_the_member_that_shall_take_it() -> None:
+def test_free_partition_waits_for_its_target_member() -> None:
     found = made(member("new", assignment=(), target=(("t", (0,)),), epoch=4), group_epoch=4, assignment_epoch=4)
     assert found.placements[0].waits_for == ("new",)
 
 
-def test_a_static_member_that_left_holds_its_place() -> None:
+def test_static_member_that_left_still_delays_the_group() -> None:
     found = made(
         member("a", assignment=(("t", (0,)),), target=(), epoch=-2),
         member("b", assignment=(), target=(("t", (0,)),), epoch=4),
@@ -92,7 +92,7 @@ def test_a_static_member_that_left_holds_its_place() -> None:
     assert found.blockers[0].behind is None
 
 
-def test_partitions_that_only_offsets_tell_of_are_unowned_or_not_subscribed() -> None:
+def test_partitions_known_from_offsets_are_unowned_or_unsubscribed() -> None:
     offsets = GroupOffsets((CommittedOffset("t", 4, 1), CommittedOffset("old", 0, 1)))
     found = made(member("a", assignment=(("t", (0, 1, 2, 3)),), topics=("t",)), offsets=offsets, type="classic")
     assert status(found, "t", 4) is PlacementStatus.UNOWNED
@@ -100,19 +100,19 @@ def test_partitions_that_only_offsets_tell_of_are_unowned_or_not_subscribed() ->
     assert not found.targeted
 
 
-def test_a_hole_between_assigned_partitions_is_unowned() -> None:
+def test_missing_partition_number_is_unowned() -> None:
     found = made(member("a", assignment=(("t", (0, 2)),), topics=("t",)), type="classic")
     assert status(found, "t", 1) is PlacementStatus.UNOWNED
 
 
-def test_a_pattern_leaves_open_what_is_subscribed() -> None:
+def test_subscription_by_pattern_has_no_known_topics() -> None:
     offsets = GroupOffsets((CommittedOffset("x", 0, 1),))
     found = made(member("a", assignment=(), topics=(), regex="x.*"), offsets=offsets)
     assert status(found, "x", 0) is PlacementStatus.UNOWNED
 
 
-def test_an_unknown_assignment_is_not_called_unowned_or_idle() -> None:
-    """A classic group tells assignments only while Stable."""
+def test_unknown_assignment_is_neither_unowned_nor_idle() -> None:
+    """Brokers report assignments of a classic group only while it is Stable."""
     offsets = GroupOffsets((CommittedOffset("t", 0, 1),))
     found = made(member("a", assignment=None, topics=("t",)), offsets=offsets, type="classic")
     assert status(found, "t", 0) is PlacementStatus.UNKNOWN
@@ -121,21 +121,21 @@ def test_an_unknown_assignment_is_not_called_unowned_or_idle() -> None:
     assert found.skews == ()
 
 
-def test_an_empty_group_leaves_its_partitions_unowned() -> None:
+def test_partitions_of_an_empty_group_are_unowned() -> None:
     found = made(offsets=GroupOffsets((CommittedOffset("t", 0, 1),)), state="Empty")
     assert status(found, "t", 0) is PlacementStatus.UNOWNED
 
 
-def test_withheld_members_make_no_assignment() -> None:
+def test_withheld_members_have_no_assignment() -> None:
     assert assignment_of(GroupDescription("g", "share", "share", "Stable", 1, members=None)) is None
 
 
-def test_a_hostile_partition_number_does_not_make_two_thousand_million_rows() -> None:
+def test_huge_partition_number_adds_a_limited_number_of_items() -> None:
     found = made(member("a", assignment=(("t", (2**31 - 1,)),), topics=("t",)))
     assert len(found.placements) == MOST_INFERRED + 1
 
 
-def test_share_groups_have_several_owners_and_no_target() -> None:
+def test_share_partitions_have_several_owners_and_no_target() -> None:
     found = made(
         member("a", assignment=(("t", (0,)),), epoch=1), member("b", assignment=(("t", (0,)),), epoch=1), type="share"
     )
@@ -149,7 +149,7 @@ def _thread(name: str, now: StreamsAssignment, goal: StreamsAssignment | None = 
     return member(name, streams=StreamsMember("p", 1, assignment=now, target=goal or now), epoch=5)
 
 
-def test_streams_tasks_move_by_role_and_missing_tasks_are_unowned() -> None:
+def test_streams_tasks_have_roles_and_missing_tasks_are_unowned() -> None:
     topology = Topology(
         1, (Subtopology("0", ("in",), changelog_topics=(TopicInfo("store", 3, 1),)), Subtopology("1", ("other",)))
     )
@@ -166,10 +166,10 @@ def test_streams_tasks_move_by_role_and_missing_tasks_are_unowned() -> None:
     assert status(found, "0", 1, "active") is PlacementStatus.LEAVING
     assert status(found, "0", 1, "warmup") is PlacementStatus.LEAVING
     assert status(found, "0", 2, "active") is PlacementStatus.UNOWNED
-    assert not [one for one in found.placements if one.item.name == "1"], "nothing tells how many tasks it has"
+    assert not [one for one in found.placements if one.item.name == "1"], "the number of its tasks is not known"
 
 
-def test_connect_work_that_is_revoked_must_be_given_up() -> None:
+def test_revoked_connectors_and_tasks_are_leaving() -> None:
     found = made(
         member("w1", connect=ConnectWorker("http://w1", connectors=("c",), tasks=(("c", (0, 1)),), revoked=("c-1",))),
         member("w2", connect=ConnectWorker("http://w2")),
@@ -181,7 +181,7 @@ def test_connect_work_that_is_revoked_must_be_given_up() -> None:
     assert found.idle == ("w2",)
 
 
-def test_skew_is_the_heaviest_load_over_an_even_share() -> None:
+def test_skew_is_the_largest_load_divided_by_the_average() -> None:
     found = made(
         member("a", host="h1", rack="r1", assignment=(("t", (0, 1, 2)),)),
         member("b", host="h1", rack="r2", assignment=(("t", (3,)),)),
@@ -195,12 +195,12 @@ def test_skew_is_the_heaviest_load_over_an_even_share() -> None:
     assert [load.name for load in by["rack"].loads] == ["r1", "r2", None]
 
 
-def test_nothing_assigned_has_no_ratio() -> None:
+def test_skew_without_items_has_no_ratio() -> None:
     found = made(member("a", assignment=()))
     assert {skew.ratio for skew in found.skews} == {None}
     assert found.idle == ("a",)
 
 
-def test_items_of_connect_are_connectors_and_tasks() -> None:
+def test_connect_items_are_connectors_and_tasks() -> None:
     worker = member(connect=ConnectWorker("u", connectors=("c",), tasks=(("c", (0,)),)))
     assert items_of(worker) == {Item("c", -1, "connector"), Item("c", 0, "task")}

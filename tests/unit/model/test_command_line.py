@@ -1,4 +1,4 @@
-"""The equivalent command lines: right script, right options, and nothing in an id that a shell would act on."""
+"""Equivalent command lines: right script, right options, and ids quoted safely for a shell."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def test_describe_uses_the_script_of_the_kind(kind: str, view: command_line.View
     assert command_line.describe("g", kind, SEEDS, view=view).text == expected
 
 
-def test_what_kafkas_tools_cannot_describe_is_said() -> None:
+def test_describe_notes_groups_that_kafkas_tools_cannot_describe() -> None:
     assert "cannot describe" in command_line.describe("c", "connect", SEEDS).note
     assert command_line.describe("c", "consumer", SEEDS).note == ""
 
 
-def test_delete_names_every_group_and_the_properties_file() -> None:
+def test_delete_has_every_group_and_the_properties_file() -> None:
     line = command_line.delete(["a", "b c"], "share", SEEDS, command_config="/etc/my kafka/admin.properties")
     assert shlex.split(line.text) == [
         *("kafka-share-groups.sh", "--bootstrap-server", "b1:9092,b2:9092"),
@@ -55,7 +55,7 @@ def test_delete_names_every_group_and_the_properties_file() -> None:
     ]
 
 
-def test_the_unchecked_script_carries_a_warning() -> None:
+def test_delete_by_consumer_script_has_a_warning() -> None:
     assert "share" in command_line.delete(["a"], "consumer", SEEDS).note
     assert command_line.delete(["a"], "streams", SEEDS).note == ""
 
@@ -72,11 +72,11 @@ def test_the_unchecked_script_carries_a_warning() -> None:
         ("naïve 😀", "'naïve 😀'"),
     ],
 )
-def test_quote(word: str, quoted: str) -> None:
+def test_quote_escapes_unsafe_characters(word: str, quoted: str) -> None:
     assert command_line.quote(word) == quoted
 
 
-def test_bash_reads_back_what_was_quoted() -> None:
+def test_bash_reads_a_quoted_word_as_the_original() -> None:
     words = ["a b", "it's", "x\x1b[0m\ny\\z'", "`id`", "\u202eabc\u2066", "[/red]", "-x", "!!", "tab\tend"]
     script = "printf '%s\\0' " + command_line.join(words)
     done = subprocess.run(
@@ -90,7 +90,7 @@ def test_bash_reads_back_what_was_quoted() -> None:
 
 
 @given(st.text())
-def test_a_quoted_word_is_one_harmless_line(word: str) -> None:
+def test_quoted_word_is_one_printable_line(word: str) -> None:
     quoted = command_line.quote(word)
     assert quoted.isprintable() or all(c.isprintable() or c.isspace() for c in quoted)
     assert not any(ord(c) < 0x20 or ord(c) == 0x7F for c in quoted)

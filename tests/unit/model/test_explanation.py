@@ -1,4 +1,4 @@
-"""Every fault, state and missing number has words; the broker's own are kept beside them."""
+"""Explanations of faults, states and missing numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.pilot.panes.data import example_snapshot
 
 
 @pytest.mark.parametrize("name", ["NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "NOT_SUPPORTED", "DAMAGED_ANSWER"])
-def test_what_never_got_an_answer_is_explained(name: str) -> None:
+def test_faults_without_an_answer_are_explained(name: str) -> None:
     found = explanation.of_fault(Fault(name, "said"))
     assert found.meaning
     assert found.behind
@@ -22,26 +22,26 @@ def test_what_never_got_an_answer_is_explained(name: str) -> None:
 
 
 @pytest.mark.parametrize("code", [3, 5, 14, 15, 16, 24, 29, 30, 31, 58, 68, 69, 86, 88, 89, 35, 7])
-def test_codes_that_groups_meet_are_explained_under_kafkas_name(code: int) -> None:
+def test_common_error_codes_are_explained_with_kafkas_name(code: int) -> None:
     error = lookup(code)
     found = explanation.of_fault(Fault(error.name, error.message, code))
     assert found.title == f"{error.name} ({code})"
     assert "more error codes than" not in found.meaning
 
 
-def test_a_forbidden_group_names_the_permission_and_who_grants_it() -> None:
+def test_forbidden_group_names_the_permission_and_the_command() -> None:
     found = explanation.of_fault(Fault("GROUP_AUTHORIZATION_FAILED", "no", 30))
     assert "DESCRIBE" in found.behind
     assert "kafka-acls.sh" in found.step
 
 
-def test_a_code_nobody_has_heard_of_keeps_the_brokers_words() -> None:
+def test_unknown_error_keeps_the_message_of_the_broker() -> None:
     found = explanation.of_fault(Fault("UNKNOWN_999", "strange", 999))
     assert (found.title, found.said) == ("UNKNOWN_999 (999)", "strange")
     assert found.meaning
 
 
-def test_the_faults_own_advice_comes_first() -> None:
+def test_advice_of_the_fault_comes_first() -> None:
     found = explanation.of_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.step.startswith("Look at broker 4. ")
 
@@ -53,12 +53,12 @@ def test_every_state_is_explained(state: str) -> None:
     assert not found.wrong
 
 
-def test_a_new_state_is_the_brokers_word() -> None:
+def test_unknown_state_keeps_its_name() -> None:
     assert explanation.of_state("Hovering").title == "Hovering"
     assert "does not know" in explanation.of_state("Hovering").meaning
 
 
-def test_missing_numbers_are_explained_once_with_their_count() -> None:
+def test_each_reason_for_missing_lag_is_explained_once() -> None:
     offsets = GroupOffsets(
         (CommittedOffset("a", 0, None), CommittedOffset("a", 1, None), CommittedOffset("b", 0, None, error=29),
          CommittedOffset("c", 0, 5)),
@@ -68,14 +68,14 @@ def test_missing_numbers_are_explained_once_with_their_count() -> None:
     assert titles == ["records lost, 1 partition", "no commit, 2 partitions", "forbidden, 1 partition"]
 
 
-def test_a_group_is_explained_by_faults_offsets_and_state() -> None:
+def test_group_is_explained_by_faults_offsets_and_state() -> None:
     titles = [one.title for one in explanation.of_group(example_snapshot(), "secret.group")]
     assert titles == ["GROUP_AUTHORIZATION_FAILED (30)", "Stable"]
 
 
-def test_the_coordinators_fault_is_the_groups_too() -> None:
+def test_fault_of_the_coordinator_concerns_its_groups() -> None:
     assert [fault.broker for fault in explanation.faults_of(example_snapshot(), "stale.group")] == [4]
 
 
-def test_a_refusal_says_its_reason_as_a_sentence() -> None:
+def test_refusal_is_a_whole_sentence() -> None:
     assert explanation.of_refusal("Delete", "stable with 3 members").meaning == "Stable with 3 members."

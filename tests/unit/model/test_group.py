@@ -1,4 +1,4 @@
-"""Types, states and kinds of groups; what is unknown survives as written."""
+"""Types, states and kinds of groups; unknown names are kept as written."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from kgtui.model.members import ConnectWorker, Member, StreamsAssignment, Stream
         ("swarm", "consumer", "other"),
     ],
 )
-def test_kind(group_type: str | None, protocol: str, kind: str) -> None:
+def test_kind_of_type_and_protocol(group_type: str | None, protocol: str, kind: str) -> None:
     assert kind_of(group_type, protocol) == kind
 
 
-def test_known_names_take_kafkas_spelling_and_unknown_ones_are_kept() -> None:
+def test_known_names_get_kafkas_spelling_and_unknown_stay() -> None:
     assert canonical_state(" preparingrebalance ") == "PreparingRebalance"
     assert canonical_state("Hibernating") == "Hibernating"
     assert canonical_type("Consumer") == "consumer"
     assert canonical_type("Swarm") == "Swarm"
 
 
-def test_what_a_member_holds_is_counted_by_its_kind() -> None:
+def test_assigned_count_depends_on_the_kind_of_member() -> None:
     assert Member("m", "c", "h").assigned_count is None
     assert Member("m", "c", "h", assignment=(("t", (0, 1)),)).assigned_count == 2
     worker = ConnectWorker("http://w", connectors=("sink",), tasks=(("sink", (0, 1)),))

@@ -1,4 +1,4 @@
-"""Only a group that the RPC of its own type calls Empty may be deleted."""
+"""The guard allows the deletion only of groups that the RPC of their type reports as Empty."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ sources = st.builds(str.__add__, st.sampled_from(RPCS), st.sampled_from(["", " v
     members=st.sampled_from([None, (), (member(),)]),
     operations=st.none() | st.frozensets(st.sampled_from(["READ", "DELETE", "DESCRIBE", "ALL"])),
 )
-def test_only_an_authoritative_empty_passes(
+def test_only_a_proven_empty_group_is_allowed(
     type_: str,
     state: str,
     source: str,
@@ -50,7 +50,7 @@ def test_only_an_authoritative_empty_passes(
     members: tuple[Member, ...] | None,
     operations: frozenset[str] | None,
 ) -> None:
-    """Over every type, state, source and permission, known or not."""
+    """Every combination of type, state, source and permission is tried."""
     description = GroupDescription(
         "g", type_, "", state, 1, members=members, operations=operations, source=source, authoritative=authoritative
     )
@@ -61,8 +61,7 @@ def test_only_an_authoritative_empty_passes(
 
 
 @pytest.mark.parametrize("type_", TYPES)
-def test_every_known_type_can_pass(type_: str) -> None:
-    """The rule is not so strict that nothing passes."""
+def test_empty_groups_of_every_type_are_allowed(type_: str) -> None:
     assert why_not_delete("g", replace(EMPTY_GROUP, type=type_, source=f"{DESCRIBE_RPC[type_]} v1")) is None
 
 
@@ -84,8 +83,7 @@ def test_every_known_type_can_pass(type_: str) -> None:
         ({"group": "G"}, "the description belongs to another group"),
     ],
 )  # fmt: skip
-def test_the_reason_is_in_words(changes: dict[str, object], words: str) -> None:
-    """A refusal says what stands in the way and what to do about it."""
+def test_refusal_names_the_obstacle_and_what_to_do(changes: dict[str, object], words: str) -> None:
     reason = why_not_delete("g", replace(EMPTY_GROUP, **changes))  # type: ignore[arg-type]
     assert reason is not None
     assert words in reason
@@ -100,8 +98,7 @@ def test_the_reason_is_in_words(changes: dict[str, object], words: str) -> None:
         (Fault("NO_ANSWER", "broker 4 is slow"), "broker 4 is slow"),
     ],
 )
-def test_a_group_without_a_description_is_refused_with_why(fault: Fault | None, words: str) -> None:
-    """What cannot be described cannot be deleted."""
+def test_group_without_description_is_refused_with_the_fault(fault: Fault | None, words: str) -> None:
     assert words in why_not_described(fault)
 
 
@@ -114,7 +111,7 @@ def snapshot(
     faults: dict[str, Fault] | None = None,
     interval: float = 2.0,
 ) -> Snapshot:
-    """A snapshot taken at 100 s of one group `g`."""
+    """Return a snapshot with one group `g`, taken at 100 s."""
     return Snapshot(
         1,
         100.0,
@@ -126,8 +123,7 @@ def snapshot(
     )
 
 
-def test_a_fresh_empty_group_is_offered() -> None:
-    """No reason, so the key works."""
+def test_deletion_of_a_fresh_empty_group_is_offered() -> None:
     assert delete_availability(snapshot(), "g") is None
 
 
@@ -144,22 +140,20 @@ def test_a_fresh_empty_group_is_offered() -> None:
         (snapshot(replace(EMPTY_GROUP, state="Stable", members=(member(),))), "Stable with 1 member"),
     ],
 )
-def test_why_the_key_is_grey(taken: Snapshot, words: str) -> None:
-    """A greyed key says why."""
+def test_unavailable_deletion_has_a_reason(taken: Snapshot, words: str) -> None:
     reason = delete_availability(taken, "g")
     assert reason is not None
     assert words in reason
 
 
-def test_no_group_no_delete() -> None:
-    """Nothing selected, vanished or read-only: said so."""
+def test_deletion_needs_a_listed_group_and_write_access() -> None:
     assert delete_availability(snapshot(), None) == "no group is selected"
     assert delete_availability(snapshot(), "other") == "it is no longer listed"
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY
 
 
-def test_a_stretched_interval_allows_an_older_describe() -> None:
-    """Where polls are 30 s apart, 12 s are fresh; and a paused screen goes stale by the clock."""
+def test_long_poll_interval_allows_an_older_description() -> None:
+    """With polls every 30 s, 12 s are fresh. On a paused screen, the age grows with the clock."""
     assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
     assert (
         delete_availability(snapshot(), "g", now=200.0) == "its newest description is 100 s old; wait for the next poll"

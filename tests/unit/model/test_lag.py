@@ -1,4 +1,4 @@
-"""Lag, lead and loss of a partition: unknown is not zero."""
+"""Lag, lead and lost records of a partition; unknown differs from zero."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def test_lag_is_the_distance_to_the_log_end() -> None:
     assert (row.lag, row.lead, row.lost, row.reason) == (30, 20, 0, "")
 
 
-def test_a_commit_beyond_the_log_end_has_no_negative_lag() -> None:
-    """Unclean elections and recreated topics leave commits behind the end of the new log."""
+def test_commit_beyond_the_log_end_has_zero_lag() -> None:
+    """Unclean elections and recreated topics leave commits beyond the end of the new log."""
     assert lag_of_commit(CommittedOffset("t", 0, 120), PartitionBounds(0, 100)).lag == 0
 
 
-def test_records_that_expired_before_they_were_read_are_counted() -> None:
+def test_records_expired_before_the_read_are_lost() -> None:
     row = lag_of_commit(CommittedOffset("t", 0, 40), PartitionBounds(50, 100))
     assert (row.lost, row.lead) == (10, 0)
 
@@ -47,26 +47,26 @@ def test_records_that_expired_before_they_were_read_are_counted() -> None:
         (CommittedOffset("t", 0, 5), None, "pending"),
     ],
 )
-def test_an_unknown_lag_says_why(commit: CommittedOffset, bounds: PartitionBounds | None, reason: str) -> None:
+def test_unknown_lag_has_a_reason(commit: CommittedOffset, bounds: PartitionBounds | None, reason: str) -> None:
     row = lag_of_commit(commit, bounds)
     assert row.lag is None
     assert row.reason == reason
 
 
-def test_zero_is_a_lag() -> None:
+def test_zero_lag_is_known() -> None:
     row = lag_of_commit(CommittedOffset("t", 0, 100), PartitionBounds(0, 100))
     assert (row.lag, row.reason) == (0, "")
 
 
-def test_the_lag_of_a_share_group_is_what_the_broker_tells() -> None:
-    """Records beyond the start offset may be acknowledged already: end − start would count them."""
+def test_share_lag_is_the_value_from_the_broker() -> None:
+    """The difference of log end and start offset would count records that are already acknowledged."""
     row = lag_of_share(ShareOffset("t", 0, 10, lag=3), PartitionBounds(0, 100))
     assert (row.position, row.lag, row.lead) == (10, 3, 10)
     assert lag_of_share(ShareOffset("t", 0, 10), PartitionBounds(0, 100)).reason == "not told"
     assert lag_of_share(ShareOffset("t", 0, None), None).reason == "no commit"
 
 
-def test_a_sum_says_how_much_of_it_is_unknown() -> None:
+def test_total_lag_counts_unknown_partitions() -> None:
     offsets = GroupOffsets(
         committed=(
             CommittedOffset("b", 0, 10),
@@ -85,7 +85,7 @@ def test_a_sum_says_how_much_of_it_is_unknown() -> None:
     assert total(rows) == LagTotal(lag=6, unknown=1, partitions=4)
 
 
-def test_a_sum_of_nothing_known_is_unknown_and_not_zero() -> None:
+def test_total_lag_without_known_lag_is_none() -> None:
     assert total([]).lag is None
     assert total(lags(GroupOffsets((CommittedOffset("t", 0, None),)))) == LagTotal(None, 0, 1)
 
@@ -99,7 +99,7 @@ _bounds = st.none() | st.dictionaries(_partitions, st.builds(PartitionBounds, _f
 
 
 @given(_commits, _shares, _bounds)
-def test_a_group_is_summed_up_alike_with_and_without_its_partitions(
+def test_fast_and_exact_total_lag_are_equal(
     commits: dict[tuple[str, int], tuple[int | None, int]],
     shares: dict[tuple[str, int], tuple[int | None, int | None, int]],
     bounds: dict[tuple[str, int], PartitionBounds] | None,

@@ -1,4 +1,4 @@
-"""Rosters say what they were made of, whatever the ids are."""
+"""The member index returns the ids that it was made from."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _ids = st.text(st.characters(exclude_characters="\x1e\x1f", codec="utf-8"), min_
 
 
 @given(st.lists(st.tuples(_ids, _ids, _ids), max_size=5))
-def test_what_goes_in_comes_out(rows: list[tuple[str, str, str]]) -> None:
+def test_index_returns_the_original_ids(rows: list[tuple[str, str, str]]) -> None:
     text = member_index.member_index_of([Member(member, client, host) for client, host, member in rows])
     assert member_index.clients(text) == tuple(sorted({client for client, _, _ in rows}))
     assert member_index.hosts(text) == tuple(sorted({host for _, host, _ in rows}))
     assert member_index.member_ids(text) == tuple(member for _, _, member in rows)
 
 
-def test_an_id_with_a_separator_in_it_harms_no_other() -> None:
+def test_separator_in_an_id_does_not_change_other_ids() -> None:
     text = member_index.member_index_of([Member("a\x1fb", "c\x1ed", "h"), Member("m", "z", "h")])
     assert member_index.member_ids(text) == ("a?b", "m")
     assert member_index.clients(text) == ("c?d", "z")

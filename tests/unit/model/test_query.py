@@ -1,4 +1,4 @@
-"""The filter language: every spelling chooses the groups it says, and what is unknown chooses none."""
+"""The filter language: each spelling selects the right groups, and unknown values select none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERY = {"payments.settle", "payments.refund", "connect-cluster", "backfill tool
 
 
 def chosen(text: str, snap: Snapshot | None = None, marked: frozenset[str] = frozenset()) -> set[str]:
-    """What a filter selects, after checking that `matches` agrees group by group."""
+    """Return the groups that a filter selects, and check that `matches` agrees for each group."""
     snap = snap or company()
     query = parse(text)
     found = query.select(snap, marked)
@@ -110,19 +110,19 @@ def chosen(text: str, snap: Snapshot | None = None, marked: frozenset[str] = fro
         ("type:classic payments lag:0 state:Empty", {"payments.refund"}),
     ],
 )  # fmt: skip
-def test_spellings(text: str, expected: set[str]) -> None:
+def test_spellings_select_the_expected_groups(text: str, expected: set[str]) -> None:
     assert chosen(text) == expected
 
 
-def test_marked() -> None:
+def test_marked_term_uses_the_marked_groups() -> None:
     marked = frozenset({"old.group"})
     assert chosen("marked:yes", marked=marked) == {"old.group"}
     assert chosen("marked:no", marked=marked) == EVERY - {"old.group"}
     assert chosen("!marked:yes", marked=marked) == EVERY - {"old.group"}
 
 
-def test_a_partly_known_lag_is_a_lower_bound() -> None:
-    """`≥ 700` is more than 500, may be more than 1,000, and cannot be at most 500."""
+def test_partly_known_lag_is_a_lower_bound() -> None:
+    """A lag of at least 700 is above 500, may be above 1,000, and cannot be at most 500."""
     snap = snapshot({"g": CONSUMER}, {"g": summary(1, 700, 2)})
     assert chosen("lag:500+", snap) == {"g"}
     assert chosen("lag:1k+", snap) == set()
@@ -130,7 +130,7 @@ def test_a_partly_known_lag_is_a_lower_bound() -> None:
     assert chosen("not:lag:..500", snap) == {"g"}
 
 
-def test_what_was_not_read_is_chosen_by_no_term_and_no_negation() -> None:
+def test_unread_groups_match_no_term_and_no_negation() -> None:
     snap = snapshot({"g": CONSUMER})
     for text in ("topic:x", "client:x", "host:x", "member:x", "lag:0", "members:0", "lag:unknown", "members:unknown"):
         assert chosen(text, snap) == set()
@@ -148,7 +148,7 @@ def test_states_of_old_brokers_come_from_the_sweep() -> None:
     assert parse("state:Empty").searched(snap) == (1, 2)
 
 
-def test_details_that_are_newer_than_the_sweep_count() -> None:
+def test_newer_details_replace_the_summary() -> None:
     admin = ScriptedAdmin()
     admin.add("g", "consumer", members=(member("m-9", client_id="new"), member("m-8", instance_id="static-1")))
     old = snapshot({"g": CONSUMER}, {"g": summary(7, clients=("old",), age=60.0)})
@@ -160,7 +160,7 @@ def test_details_that_are_newer_than_the_sweep_count() -> None:
     assert chosen("client:old", snap) == set()
 
 
-def test_searched_counts_only_what_the_list_leaves_in_question() -> None:
+def test_searched_counts_only_groups_the_list_cannot_exclude() -> None:
     snap = company()
     assert parse("topic:payments").searched(snap) == (4, 6)
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
@@ -169,7 +169,7 @@ def test_searched_counts_only_what_the_list_leaves_in_question() -> None:
     assert parse("payments").searched(snap) == (2, 2)
 
 
-def test_needs() -> None:
+def test_needs_of_terms_and_sort_keys() -> None:
     assert parse("payments state:Empty").needs == frozenset()
     assert parse("topic:x").needs == {Need.DESCRIPTION, Need.OFFSETS}
     assert parse("lag:1k+").needs == {Need.OFFSETS}
@@ -192,13 +192,13 @@ def test_needs() -> None:
         ("sort:coordinator-", ["Orders-Share", "backfill tool", "payments.refund", "payments.settle"]),
     ],
 )
-def test_sorting_puts_the_unknown_last(text: str, expected: list[str]) -> None:
+def test_unknown_values_sort_last(text: str, expected: list[str]) -> None:
     snap = company()
     query = parse(f"{text} not:connect not:old")
     assert query.select(snap) == expected
 
 
-def test_without_an_order_ids_are_sorted() -> None:
+def test_default_order_is_by_id() -> None:
     assert parse("").select(company()) == sorted(EVERY)
 
 
@@ -245,21 +245,21 @@ def test_without_an_order_ids_are_sorted() -> None:
         ("a" * 5000, 4096, 904, "too long"),
     ],
 )  # fmt: skip
-def test_mistakes_are_shown_in_place(text: str, position: int, length: int, says: str) -> None:
+def test_syntax_errors_have_position_and_expected_text(text: str, position: int, length: int, says: str) -> None:
     with pytest.raises(QueryError, match=re.escape(says)) as caught:
         parse(text)
     assert (caught.value.position, caught.value.length) == (position, length)
     assert caught.value.expected
 
 
-def test_quotes_force_a_name_that_this_version_never_heard_of() -> None:
+def test_quotes_allow_unknown_names() -> None:
     snap = snapshot({"q": Listing("quantum", "", "Superposed", 1), "g": CONSUMER})
     assert chosen('type:"quantum"', snap) == {"q"}
     assert chosen('state:"superposed"', snap) == {"q"}
     assert chosen("state:super%", snap) == {"q"}
 
 
-def test_hostile_ids_are_found_by_the_escapes_that_show_them() -> None:
+def test_hostile_ids_are_found_by_their_escaped_form() -> None:
     ids = ("[/red]", "a\x1b[31mb", "two\nlines", "x\u202ey", "lone\ud800", "münze", "a,b", "c:d", 'q"q', "back\\slash")
     snap = snapshot(dict.fromkeys(ids, CONSUMER))
     spelled = {
@@ -272,8 +272,8 @@ def test_hostile_ids_are_found_by_the_escapes_that_show_them() -> None:
     assert "lone\ud800" in chosen("/lone.$/", snap)
 
 
-def test_no_expression_can_be_made_to_hang() -> None:
-    """Each of these takes a backtracking engine longer than the age of the universe."""
+def test_regular_expressions_take_linear_time() -> None:
+    """A backtracking engine would need years for each of these expressions."""
     long = "a" * 30_000
     snap = snapshot({long: CONSUMER, "a" * 249: CONSUMER}, {long: summary(topics=(long,))})
     start = time.process_time()
@@ -287,15 +287,14 @@ def test_no_expression_can_be_made_to_hang() -> None:
         parse("/" + "(" * 1500 + "a" + "{1000})" * 300 + "/")
 
 
-def test_a_wrong_expression_writes_nothing_to_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    """RE2 would write to stderr by itself, across whatever is drawn there."""
+def test_wrong_expression_writes_nothing_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    """By default, RE2 writes to stderr, which would damage the screen."""
     with pytest.raises(QueryError):
         parse("/a**(/")
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_filter_can_be_put_in_slices() -> None:
-    """The UI pauses between slices; the result is the same."""
+def test_filtering_in_slices_gives_the_same_result() -> None:
     snap = snapshot({f"g-{i:05d}": CONSUMER for i in range(5_000)})
     steps = parse("g-0").steps(snap, size=500)
     pauses = 0
@@ -309,8 +308,8 @@ def test_the_filter_can_be_put_in_slices() -> None:
     assert found == parse("g-0").select(snap)
 
 
-def test_100_000_groups_are_filtered_without_looking_at_each_listing() -> None:
-    """Terms on the list are decided once per listing: groups of other listings are not even looked at."""
+def test_ids_of_excluded_listings_are_not_read() -> None:
+    """Terms about the list are decided once per listing."""
 
     class Unread(list[str]):
         def __iter__(self) -> None:  # type: ignore[override]
@@ -323,7 +322,7 @@ def test_100_000_groups_are_filtered_without_looking_at_each_listing() -> None:
     assert len(parse("type:consumer g-").select(snap)) == 10
 
 
-def test_help_examples_parse_and_need_no_quotes_in_a_shell() -> None:
+def test_help_examples_parse_without_shell_quotes() -> None:
     for row in HELP:
         assert re.fullmatch(r"[A-Za-z0-9_./:,%+^-]+", row.example), row.example
         assert row.example[0] not in "-%~^"
@@ -331,13 +330,13 @@ def test_help_examples_parse_and_need_no_quotes_in_a_shell() -> None:
         assert row.example in help_text()
 
 
-def test_help_names_every_term() -> None:
+def test_help_has_every_term_and_value() -> None:
     shown = " ".join(f"{row.term} {row.example}" for row in HELP)
     assert [key for key in (*TERM_KEYS, "sort") if f"{key}:" not in shown] == []
     assert [value for entry in TERM_KEYS.values() for value in entry.values if value not in f"{entry}"] == []
 
 
-def test_re2_is_loaded_only_for_an_expression() -> None:
+def test_re2_is_imported_only_for_regular_expressions() -> None:
     import subprocess
 
     code = (

@@ -1,4 +1,4 @@
-"""Laws of the filter language, on generated filters and hostile text."""
+"""Properties of the filter language, checked with generated filters and hostile text."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ terms = st.one_of(
 
 
 @given(st.lists(terms, max_size=5))
-def test_describe_reads_back_as_the_same_filter(parts: list[IdTerm]) -> None:
+def test_described_filter_parses_to_the_same_filter(parts: list[IdTerm]) -> None:
     query = Query(tuple(parts))
     assert parse(query.describe()) == query
 
 
 @given(st.one_of(typed, anything))
-def test_any_text_is_a_filter_or_a_mistake_with_a_place(text: str) -> None:
+def test_any_text_parses_or_fails_at_a_position(text: str) -> None:
     mistake: QueryError | None = None
     try:
         query = parse(text)
@@ -85,7 +85,7 @@ def test_any_text_is_a_filter_or_a_mistake_with_a_place(text: str) -> None:
 
 
 @given(st.lists(terms, min_size=1, max_size=3))
-def test_selecting_is_matching_one_by_one_and_terms_are_joined_by_and(parts: list[IdTerm]) -> None:
+def test_select_equals_matches_and_terms_are_joined_by_and(parts: list[IdTerm]) -> None:
     snap = company()
     query = Query(tuple(parts))
     found = set(query.select(snap))
@@ -95,7 +95,7 @@ def test_selecting_is_matching_one_by_one_and_terms_are_joined_by_and(parts: lis
 
 
 @given(st.lists(st.tuples(st.lists(terms, max_size=2), st.booleans()), max_size=6))
-def test_a_sieve_lets_through_what_a_filter_by_itself_does(passes: list[tuple[list[IdTerm], bool]]) -> None:
+def test_filter_cache_does_not_change_the_result(passes: list[tuple[list[IdTerm], bool]]) -> None:
     cache, snap = FilterCache(), company()
     for parts, changed in passes:
         if changed:
@@ -106,7 +106,7 @@ def test_a_sieve_lets_through_what_a_filter_by_itself_does(passes: list[tuple[li
 
 
 @given(st.text("abA.-", min_size=1, max_size=4), st.text("abA.-", max_size=4), st.lists(st.text("abA.-B", max_size=8)))
-def test_what_passes_a_word_passes_a_part_of_it(word: str, more: str, ids: list[str]) -> None:
+def test_ids_with_a_word_also_contain_its_parts(word: str, more: str, ids: list[str]) -> None:
     longer, shorter = IdTerm((IdMatch("word", word + more),)), IdTerm((IdMatch("word", word),))
     assert longer.within(shorter)
     assert set(longer.filter(ids)) <= set(shorter.filter(ids))
@@ -114,7 +114,8 @@ def test_what_passes_a_word_passes_a_part_of_it(word: str, more: str, ids: list[
     assert not replace(longer, negated=True).within(shorter)
 
 
-def test_another_letter_looks_only_at_what_is_left_and_the_same_filter_only_at_lists_that_changed() -> None:
+def test_longer_word_tests_only_remaining_and_changed_ids() -> None:
+    """The same filter tests only ids of listings that changed since the last pass."""
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})
     cache = FilterCache()
@@ -143,7 +144,7 @@ def test_another_letter_looks_only_at_what_is_left_and_the_same_filter_only_at_l
 
 
 @given(terms)
-def test_a_group_is_never_chosen_by_a_term_and_by_its_negation(term: IdTerm) -> None:
+def test_no_group_matches_a_term_and_its_negation(term: IdTerm) -> None:
     snap = company()
     yes = set(Query((term,)).select(snap))
     no = set(Query((replace(term, negated=not term.negated),)).select(snap))
@@ -151,7 +152,7 @@ def test_a_group_is_never_chosen_by_a_term_and_by_its_negation(term: IdTerm) -> 
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["", "k", "M"]))
-def test_counts_mean_what_they_say(number: int, unit: str) -> None:
+def test_counts_with_units_have_the_right_value(number: int, unit: str) -> None:
     text = f"{number}{unit}"
     value = number * COUNT_UNITS[unit]
     if value > 10**14:
@@ -164,6 +165,6 @@ def test_counts_mean_what_they_say(number: int, unit: str) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(0, 999), st.sampled_from(list(TIME_UNITS)))
-def test_times_mean_what_they_say(whole: int, milli: int, unit: str) -> None:
+def test_times_with_units_have_the_right_value(whole: int, milli: int, unit: str) -> None:
     found = read_range(f"{whole}.{milli:03d}{unit}+", TIME_UNITS)
     assert found.low == float(Fraction(whole * 1000 + milli, 1000) * TIME_UNITS[unit])

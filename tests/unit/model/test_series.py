@@ -1,4 +1,4 @@
-"""Samples of a group: rings, trends, and what is unknown in between."""
+"""Time series of groups: bounded length, trends, rates, and change points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgtui.model.timeline import timeline_of
 GAPS = GapRule(at_least=30.0, intervals=3.0)
 
 
-def test_trend_is_the_change_of_lag_a_second() -> None:
+def test_trend_is_the_change_of_lag_per_second() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     assert series.lag_trend() is None
@@ -21,7 +21,7 @@ def test_trend_is_the_change_of_lag_a_second() -> None:
     assert series.lag_trend(window=1.0) is None
 
 
-def test_old_samples_make_room() -> None:
+def test_full_series_drops_its_oldest_samples() -> None:
     series = Series()
     for second in range(LENGTH + 1):
         series.add(float(second), second, None)
@@ -29,7 +29,7 @@ def test_old_samples_make_room() -> None:
     assert series.times[-1] == LENGTH
 
 
-def test_the_group_not_looked_at_for_longest_goes_first() -> None:
+def test_series_without_new_samples_is_dropped_first() -> None:
     store = SeriesStore()
     store.add("first", 0.0, 1, 1)
     store.add("second", 0.0, 1, 1)
@@ -49,8 +49,8 @@ def offsets(position: int, end: int) -> GroupOffsets:
     return GroupOffsets((CommittedOffset("t", 0, position),), bounds={("t", 0): PartitionBounds(0, end)})
 
 
-def test_rates_are_taken_from_sample_to_sample() -> None:
-    """Not across a read that failed, a gap, or a partition more; a position that went back is no negative rate."""
+def test_rates_are_computed_between_consecutive_samples() -> None:
+    """No rate spans a failed read, a gap or an added partition, and a position that went back has no negative rate."""
     series = Series(gap_rule=GAPS)
     for at, position, end in ((0.0, 100, 100), (2.0, 120, 150), (4.0, 90, 150)):
         series.add(at, end - position, 1, offsets=offsets(position, end))
@@ -61,7 +61,7 @@ def test_rates_are_taken_from_sample_to_sample() -> None:
     assert rates == [(None, None), (25.0, 10.0), (0.0, None), (None, None), (None, None), (None, None)]
 
 
-def test_looks_that_find_the_group_otherwise_are_kept() -> None:
+def test_reads_that_differ_become_change_points() -> None:
     series = Series(gap_rule=GAPS)
     series.add(0.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
     series.add(2.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
@@ -81,7 +81,7 @@ def test_looks_that_find_the_group_otherwise_are_kept() -> None:
     assert [sight.state if sight else None for sight in seen] == ["Reconciling", None, "Stable"]
 
 
-def test_sights_are_bounded() -> None:
+def test_number_of_change_points_is_bounded() -> None:
     series = Series()
     for second in range(CHANGE_POINTS + 20):
         series.add(float(second), 0, 0, description=description("Stable", second))

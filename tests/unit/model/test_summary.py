@@ -1,4 +1,4 @@
-"""What is kept of a group that nobody looks at."""
+"""The summary that the sweep keeps about a group."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kgtui.model.offsets import LagTotal
 from kgtui.model.summary import Topics, summary_of
 
 
-def test_topics_are_those_with_an_offset_subscribed_to_assigned_and_read_by_a_topology() -> None:
+def test_topics_come_from_offsets_members_and_topology() -> None:
     described = GroupDescription(
         "g",
         "streams",
@@ -24,13 +24,13 @@ def test_topics_are_those_with_an_offset_subscribed_to_assigned_and_read_by_a_to
     assert (summary.state, summary.type, summary.at) == ("Stable", "streams", 5.0)
 
 
-def test_what_was_not_learned_is_unknown_and_not_zero() -> None:
+def test_unread_parts_are_none_and_not_zero() -> None:
     summary = summary_of(None, None, (), None, 5.0, shared=Topics())
     assert (summary.members, summary.lag, summary.state, summary.topics) == (None, None, None, ())
     assert summary_of(None, None, (), None, 5.0, memberless=True, shared=Topics()).members == 0
 
 
-def test_groups_of_the_same_topics_share_them() -> None:
+def test_groups_with_the_same_topics_share_one_tuple() -> None:
     shared = Topics()
     one, other = (summary_of(None, None, topics, None, 5.0, shared=shared) for topics in (["a", "b"], ["b", "a"]))
     assert one.topics is other.topics

@@ -1,4 +1,4 @@
-"""Text made harmless: nothing acts, nothing hides, and two different texts never look the same."""
+"""Escaping of control and invisible characters, so that different texts never look the same."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from kgtui.model.text import MOST_MARKS, is_visible, visible
         ("\\\\", "\\\\\\"),
     ],
 )
-def test_visible(text: str, shown: str) -> None:
+def test_visible_escapes_unsafe_characters(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert is_visible(text) == (text == shown)
 
@@ -55,7 +55,7 @@ hostile = st.text(
 
 
 @given(hostile)
-def test_nothing_that_acts_is_left(text: str) -> None:
+def test_no_control_or_invisible_character_remains(text: str) -> None:
     shown = visible(text)
     assert shown.isprintable()
     shown.encode()
@@ -63,8 +63,8 @@ def test_nothing_that_acts_is_left(text: str) -> None:
 
 
 @given(hostile)
-def test_the_text_can_be_read_back(text: str) -> None:
-    """One reading only: so two ids that differ are shown differently."""
+def test_escaped_text_can_be_decoded(text: str) -> None:
+    """There is only one way to decode it, so that two different ids are always shown differently."""
     escapes = re.compile(r"\\(?:([nrt\\])|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 
     def back(match: re.Match[str]) -> str:
@@ -77,11 +77,11 @@ def test_the_text_can_be_read_back(text: str) -> None:
 
 
 @given(st.text(alphabet="ab\x1b\n\u202e\u200b\xa0\ud800", min_size=1, max_size=12))
-def test_what_is_shown_can_be_typed_into_the_filter(text: str) -> None:
+def test_shown_id_can_be_typed_into_the_filter(text: str) -> None:
     (term,) = Lexer(visible(text)).terms()
     assert term.values[0].text == text
 
 
-def test_a_long_hostile_id_takes_no_time() -> None:
+def test_long_hostile_id_is_escaped_quickly() -> None:
     assert len(visible("\x1b" * 32_000)) == 4 * 32_000
     assert codecs.decode(visible("\x1b\x9d"), "unicode_escape") == "\x1b\x9d"

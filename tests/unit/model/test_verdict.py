@@ -1,4 +1,4 @@
-"""Burrow's rules: the function against a second, literal reading of them, and one example of each verdict."""
+"""Burrow's rules, compared with a second, literal implementation, and an example of each verdict."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Event = tuple[str, int, int]
 """`("commit", offset, ms)` or `("log end", offset, ms)`."""
 
 
-# The second reading. Rule by rule, from the whole history, by index, without a line of the code under test.
+# The second implementation: rule by rule from the whole history, and without any code of the implementation under test.
 
 
 def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[int, int, int | None]], list[int]]:
-    """What a ring would hold: (offset, time, lag) of each commit, and the log ends."""
+    """Return the window that a ring must contain: `(offset, time, lag)` of each commit, and the log ends."""
     commits: list[tuple[int, int, int | None]] = []
     ends: list[int] = []
     for kind, offset, at in history:
@@ -62,7 +62,7 @@ def verdict_by_hand(  # noqa: C901 - one rule after the other, as they are writt
         return "OK"
     if len(commits) / options.intervals < options.minimum_complete:
         return "OK"
-    # CurrentLag = max(latest LEO − last commit, 0). Without a LEO nothing can be held against the group.
+    # CurrentLag = max(latest LEO − last commit, 0). Without a LEO, the partition is OK.
     if len(ends) == 0:
         return "OK"
     current = ends[len(ends) - 1] - commits[len(commits) - 1][0]
@@ -137,7 +137,7 @@ def ring_of(history: list[Event], options: Options) -> CommitRing:
 
 
 @given(histories(), settings, st.integers(0, 60))
-def test_any_history_is_judged_as_the_rules_read(history: list[Event], options: Options, later: int) -> None:
+def test_random_histories_match_the_literal_rules(history: list[Event], options: Options, later: int) -> None:
     now = max((at for _, _, at in history), default=0) + later * 1000
     window = ring_of(history, options).window()
     commits, ends = window_by_hand(history, options)
@@ -148,8 +148,8 @@ def test_any_history_is_judged_as_the_rules_read(history: list[Event], options: 
     assert verdict.complete == len(commits) / options.intervals
 
 
-def test_every_small_window_is_judged_as_the_rules_read() -> None:
-    """All windows of three commits with few offsets, lags and log ends: every verdict is among them."""
+def test_all_small_windows_match_the_literal_rules() -> None:
+    """All windows of three commits with few different offsets, lags and log ends cover every verdict."""
     options = Options(intervals=3)
     seen: set[str] = set()
     numbers, lags = (0, 1, 2), (None, 0, 1, 2)
@@ -165,7 +165,7 @@ def test_every_small_window_is_judged_as_the_rules_read() -> None:
 
 
 def steady(offsets: list[int], log_end: int, every: int = 1000) -> Window:
-    """Commits at an even pace, each with the lag to the same log end."""
+    """Return commits at a constant pace, each with the lag to the same log end."""
     commits = tuple(Commit(o, i * every, max(log_end - o, 0)) for i, o in enumerate(offsets))
     return Window(commits, (log_end,))
 
@@ -193,11 +193,11 @@ def steady(offsets: list[int], log_end: int, every: int = 1000) -> Window:
         ),
     ],
 )  # fmt: skip
-def test_examples(window: Window, now: int, status: Status) -> None:
+def test_example_of_each_verdict(window: Window, now: int, status: Status) -> None:
     assert judge_partition(window, now).status is status
 
 
-def test_allowed_lag_and_minimum_complete_make_it_lenient() -> None:
+def test_allowed_lag_and_minimum_complete_avoid_verdicts() -> None:
     window = steady([5, 5], 9)
     assert judge_partition(window, 1000).status is Status.STALL
     assert judge_partition(window, 1000, Options(allowed_lag=4)).status is Status.OK
@@ -205,22 +205,22 @@ def test_allowed_lag_and_minimum_complete_make_it_lenient() -> None:
     assert judge_partition(window, 1000, Options(minimum_complete=0.2)).status is Status.STALL
 
 
-def test_frequent_commits_take_the_place_of_the_one_before_and_keep_its_time() -> None:
-    """Otherwise a group that commits more often than `min-distance` would never fill its window."""
+def test_frequent_commit_replaces_the_last_and_keeps_its_time() -> None:
+    """Otherwise a group that commits more often than `min_distance` would never fill its window."""
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):
         ring.commit(second, second * 1000)
     assert [(one.offset, one.at) for one in ring.window().commits] == [(4, 0), (9, 5000), (11, 10_000)]
 
 
-def test_a_commit_from_before_is_dropped() -> None:
+def test_commit_older_than_the_last_is_dropped() -> None:
     ring = CommitRing()
     ring.commit(5, 2000)
     ring.commit(4, 1000)
     assert [one.offset for one in ring.window().commits] == [5]
 
 
-def test_a_ring_is_bounded() -> None:
+def test_commit_ring_is_bounded() -> None:
     ring = CommitRing(Options(intervals=3))
     for n in range(100):
         ring.log_end(n + 1)
@@ -243,7 +243,7 @@ partitions = st.dictionaries(
 
 
 @given(partitions)
-def test_a_group_is_as_bad_as_its_worst_partition(rows: dict[TopicPartition, PartitionVerdict]) -> None:
+def test_group_status_is_that_of_its_worst_partition(rows: dict[TopicPartition, PartitionVerdict]) -> None:
     group = roll_up(rows)
     worst = max((row.status.value for row in rows.values()), default=1)
     assert group.status.value == min(worst, 3)
@@ -258,12 +258,12 @@ def test_a_group_is_as_bad_as_its_worst_partition(rows: dict[TopicPartition, Par
 @pytest.mark.parametrize(
     "bad", [{"intervals": 0}, {"allowed_lag": -1}, {"minimum_complete": 2.0}, {"min_distance": -1.0}]
 )
-def test_options_that_make_no_sense_are_refused(bad: dict[str, float]) -> None:
+def test_invalid_options_are_rejected(bad: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"must be at least|must not be negative"):
         Options(**bad)  # type: ignore[arg-type]
 
 
-def test_the_defaults_are_burrows() -> None:
+def test_defaults_are_those_of_burrow() -> None:
     options = Options()
     assert (options.intervals, options.minimum_complete, options.allowed_lag, options.min_distance) == (10, 0.0, 0, 0.0)
     assert (options.offset_refresh, options.expire_cache) == (10.0, 10.0)

@@ -1,4 +1,4 @@
-"""`verdict:` and `timelag:`: what they choose among groups that somebody watched, and that they choose no others."""
+"""The filter terms `verdict:` and `timelag:`, which select only watched groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def watched() -> dict[str, GroupHealth]:
-    """One group of each verdict; a slow one and one in a rewind with a window to say so."""
+    """Return the health of one group per verdict. The slow and the rewound group have full windows."""
     rewind = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     slow = [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(12)]
     stuck = [offsets((1000, 1100 + 10 * n)) for n in range(12)]
@@ -42,7 +42,7 @@ def test_catalog_lists_every_verdict() -> None:
 
 @pytest.fixture
 def snapshot() -> Snapshot:
-    """Those groups and one that nobody watched."""
+    """Return a snapshot with these groups and one group that is not watched."""
     names = [*watched(), "unseen"]
     listing = next(iter(company().groups.values()))
     return replace(company(), groups=dict.fromkeys(names, listing), by_listing={listing: names}, health=watched())
@@ -70,14 +70,14 @@ def snapshot() -> Snapshot:
         ("timelag:unknown", {"gone", "slow", "stopped", "rewound"}),
     ],
 )
-def test_what_is_chosen(snapshot: Snapshot, text: str, chosen: set[str]) -> None:
+def test_verdict_terms_select_the_expected_groups(snapshot: Snapshot, text: str, chosen: set[str]) -> None:
     query = parse(text)
     assert set(query.select(snapshot)) == chosen
     assert {group for group in snapshot.groups if query.matches(group, snapshot)} == chosen
     assert query.needs == {Need.WATCHING}
 
 
-def test_what_nobody_watched_was_not_searched(snapshot: Snapshot) -> None:
+def test_unwatched_groups_do_not_count_as_searched(snapshot: Snapshot) -> None:
     assert parse("verdict:warn+").searched(snapshot) == (5, 6)
     assert parse("timelag:1s+").searched(snapshot) == (5, 6)
 
@@ -89,13 +89,13 @@ matches = st.one_of(
 
 
 @given(st.lists(matches, min_size=1, max_size=4).map(tuple), st.booleans())
-def test_a_verdict_reads_back_as_it_is_written(any_of: tuple[VerdictMatch, ...], negated: bool) -> None:
+def test_spelled_verdict_parses_to_the_same_term(any_of: tuple[VerdictMatch, ...], negated: bool) -> None:
     term = VerdictTerm(any_of, negated)
     assert parse(term.spelled()).terms == (term,)
 
 
-def test_a_time_lag_that_may_be_more_is_not_below_a_bound() -> None:
-    """At least 10 s may be 20 s: it is neither chosen nor ruled out."""
+def test_lower_bound_of_time_lag_is_not_below_a_limit() -> None:
+    """A lag of at least 10 s may be 20 s, so the group is neither selected nor excluded."""
     seen = health_of(watch([offsets((900, 1000 + 10 * n)) for n in range(3)], watching=Watching()))
     listing = next(iter(company().groups.values()))
     snapshot = replace(company(), groups={"g": listing}, by_listing={listing: ["g"]}, health={"g": seen})

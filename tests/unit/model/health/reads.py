@@ -1,4 +1,4 @@
-"""Reads of a group, one line each, for tests of what is made of them."""
+"""Builds the reads of a group for tests of health, one read per line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def described(
     epoch: int | None = None,
     assignment_epoch: int | None = None,
 ) -> GroupDescription:
-    """A description of group `g`."""
+    """Return a description of the group `g`."""
     return GroupDescription(
         "g", group_type, "consumer", state, 1, group_epoch=epoch, assignment_epoch=assignment_epoch, members=members
     )
@@ -38,7 +38,7 @@ def described(
 def offsets(
     *partitions: tuple[int | None, int | None], starts: Sequence[int | None] = (), topic: str = "t"
 ) -> GroupOffsets:
-    """`(committed, log end)` of partition 0, 1, …; None for no commit, and for a log end that is not told."""
+    """Return offsets from `(committed, log end)` of partition 0, 1 and so on; None stands for an unknown value."""
     commits, bounds = [], {}
     for number, (committed, log_end) in enumerate(partitions):
         commits.append(CommittedOffset(topic, number, committed))
@@ -48,7 +48,7 @@ def offsets(
 
 
 def shares(*partitions: tuple[int | None, int | None, int | None], topic: str = "t") -> GroupOffsets:
-    """`(start offset, lag, log end)` of share partition 0, 1, …."""
+    """Return share offsets from `(start offset, lag, log end)` of share partition 0, 1 and so on."""
     rows = tuple(ShareOffset(topic, number, start, 0, lag) for number, (start, lag, _) in enumerate(partitions))
     return GroupOffsets((), rows, {(topic, n): PartitionBounds(0, end) for n, (_, _, end) in enumerate(partitions)})
 
@@ -60,7 +60,7 @@ def watch(
     description: GroupDescription | None = None,
     watching: Watching = DEFAULT_WATCHING,
 ) -> ReadHistory:
-    """An observation of these reads; None is one that failed."""
+    """Return a read history with these reads; None stands for a read that failed."""
     seen = ReadHistory(watching)
     for number, read in enumerate(reads):
         told = None if read is None else description or described()
@@ -69,7 +69,7 @@ def watch(
 
 
 def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sample]:
-    """`(second, position, log end, log start)` as samples; the lag follows."""
+    """Return samples from `(second, position, log end, log start)`; the lag is computed."""
     return [
         Sample(
             round((T0 + at) * 1000),
@@ -83,5 +83,5 @@ def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sam
 
 
 def kinds(health: GroupHealth) -> list[tuple[str, str]]:
-    """What is undecided: verdict and lack."""
+    """Return the undecided verdicts as `(status, lack)`."""
     return [(one.status.name, one.lack.value) for one in health.undecided]

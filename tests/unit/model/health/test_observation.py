@@ -1,4 +1,4 @@
-"""What a sequence of reads keeps, forgets and adds up to."""
+"""The health of a group from sequences of reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.scripted import member
 from tests.unit.model.health.reads import T0, described, offsets, watch
 
 
-def test_trend_and_drain_over_the_watch() -> None:
+def test_trend_and_drain_time_cover_all_reads() -> None:
     health = health_of(watch([offsets((1000 + 30 * n, 2000 + 10 * n)) for n in range(7)]))
     assert health.trend == pytest.approx(-4.0)
     assert health.drain == pytest.approx(220.0)
@@ -24,8 +24,8 @@ def test_trend_and_drain_over_the_watch() -> None:
     assert health_of(watch([offsets((5, 5))] * 3)).drain == 0
 
 
-def test_no_rate_is_taken_across_a_gap() -> None:
-    """After a read that failed, and after a pause longer than the patience, trends begin anew."""
+def test_no_rate_is_computed_across_a_gap() -> None:
+    """A failed read and a long pause both start a new trend."""
     falling = [offsets((1000 + 10 * n, 2000)) for n in range(5)]
     assert health_of(watch(falling)).trend == pytest.approx(-2.0)
     broken = health_of(watch([*falling[:3], None, *falling[3:]]))
@@ -37,8 +37,8 @@ def test_no_rate_is_taken_across_a_gap() -> None:
     assert health_of(seen).trend_seconds == 10
 
 
-def test_a_sum_over_other_partitions_is_no_trend() -> None:
-    """A partition whose lag is told again makes the sum leap."""
+def test_changed_set_of_partitions_starts_a_new_trend() -> None:
+    """The total lag jumps when the lag of a partition becomes known again."""
     reads = [offsets((10, 20), (10, None)), offsets((10, 20), (10, None)), offsets((10, 20), (10, 500))]
     assert health_of(watch(reads)).trend is None
     assert health_of(watch([*reads, *[reads[2]] * 2])).trend == 0
@@ -47,7 +47,7 @@ def test_a_sum_over_other_partitions_is_no_trend() -> None:
 
 def test_time_lag_is_that_of_the_worst_partition() -> None:
     reads = [offsets((1000, 1000 + 10 * n), (500, 500)) for n in range(5)]
-    # The record at 1000 came within the first 5 s.
+    # The record at offset 1000 was written within the first 5 s.
     assert health_of(watch(reads)).time_lag == TimeLag(19.5)
     old = [offsets((900, 1000 + 10 * n)) for n in range(5)]
     assert health_of(watch(old)).time_lag == TimeLag(20.0, at_least=True)
@@ -56,13 +56,13 @@ def test_time_lag_is_that_of_the_worst_partition() -> None:
     assert part.time_lag == TimeLag(0.0, at_least=True)
 
 
-def test_records_lost_are_counted_and_unknown_is_not_none_lost() -> None:
+def test_lost_records_are_counted_and_unknown_is_not_zero() -> None:
     assert health_of(watch([offsets((10, 900), (10, 900), starts=(400, 5))])).lost == 390
     assert health_of(watch([offsets((10, 900), starts=(5,))])).lost == 0
     assert health_of(watch([offsets((10, 900), starts=(None,))])).lost is None
 
 
-def test_loss_to_come_uses_the_retention_of_the_topic() -> None:
+def test_expected_loss_uses_the_retention_of_the_topic() -> None:
     reads = [offsets((1000, 1000 + 10 * n)) for n in range(25)]
     soon = health_of(watch(reads), retention=Retention({"t": 300.0})).loss
     assert soon is not None
@@ -70,17 +70,17 @@ def test_loss_to_come_uses_the_retention_of_the_topic() -> None:
     assert soon.seconds == pytest.approx(300 - 119.5)
     assert health_of(watch(reads), retention=Retention({"other": 300.0})).loss is None
     assert health_of(watch(reads[:5]), retention=Retention({"t": 300.0})).loss is None, (
-        "it may only not have committed yet"
+        "a group that is OK has no expected loss"
     )
 
 
-def test_members_behind_the_target_hold_up_the_group() -> None:
+def test_members_behind_the_target_assignment_delay_the_group() -> None:
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     told = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
     assert health_of(watch([offsets((1, 1))], description=told)).holding_up == {"b": 2, "c": None}
 
 
-def test_time_empty_is_as_long_as_it_was_seen() -> None:
+def test_empty_time_is_the_observed_time() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
@@ -92,8 +92,8 @@ def test_time_empty_is_as_long_as_it_was_seen() -> None:
     assert health_of(ever).empty == EmptyPeriod(10.0, at_least=True)
 
 
-def test_offsets_that_do_not_expire_with_the_group_are_not_said_to() -> None:
-    """Of share groups they are kept; of simple groups each expires by itself; what has none loses none."""
+def test_expiry_is_unknown_if_offsets_do_not_expire_with_the_group() -> None:
+    """Brokers keep offsets of share groups, and offsets of simple groups expire one by one."""
     for told, reads in (
         (replace(described("Empty"), type="share", protocol="share"), [offsets((1, 1))] * 3),
         (replace(described("Empty"), type="classic", protocol=""), [offsets((1, 1))] * 3),
@@ -103,15 +103,15 @@ def test_offsets_that_do_not_expire_with_the_group_are_not_said_to() -> None:
         assert empty == EmptyPeriod(10.0, at_least=True)
 
 
-def test_time_empty_begins_anew_after_a_gap() -> None:
-    """Nobody knows what it was in between; it is empty for at least as long as since then."""
+def test_empty_time_restarts_after_a_gap() -> None:
+    """The group may have had members during the gap, so the time is a lower bound."""
     seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
     seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))
     seen.add(T0 + 1005, described("Empty"), offsets((1, 1)))
     assert health_of(seen).empty == EmptyPeriod(5.0, at_least=True)
 
 
-def test_state_changes_and_epoch_steps_of_the_last_hour() -> None:
+def test_state_changes_and_epoch_steps_of_the_last_hour_are_counted() -> None:
     seen = ReadHistory()
     states = ["Stable", "Reconciling", "Stable", "Reconciling", "Stable", "Stable"]
     for n, (state, epoch) in enumerate(zip(states, (1, 2, 2, 4, 4, 4), strict=True)):
@@ -123,7 +123,7 @@ def test_state_changes_and_epoch_steps_of_the_last_hour() -> None:
     assert health_of(watch([offsets((1, 1))])).rebalances is None
 
 
-def test_classic_groups_have_no_epochs_to_count() -> None:
+def test_classic_groups_have_no_epoch_steps() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "PreparingRebalance", "CompletingRebalance", "Stable"]):
         seen.add(T0 + 10 * n, described(state), None)
@@ -131,7 +131,7 @@ def test_classic_groups_have_no_epochs_to_count() -> None:
     assert health_of(seen).lag is None
 
 
-def test_changes_over_a_gap_and_older_than_an_hour_are_not_counted() -> None:
+def test_changes_in_gaps_or_over_an_hour_old_are_ignored() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", 1, None)
     log.add(10.0, "Assigning", 2, 10.0)
@@ -143,7 +143,7 @@ def test_changes_over_a_gap_and_older_than_an_hour_are_not_counted() -> None:
     assert log.rate(9999.0) is None
 
 
-def test_memory_is_bounded_and_the_oldest_read_stays() -> None:
+def test_memory_is_bounded_and_the_oldest_sample_stays() -> None:
     seen = ReadHistory()
     for n in range(20 * SAMPLES_KEPT):
         seen.add(T0 + 5 * n, described("Stable" if n % 2 else "Reconciling"), offsets((7, 100 + n)))
@@ -157,7 +157,7 @@ def test_memory_is_bounded_and_the_oldest_read_stays() -> None:
     assert health_of(seen).kind.name == "STOP"
 
 
-def test_a_quiet_group_is_watched_for_an_hour_in_few_stretches() -> None:
+def test_an_hour_without_changes_needs_few_periods() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", None, None)
     for n in range(1, 721):
@@ -168,7 +168,7 @@ def test_a_quiet_group_is_watched_for_an_hour_in_few_stretches() -> None:
     assert len(log._rows) // 5 <= 61
 
 
-def test_partitions_that_are_no_longer_read_are_forgotten() -> None:
+def test_partitions_missing_from_a_read_are_dropped() -> None:
     seen = watch([offsets((1, 5), (1, 5)), offsets((1, 5))])
     assert set(seen.samples) == {("t", 0)}
     assert set(health_of(seen).partitions) == {("t", 0)}
@@ -180,13 +180,13 @@ def test_a_read_that_is_not_later_is_ignored() -> None:
     assert (seen.reads, seen.read_at, seen.rows["t", 0].position) == (2, T0 + 5, 1)
 
 
-def test_a_group_that_was_never_read_is_nothing() -> None:
+def test_a_group_without_reads_has_empty_health() -> None:
     health = health_of(watch([None, None]))
     assert (health.reads, health.failed, health.lag, health.state, health.time_lag) == (0, 2, None, None, None)
     assert (health.rebalances, health.empty, health.lost, health.loss, health.trend) == (None,) * 5
 
 
-def test_a_description_that_fails_costs_no_offsets() -> None:
+def test_a_failed_description_keeps_the_offsets() -> None:
     seen = ReadHistory()
     for n in range(4):
         seen.add(T0 + 5 * n, None if n % 2 else described(), offsets((1, 5 + n)), fault=bool(n % 2))
@@ -196,7 +196,7 @@ def test_a_description_that_fails_costs_no_offsets() -> None:
     assert health.rebalances is None
 
 
-def test_offsets_that_fail_alone_are_a_gap_too() -> None:
+def test_failed_offsets_are_a_gap() -> None:
     seen = watch([offsets((1, 5))] * 3)
     assert seen.steady_since == T0
     seen.add(T0 + 15, described(), None, fault=True)
@@ -205,13 +205,13 @@ def test_offsets_that_fail_alone_are_a_gap_too() -> None:
     assert health_of(seen).trend is None
 
 
-def test_the_end_of_a_backlog_that_is_known_in_part_is_not_known() -> None:
+def test_drain_time_is_unknown_if_some_lag_is_unknown() -> None:
     health = health_of(watch([offsets((10 * n, 900), (5, None)) for n in range(6)]))
     assert health.trend == pytest.approx(-2.0)
     assert health.drain is None
 
 
-def test_patience_is_what_the_watch_says() -> None:
+def test_gap_length_is_configurable() -> None:
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)
     assert health_of(watch([offsets((1, 5 + n)) for n in range(4)], 100.0)).trend is None
@@ -229,5 +229,5 @@ def test_patience_is_what_the_watch_says() -> None:
         (90_061, "1 d 1 h"),
     ],
 )
-def test_spans_are_told_in_two_units(seconds: float, text: str) -> None:
+def test_durations_have_at_most_two_units(seconds: float, text: str) -> None:
     assert duration(seconds) == text

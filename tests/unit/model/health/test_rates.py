@@ -1,4 +1,4 @@
-"""Trends and estimates: what they say of plain cases, and that they say nothing where nothing is known."""
+"""Trends and estimates: their values in simple cases, and None where data is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.model.health.reads import samples
 
 
 @given(st.lists(st.integers(1, 60), min_size=3, max_size=30), st.floats(-100, 100), st.floats(-1e6, 1e6))
-def test_a_line_is_found_as_it_is(gaps: list[int], rate: float, start: float) -> None:
+def test_slope_of_points_on_a_line_is_exact(gaps: list[int], rate: float, start: float) -> None:
     times = [1e9 + sum(gaps[: n + 1]) for n in range(len(gaps))]
     found = slope(times, [start + rate * (at - times[0]) for at in times])
     assert found is not None
@@ -21,12 +21,12 @@ def test_a_line_is_found_as_it_is(gaps: list[int], rate: float, start: float) ->
     assert found.seconds == times[-1] - times[0]
 
 
-def test_two_reads_are_no_trend() -> None:
+def test_two_samples_have_no_slope() -> None:
     assert slope([1.0, 2.0], [5.0, 6.0]) is None
     assert slope([], []) is None
 
 
-def test_a_backlog_drains_at_its_trend_and_not_at_a_saw() -> None:
+def test_drain_time_needs_a_clear_trend() -> None:
     assert drain(1000, Slope(-10.0, 0.5, 60)) == 100
     assert drain(0, None) == 0
     assert drain(1000, Slope(-10.0, 6.0, 60)) is None
@@ -35,7 +35,7 @@ def test_a_backlog_drains_at_its_trend_and_not_at_a_saw() -> None:
     assert drain(None, Slope(-10.0, 0.0, 60)) is None
 
 
-def test_the_age_of_a_record_lies_between_the_reads_before_and_after_it_came() -> None:
+def test_record_age_is_interpolated_between_samples() -> None:
     rows = samples((0, 0, 100, 0), (10, 0, 100, 0), (20, 0, 120, 0), (30, 0, 160, 0))
     assert time_lag(160, rows) == TimeLag(0)
     assert time_lag(119, rows) == TimeLag(10)
@@ -46,8 +46,8 @@ def test_the_age_of_a_record_lies_between_the_reads_before_and_after_it_came() -
 
 
 @given(st.lists(st.tuples(st.integers(1, 20), st.integers(0, 30)), min_size=1, max_size=20), st.integers(-5, 700))
-def test_an_age_is_within_what_was_seen(steps: list[tuple[int, int]], position: int) -> None:
-    """Never more than a record that was seen to come later than a read can be, never less than one that was there."""
+def test_record_age_stays_within_the_observed_bounds(steps: list[tuple[int, int]], position: int) -> None:
+    """A record is not older than the last sample without it, and not younger than the first sample with it."""
     at, end, rows = 0, 10, [(0.0, 0, 10, 0)]
     for gap, more in steps:
         at, end = at + gap, end + more
@@ -62,14 +62,14 @@ def test_an_age_is_within_what_was_seen(steps: list[tuple[int, int]], position: 
         assert found.seconds <= min(absent) + 1e-6
 
 
-def test_growth_ends_at_the_newest_gap() -> None:
+def test_growth_uses_only_points_after_the_newest_gap() -> None:
     assert growth([(0, 0), (1000, 10), (2000, 30)]) == 15
     assert growth([(0, 0), (1000, None), (2000, 30), (3000, 35)]) == 5
     assert growth([(0, 0), (1000, None), (2000, 30)]) is None
     assert growth([(0, 0), (1000, 5), (2000, None)]) is None
 
 
-def test_deletion_is_paced_from_leap_to_leap() -> None:
+def test_deletion_rate_is_computed_from_jump_to_jump() -> None:
     leaps = samples(*((at, 0, 9000, 100 * (int(at) // 30)) for at in range(0, 100, 5)))
     assert deletion(leaps) == pytest.approx(100 / 30)
     assert deletion(leaps[:10]) is None
@@ -80,7 +80,7 @@ def row_of(position: int, log_end: int, log_start: int = 0) -> tuple[CommittedOf
     return CommittedOffset("t", 0, position), PartitionBounds(log_start, log_end)
 
 
-def test_a_group_that_stands_still_loses_records_when_the_log_start_arrives() -> None:
+def test_stuck_group_loses_records_when_log_start_reaches_it() -> None:
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(5000, 11_400, 400)), rows)
     assert loss is not None
@@ -88,8 +88,8 @@ def test_a_group_that_stands_still_loses_records_when_the_log_start_arrives() ->
     assert loss.seconds == pytest.approx(4600 / (100 / 30))
 
 
-def test_of_two_ways_to_lose_records_the_sooner_counts() -> None:
-    """Retention may be said, and segments go faster all the same."""
+def test_the_sooner_of_two_loss_estimates_is_returned() -> None:
+    """Segments may be deleted faster than the retention time says."""
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(5000, 11_400, 400))
     found = {retention: loss_to_come(row, rows, retention=retention) for retention in (3600.0, 600.0)}
@@ -98,11 +98,11 @@ def test_of_two_ways_to_lose_records_the_sooner_counts() -> None:
     }  # fmt: skip
 
 
-def test_with_the_retention_known_it_is_the_age_that_counts() -> None:
+def test_known_retention_uses_the_record_age() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
     loss = loss_to_come(row, still, retention=3600.0)
-    # The record at 9100 came after 5 s, 115 s ago.
+    # The record at offset 9100 was written after 5 s, which is 115 s ago.
     assert loss is not None
     assert loss.seconds == pytest.approx(3600 - 115, abs=0.1)
     assert loss == Loss("t", 0, loss.seconds, "retention", 9100)
@@ -121,7 +121,7 @@ def test_with_the_retention_known_it_is_the_age_that_counts() -> None:
         (11_400, 20, "has read everything"),
     ],
 )
-def test_a_group_that_keeps_up_loses_nothing(position: int, per_second: int, why: str) -> None:
+def test_group_that_keeps_up_has_no_expected_loss(position: int, per_second: int, why: str) -> None:
     rows = samples(
         *((at, position - per_second * (120 - int(at)), 9000 + 20 * int(at), 300 * (int(at) // 30))
           for at in range(0, 125, 5))
@@ -130,6 +130,6 @@ def test_a_group_that_keeps_up_loses_nothing(position: int, per_second: int, why
     assert loss_to_come(lag_of_commit(*row_of(position, 11_400, 1200)), rows, retention=3600.0) is None, why
 
 
-def test_what_is_lost_already_is_not_to_come() -> None:
+def test_records_already_lost_are_no_expected_loss() -> None:
     rows = samples(*((at, 100, 9000, 400) for at in range(0, 125, 5)))
     assert loss_to_come(lag_of_commit(*row_of(100, 9000, 400)), rows, retention=10.0) is None

@@ -1,4 +1,4 @@
-"""Share groups: start offsets and lag, with a rule of their own."""
+"""Verdicts on share groups, from start offsets and lag."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ def stuck(reads: int) -> list[Row]:
 
 
 @pytest.mark.parametrize(("empty", "status"), [(True, Status.STOP), (False, Status.STALL)])
-def test_a_standstill_is_stop_without_members_and_stall_with_them(empty: bool, status: Status) -> None:
+def test_no_progress_is_stop_without_members_and_stall_with_them(empty: bool, status: Status) -> None:
     assert health_of(seen(stuck(11), empty=empty)).kind is status
     early = health_of(seen(stuck(10), empty=empty))
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
 
 
-def test_the_reason_speaks_of_acknowledging() -> None:
+def test_reason_mentions_acknowledgement() -> None:
     health = health_of(seen(stuck(20)))
     assert reason(health, "share") == "nothing acknowledged on t-0 for 1 min 35 s, 590 unread"
 
 
-def test_a_start_offset_that_stands_while_the_lag_falls_is_progress() -> None:
-    """Records are acknowledged out of order: one that is retried holds the start offset."""
+def test_falling_lag_is_progress_despite_constant_start_offset() -> None:
+    """Records are acknowledged out of order, so that one retried record holds the start offset."""
     health = health_of(seen([(100, 400 - n, 500) for n in range(20)]))
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_a_group_that_does_not_get_through_what_was_waiting_is_slow() -> None:
+def test_growing_lag_with_old_unread_records_is_warn() -> None:
     rows: list[Row] = [(100 + 10 * n, 5000 + 4 * n, 5100 + 14 * n) for n in range(20)]
     assert health_of(seen(rows)).kind is Status.WARN
     assert reason(health_of(seen(rows)), "share") == "the lag of t-0 does not fall, 5,076 unread"
@@ -57,39 +57,39 @@ def test_a_group_that_does_not_get_through_what_was_waiting_is_slow() -> None:
     assert missing(early.undecided[0]) == "WARN needs more than 45 s of watching, observed 25 s"
 
 
-def test_a_lag_that_grows_with_the_traffic_is_no_fault() -> None:
-    """It is a few seconds behind all the time; in a rush hour that is more records."""
+def test_lag_that_grows_with_traffic_is_ok() -> None:
+    """The group is always a few seconds behind, which is more records at high traffic."""
     ends = [1000 + 50 * n + 3 * n * n for n in range(25)]
     rows: list[Row] = [(end - 20 - 2 * n, 20 + 2 * n, end) for n, end in enumerate(ends)]
     health = health_of(seen(rows))
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_records_that_came_in_just_now_are_no_standstill() -> None:
+def test_new_records_after_zero_lag_are_ok() -> None:
     rows: list[Row] = [(100, max(n, 0), 100 + max(n, 0)) for n in range(-20, 10)]
     assert health_of(seen(rows)).status is Status.OK
     rows += [(100, 9 + n, 109 + n) for n in range(1, 3)]
     assert health_of(seen(rows)).kind is Status.STALL
 
 
-def test_a_group_that_is_far_behind_and_keeps_its_distance_is_ok() -> None:
+def test_constant_large_lag_is_ok() -> None:
     rows: list[Row] = [(100 + 10 * n, 5000, 5100 + 10 * n) for n in range(20)]
     health = health_of(seen(rows))
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_a_start_offset_that_was_set_back_is_a_rewind() -> None:
+def test_start_offset_that_went_back_is_rewind() -> None:
     rows: list[Row] = [(400, 100, 500), (410, 90, 500), (50, 450, 500)]
     assert health_of(seen(rows)).kind is Status.REWIND
 
 
-def test_a_lag_that_is_not_told_leaves_it_open_and_a_partition_never_read_does_not() -> None:
+def test_unknown_lag_is_undecided_but_uninitialized_partition_is_ok() -> None:
     assert kinds(health_of(seen([(100, None, 500)] * 20))) == [("ERR", "lag")]
     untouched = health_of(seen([(None, None, 500)] * 20))
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
 
 
-def test_no_members_known_is_not_no_members() -> None:
+def test_unknown_member_count_counts_as_members() -> None:
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL
     some = described("Stable", "share", members=(member("a"), member("b")))
@@ -104,7 +104,7 @@ rows = st.lists(
 
 
 @given(rows, st.booleans())
-def test_whatever_is_read_a_bad_verdict_has_a_lag_and_a_standstill_stands(reads: list[Row], empty: bool) -> None:
+def test_bad_verdicts_have_lag_and_stop_or_stall_no_progress(reads: list[Row], empty: bool) -> None:
     row = health_of(seen(reads, empty=empty)).partitions["t", 0]
     if row.status is not Status.OK:
         assert row.lag
@@ -118,7 +118,7 @@ def test_whatever_is_read_a_bad_verdict_has_a_lag_and_a_standstill_stands(reads:
         assert (row.status is Status.STOP) == empty
 
 
-def test_a_standstill_goes_on_over_reads_that_tell_nothing() -> None:
+def test_no_progress_continues_over_failed_reads() -> None:
     rows: list[Row] = [(0, 2, 0), (0, 1, 0), *[(None, None, 0)] * 9, (0, 1, 0)]
     assert health_of(seen(rows)).kind is Status.STALL
     assert health_of(seen(rows[1:-1])).kind is not Status.STALL
