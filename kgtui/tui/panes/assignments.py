@@ -152,7 +152,7 @@ class AssignmentsPane(Pane):
         self.query_one("#legend", SummaryLine).set_cells(legend_cells)
 
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:
-        """Show the members around the chosen one that fit the screen. Returns the legend below the grid."""
+        """Show the grid with as many members around the chosen one as fit the screen, and return its legend."""
         rows = placement_rows(assignment, self._names, unsettled=self._unsettled)
         room = self.table.scrollable_content_region.width - 1
         _, count = grid_columns(rows, self._members, 0, room)

@@ -88,7 +88,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         def __init__(self, table: LineTable[Any]) -> None:
             super().__init__()
             self.table = table
-            """The table of the cursor."""
+            """The table whose cursor moved."""
 
         @property
         def control(self) -> LineTable[Any]:
@@ -101,7 +101,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         def __init__(self, table: LineTable[Any], column: str) -> None:
             super().__init__()
             self.table = table
-            """The table of the column."""
+            """The table that was clicked."""
             self.column = column
             """Id of the column."""
 

@@ -129,7 +129,7 @@ class TreeModel:
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
         """Merge the group ids of a node into one sorted list, unless they are as before.
 
-        Yields at slices, returns the list.
+        Yields after each slice, and returns the list.
         """
         kept = self._merged.get(node.path)
         # Compared by value: each letter of a filter makes new lists, often with the same ids.
