@@ -37,23 +37,23 @@ LATER = NOW.timestamp() + 7_300
 
 
 @pytest.fixture(autouse=True)
-def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def fixed_folder_and_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fixes the folder and the age of the tables, so that the pictures are the same on every machine."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGTUI_LAKE", "prod")
-    monkeypatch.setattr(gold, "_made", lambda _: LATER - 600)
+    monkeypatch.setattr(gold, "_last_write", lambda _: LATER - 600)
 
 
-def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **look: Any) -> KgtuiApp:
+def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) -> KgtuiApp:
     """Return the app on a cluster with these groups and a lake with these tables."""
     write(Path("prod"), rows)
     names = [*GROUPS, *(name for name in HOSTILE if name)]
     watch = HandWatch(snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in names]))
-    clock = DisplaySettings(now=lambda: LATER, zone=timezone(timedelta(hours=1)), **look)
+    clock = DisplaySettings(now=lambda: LATER, zone=timezone(timedelta(hours=1)), **settings)
     return KgtuiApp(session_of(watch, state_folder=Path("state"), display=clock))
 
 
-def looking(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     """Open the Insights screen, press keys, and wait for the plot."""
 
     async def run(pilot: Pilot[Any]) -> None:
@@ -77,24 +77,24 @@ def test_insights(snap_compare: Compare) -> None:
     and
     command, a plot of lag and rates with a stroke at its beginning, and the partitions of its evidence.
     """
-    assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=looking())
+    assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=open_insights())
 
 
 def test_insights_on_80_by_24(snap_compare: Compare) -> None:
     """The same without the column of kinds. Description and plot are below the table, without evidence."""
-    assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=looking())
+    assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=open_insights())
 
 
 def test_evidence_on_80_by_24(snap_compare: Compare) -> None:
     """The finding about an unusual group. Its evidence is in place of the plot, with every column by name."""
     presses = ("down", "down", "down", "down", "l")
-    assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=looking(*presses))
+    assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=open_insights(*presses))
 
 
 def test_unused_groups_marked(snap_compare: Compare) -> None:
     """The last two findings are marked, and the evidence about several groups names them."""
     presses = ("end", "space", "up", "space", "up")
-    assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=looking(*presses))
+    assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=open_insights(*presses))
 
 
 def test_missing_tables_and_hostile_names(snap_compare: Compare) -> None:
@@ -110,20 +110,20 @@ def test_missing_tables_and_hostile_names(snap_compare: Compare) -> None:
     app = app_on_findings(incidents() | {CLEANUP: unused})
     for table in (CHURN, BASELINE):
         (Path("prod") / table.layer / table.name).rename(table.name)
-    assert snap_compare(app, terminal_size=(100, 34), run_before=looking("end", "up", "up"))
+    assert snap_compare(app, terminal_size=(100, 34), run_before=open_insights("end", "up", "up"))
 
 
 def test_insights_in_ascii(snap_compare: Compare) -> None:
     """No characters beyond ASCII, except in the frame."""
     app = app_on_findings(incidents(), ascii=True)
-    assert snap_compare(app, terminal_size=(80, 24), run_before=looking("end"))
+    assert snap_compare(app, terminal_size=(80, 24), run_before=open_insights("end"))
 
 
 def test_nothing_recorded(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
     """What to press and what to run, in order."""
     monkeypatch.delenv("KGTUI_LAKE")
     app = KgtuiApp(session_of(HandWatch(company()), state_folder=Path("/home/anna/.local/state/kgtui")))
-    assert snap_compare(app, terminal_size=(80, 24), run_before=looking())
+    assert snap_compare(app, terminal_size=(80, 24), run_before=open_insights())
 
 
 def test_asking_for_a_recording(snap_compare: Compare) -> None:

@@ -167,7 +167,7 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
     existing = [group for group in row.finding.groups if group in main.snapshot.groups]
     main.group_tree.set_marks(existing, marked=not row.marked)
     missing = len(row.finding.groups) - len(existing)
-    gone = f", {missing:,} no longer exist" if missing else ""
+    gone = f" ({missing:,} deleted since)" if missing else ""
     many = plural(len(existing), "group")
     if row.marked:
         return True, f"{many} unmarked{gone}"
