@@ -32,8 +32,8 @@ def test_slow_commit_pace_is_configured_or_observed() -> None:
     """With one commit per minute, 50 s without a commit are normal."""
     slow = Watching(commit_interval=60.0)
     assert kinds(health_of(watch(stuck(40), watching=slow))) == [("STOP", "time")]
-    seen = [offsets((1000 + 10 * (n // 12), 2000 + n)) for n in range(36)]
-    health = health_of(watch(seen))
+    observed = [offsets((1000 + 10 * (n // 12), 2000 + n)) for n in range(36)]
+    health = health_of(watch(observed))
     assert (health.status, health.partitions["t", 0].still) == (Status.OK, 55.0)
 
 
@@ -141,9 +141,9 @@ def test_reason_names_a_topic_without_subscribers() -> None:
 
 
 def test_removed_group_is_not_found() -> None:
-    seen = watch(stuck(20))
-    seen.vanish()
-    health = health_of(seen)
+    observed = watch(stuck(20))
+    observed.vanish()
+    health = health_of(observed)
     assert (health.status, reason(health)) == (Status.NOT_FOUND, "the group no longer exists")
 
 
@@ -152,13 +152,13 @@ def test_window_has_offset_changes_with_lag_to_older_log_ends() -> None:
     rows = samples(
         (0, 10, 100, 0), (5, 10, 110, 0), (10, 20, 120, 0), (15, 30, 130, 0), (20, None, 140, 0), (25, 30, 150, 0)
     )
-    seen = observe(rows, Options())
-    assert [(one.offset, one.at - round(T0 * 1000), one.lag) for one in seen.window.commits] == [
+    observed = observe(rows, Options())
+    assert [(one.offset, one.at - round(T0 * 1000), one.lag) for one in observed.window.commits] == [
         (10, 0, None), (20, 10_000, 80), (30, 15_000, 80)
     ]  # fmt: skip
-    assert seen.window.log_ends == (100, 120, 140, 150)
+    assert observed.window.log_ends == (100, 120, 140, 150)
     assert observe([*rows, *samples((30, 30, None, 0))], Options()).window.current_lag is None
-    assert (seen.moves, seen.pace, seen.now - round(T0 * 1000)) == (2, 5000, 25_000)
+    assert (observed.moves, observed.pace, observed.now - round(T0 * 1000)) == (2, 5000, 25_000)
 
 
 @given(
@@ -179,9 +179,9 @@ def test_frequent_reads_give_the_same_window_as_commits(commits: list[tuple[int,
     window = observe(samples(*rows), Options()).window
     assert [one.offset for one in window.commits] == [offset for _, offset in changed[-10:]]
     for one, (when, offset) in zip(window.commits, changed[-10:], strict=True):
-        seen = one.at / 1000 - T0
-        assert 0 <= seen - when < every
-        known = [end for second, _, end, _ in rows if second <= seen - 9]
+        observed = one.at / 1000 - T0
+        assert 0 <= observed - when < every
+        known = [end for second, _, end, _ in rows if second <= observed - 9]
         assert one.lag == (max(known[-1] - offset, 0) if known else None)
     assert window.current_lag == max(rows[-1][2] - made[-1][1], 0)
 

@@ -22,7 +22,7 @@ EVERY = 5.0
 """Seconds from one read to the next."""
 
 
-def seen(rows: list[Row], *, empty: bool = False) -> ReadHistory:
+def read_history(rows: list[Row], *, empty: bool = False) -> ReadHistory:
     return watch([shares(row) for row in rows], EVERY, description=LEFT if empty else SHARE)
 
 
@@ -32,27 +32,27 @@ def stuck(reads: int) -> list[Row]:
 
 @pytest.mark.parametrize(("empty", "status"), [(True, Status.STOP), (False, Status.STALL)])
 def test_no_progress_is_stop_without_members_and_stall_with_them(empty: bool, status: Status) -> None:
-    assert health_of(seen(stuck(11), empty=empty)).kind is status
-    early = health_of(seen(stuck(10), empty=empty))
+    assert health_of(read_history(stuck(11), empty=empty)).kind is status
+    early = health_of(read_history(stuck(10), empty=empty))
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
 
 
 def test_reason_mentions_acknowledgement() -> None:
-    health = health_of(seen(stuck(20)))
+    health = health_of(read_history(stuck(20)))
     assert reason(health, "share") == "nothing acknowledged on t-0 for 1 min 35 s, 590 unread"
 
 
 def test_falling_lag_is_progress_despite_constant_start_offset() -> None:
     """Records are acknowledged out of order, so that one retried record holds the start offset."""
-    health = health_of(seen([(100, 400 - n, 500) for n in range(20)]))
+    health = health_of(read_history([(100, 400 - n, 500) for n in range(20)]))
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
 def test_growing_lag_with_old_unread_records_is_warn() -> None:
     rows: list[Row] = [(100 + 10 * n, 5000 + 4 * n, 5100 + 14 * n) for n in range(20)]
-    assert health_of(seen(rows)).kind is Status.WARN
-    assert reason(health_of(seen(rows)), "share") == "the lag of t-0 does not fall, 5,076 unread"
-    early = health_of(seen(rows[:6]))
+    assert health_of(read_history(rows)).kind is Status.WARN
+    assert reason(health_of(read_history(rows)), "share") == "the lag of t-0 does not fall, 5,076 unread"
+    early = health_of(read_history(rows[:6]))
     assert kinds(early) == [("WARN", "time")]
     assert missing(early.undecided[0]) == "WARN needs more than 45 s of watching, observed 25 s"
 
@@ -61,31 +61,31 @@ def test_lag_that_grows_with_traffic_is_ok() -> None:
     """The group is always a few seconds behind, which is more records at high traffic."""
     ends = [1000 + 50 * n + 3 * n * n for n in range(25)]
     rows: list[Row] = [(end - 20 - 2 * n, 20 + 2 * n, end) for n, end in enumerate(ends)]
-    health = health_of(seen(rows))
+    health = health_of(read_history(rows))
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
 def test_new_records_after_zero_lag_are_ok() -> None:
     rows: list[Row] = [(100, max(n, 0), 100 + max(n, 0)) for n in range(-20, 10)]
-    assert health_of(seen(rows)).status is Status.OK
+    assert health_of(read_history(rows)).status is Status.OK
     rows += [(100, 9 + n, 109 + n) for n in range(1, 3)]
-    assert health_of(seen(rows)).kind is Status.STALL
+    assert health_of(read_history(rows)).kind is Status.STALL
 
 
 def test_constant_large_lag_is_ok() -> None:
     rows: list[Row] = [(100 + 10 * n, 5000, 5100 + 10 * n) for n in range(20)]
-    health = health_of(seen(rows))
+    health = health_of(read_history(rows))
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
 def test_start_offset_that_went_back_is_rewind() -> None:
     rows: list[Row] = [(400, 100, 500), (410, 90, 500), (50, 450, 500)]
-    assert health_of(seen(rows)).kind is Status.REWIND
+    assert health_of(read_history(rows)).kind is Status.REWIND
 
 
 def test_unknown_lag_is_undecided_but_uninitialized_partition_is_ok() -> None:
-    assert kinds(health_of(seen([(100, None, 500)] * 20))) == [("ERR", "lag")]
-    untouched = health_of(seen([(None, None, 500)] * 20))
+    assert kinds(health_of(read_history([(100, None, 500)] * 20))) == [("ERR", "lag")]
+    untouched = health_of(read_history([(None, None, 500)] * 20))
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
 
 
@@ -104,14 +104,14 @@ rows = st.lists(
 
 
 @given(rows, st.booleans())
-def test_bad_verdicts_have_lag_and_stop_or_stall_no_progress(reads: list[Row], empty: bool) -> None:
-    row = health_of(seen(reads, empty=empty)).partitions["t", 0]
+def test_bad_verdicts_have_lag_and_a_stopped_group_no_progress(reads: list[Row], empty: bool) -> None:
+    row = health_of(read_history(reads, empty=empty)).partitions["t", 0]
     if row.status is not Status.OK:
         assert row.lag
     if row.status in (Status.STOP, Status.STALL):
         assert row.still > 45
         known = [(at, start, lag) for at, (start, lag, _) in enumerate(reads) if start is not None and lag is not None]
-        since = known[-1][0] - row.still / EVERY  # not all that was read in this time need be known
+        since = known[-1][0] - row.still / EVERY  # some samples in this time may be unknown
         tail = [(start, lag) for at, start, lag in known if at >= since]
         assert len({start for start, _ in tail}) == 1
         assert [lag for _, lag in tail] == sorted(lag for _, lag in tail)
@@ -120,5 +120,5 @@ def test_bad_verdicts_have_lag_and_stop_or_stall_no_progress(reads: list[Row], e
 
 def test_no_progress_continues_over_failed_reads() -> None:
     rows: list[Row] = [(0, 2, 0), (0, 1, 0), *[(None, None, 0)] * 9, (0, 1, 0)]
-    assert health_of(seen(rows)).kind is Status.STALL
-    assert health_of(seen(rows[1:-1])).kind is not Status.STALL
+    assert health_of(read_history(rows)).kind is Status.STALL
+    assert health_of(read_history(rows[1:-1])).kind is not Status.STALL
