@@ -1,4 +1,4 @@
-"""Runs command lines: in this process, on a scripted cluster, or each in a process of its own."""
+"""Runs command lines in this process on a scripted cluster, or in a process of their own."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 
 def kgtui(*words: str, patience: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
-    """A process that ran to its end.
+    """Run `kgtui` in a process of its own, and return the completed process.
 
     Args:
-        patience: seconds that it may take.
-        env: variables beside those of this process.
+        words: the arguments.
+        patience: longest time that it may run, in seconds.
+        env: environment variables to add.
     """
     return subprocess.run(
         [sys.executable, "-m", "kgtui", *words],
@@ -36,8 +37,8 @@ def kgtui(*words: str, patience: float = 60, **env: str) -> subprocess.Completed
     )
 
 
-class Ran(NamedTuple):
-    """How a command line ended."""
+class Completed(NamedTuple):
+    """Exit code and output of a command line."""
 
     code: int
     out: str
@@ -46,8 +47,8 @@ class Ran(NamedTuple):
 
 def runner(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., Ran]:
-    """A function that runs a command line on this cluster."""
+) -> Callable[..., Completed]:
+    """Return a function that runs a command line in this process on the scripted cluster."""
 
     @asynccontextmanager
     async def connected(_args: argparse.Namespace) -> AsyncIterator[ScriptedAdmin]:
@@ -56,9 +57,9 @@ def runner(
     for command in ("check", "ls", "show"):
         monkeypatch.setattr(f"kgtui.commands.{command}.connected", connected)
 
-    def run(*words: str) -> Ran:
+    def run(*words: str) -> Completed:
         capfd.readouterr()
         code = main(words)
-        return Ran(code, *capfd.readouterr())
+        return Completed(code, *capfd.readouterr())
 
     return run

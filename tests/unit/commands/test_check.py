@@ -1,4 +1,4 @@
-"""`kgtui check`: what is watched, what is printed where, and the exit code."""
+"""`kgtui check`: which groups are watched, output, and exit codes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kgtui.model.answer import Answer, Fault
 from kgtui.model.cluster import Retention
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
 from tests.scripted import ScriptedAdmin, member
-from tests.unit.commands.runs import Ran, runner
+from tests.unit.commands.runs import Completed, runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 class Script:
-    """A clock that only `sleep_until` moves, and what happens to the cluster at each step of it."""
+    """A clock that only `sleep_until` advances; each step calls the functions in `happens` to change the cluster."""
 
     def __init__(self) -> None:
         self.time = 1_000_000.0
@@ -49,7 +49,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
 
 @pytest.fixture
 def admin(script: Script) -> ScriptedAdmin:
-    """A group that is stuck, one that is slow, one that keeps up, and some without a lag to judge."""
+    """A cluster with a stopped group, a slow group, a healthy group, and groups without lag."""
     admin = ScriptedAdmin()
     admin.add("stuck", "consumer", members=(member("a", topics=("t-stuck",)),), lag=1500)
     admin.add("slow", "classic", members=(member("b", topics=("t-slow",)),), lag=900)
@@ -70,19 +70,21 @@ def admin(script: Script) -> ScriptedAdmin:
 
 
 @pytest.fixture
-def run(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+def run(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Completed]:
     return runner(admin, monkeypatch, capfd)
 
 
-def verdicts(ran: Ran) -> dict[str, str]:
+def verdicts(ran: Completed) -> dict[str, str]:
     return {line.split()[0]: line.split()[3] for line in ran.out.splitlines()[1:]}
 
 
-def objects(ran: Ran) -> dict[str, dict[str, Any]]:
+def objects(ran: Completed) -> dict[str, dict[str, Any]]:
     return {row["group"]: row for row in json.loads(ran.out)["groups"]}
 
 
-def test_groups_that_are_not_ok_are_printed_and_one_in_error_makes_it_fail(run: Callable[..., Ran]) -> None:
+def test_bad_groups_are_printed_and_an_error_fails_the_check(run: Callable[..., Completed]) -> None:
     ran = run("check")
     assert (ran.code, ran.err) == (1, "")
     assert verdicts(ran) == {"slow": "WARN", "stuck": "STOP"}
@@ -93,12 +95,12 @@ def test_groups_that_are_not_ok_are_printed_and_one_in_error_makes_it_fail(run: 
     assert stuck.endswith("no commit on t-stuck-0 for 2 min, 1,740 unread")
 
 
-def test_all_prints_the_others_too(run: Callable[..., Ran]) -> None:
+def test_all_prints_ok_groups_too(run: Callable[..., Completed]) -> None:
     ran = run("check", "--all")
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_what_the_retention_will_take_is_foretold(admin: ScriptedAdmin, run: Callable[..., Ran]) -> None:
+def test_expected_loss_by_retention_is_reported(admin: ScriptedAdmin, run: Callable[..., Completed]) -> None:
     admin.topic_retention = Retention({"t-stuck": 7_200.0}, 86_400.0)
     ran = run("check", "stuck")
     assert "; records of t-stuck will be lost in at most 1 h 58 min" in ran.out
@@ -107,7 +109,7 @@ def test_what_the_retention_will_take_is_foretold(admin: ScriptedAdmin, run: Cal
     assert (loss["basis"], loss["at_most"]) == ("retention", True)
 
 
-def test_offsets_that_expire_soon_are_told(admin: ScriptedAdmin, run: Callable[..., Ran]) -> None:
+def test_expected_expiry_of_offsets_is_reported(admin: ScriptedAdmin, run: Callable[..., Completed]) -> None:
     admin.add("left", "consumer", state="Empty", lag=0)
     admin.topic_retention = Retention({}, 7_200.0)
     assert "offsets may expire in at most 1 h 58 min" in run("check", "left", "--all").out
@@ -117,8 +119,8 @@ def test_offsets_that_expire_soon_are_told(admin: ScriptedAdmin, run: Callable[.
     assert (row["empty"], row["expires_in"]) == ("120.0", "7080.0")
 
 
-def test_what_may_not_be_read_of_retention_is_said_and_fails_nothing(
-    admin: ScriptedAdmin, run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+def test_unreadable_retention_is_reported_and_does_not_fail_the_check(
+    admin: ScriptedAdmin, run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(topics: object, *, timeout: float) -> Answer[Retention]:
         faults = (Fault("X", "read configs of topic a: no.", advice="grant it"), Fault("X", "of b"))
@@ -147,12 +149,14 @@ def test_what_may_not_be_read_of_retention_is_said_and_fails_nothing(
         (("check", "--filter", "verdict:stop"), 1),
     ],
 )
-def test_exit_codes(run: Callable[..., Ran], words: tuple[str, ...], code: int) -> None:
+def test_exit_code_depends_on_worst_verdict_and_filter(
+    run: Callable[..., Completed], words: tuple[str, ...], code: int
+) -> None:
     assert run(*words).code == code
 
 
-def test_reads_go_from_the_start_to_the_end_at_the_interval(
-    run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
+def test_groups_are_read_at_start_at_every_interval_and_at_end(
+    run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     run("check", "fine", "--for", "12s", "--interval", "5s")
     assert script.steps == [5, 5, 2]
@@ -160,28 +164,28 @@ def test_reads_go_from_the_start_to_the_end_at_the_interval(
     assert asked == [("fine",)] * 4
 
 
-def test_fractions_of_a_second_do_not_add_up_to_a_read_too_many(run: Callable[..., Ran], script: Script) -> None:
+def test_fractional_intervals_cause_no_extra_read(run: Callable[..., Completed], script: Script) -> None:
     run("check", "fine", "--for", "3.6s", "--interval", "0.3s")
     assert len(script.steps) == 12
 
 
-def test_only_groups_that_the_filter_leaves_are_watched(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+def test_only_groups_that_match_the_filter_are_watched(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
     assert set(watched) == {("stuck",)}
 
 
-def test_a_verdict_in_the_filter_chooses_at_the_end(run: Callable[..., Ran]) -> None:
+def test_verdict_terms_of_the_filter_apply_after_the_watch(run: Callable[..., Completed]) -> None:
     assert verdicts(run("check", "verdict:stop,ok")) == {"connect": "OK", "fine": "OK", "queue": "OK", "stuck": "STOP"}
     ran = run("check", "verdict:warn")
     assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})
 
 
-def test_sorting_is_by_what_was_read_last(run: Callable[..., Ran]) -> None:
+def test_groups_are_sorted_by_their_last_read(run: Callable[..., Completed]) -> None:
     assert list(verdicts(run("check", "--all", "sort:lag-"))) == ["stuck", "slow", "queue", "fine", "connect"]
 
 
-def test_what_so_short_a_watch_cannot_decide_is_said(run: Callable[..., Ran]) -> None:
+def test_short_watch_reports_undecided_verdicts(run: Callable[..., Completed]) -> None:
     ran = run("check", "--for", "20s", "--all")
     assert ran.code == 0
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "OK?", "stuck": "OK?"}
@@ -192,7 +196,7 @@ def test_what_so_short_a_watch_cannot_decide_is_said(run: Callable[..., Ran]) ->
     ]
 
 
-def test_json_says_how_sure_it_is(run: Callable[..., Ran]) -> None:
+def test_json_has_verdict_cause_basis_and_counts(run: Callable[..., Completed]) -> None:
     ran = run("check", "--format", "json", "--all")
     whole = json.loads(ran.out)
     assert whole["version"] == 1
@@ -214,7 +218,7 @@ def test_json_says_how_sure_it_is(run: Callable[..., Ran]) -> None:
     assert [connect[name] for name in ("verdict", "lag", "time_lag", "trend", "drain", "loss")] == ["OK", *[None] * 5]
 
 
-def test_json_of_a_short_watch_has_what_it_lacks_in_numbers(run: Callable[..., Ran]) -> None:
+def test_json_of_a_short_watch_has_needed_and_observed_time(run: Callable[..., Completed]) -> None:
     ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
     assert objects(ran)["stuck"]["undecided"] == [
         {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,
@@ -222,7 +226,7 @@ def test_json_of_a_short_watch_has_what_it_lacks_in_numbers(run: Callable[..., R
     ]  # fmt: skip
 
 
-def test_csv(run: Callable[..., Ran]) -> None:
+def test_csv_has_one_row_per_group(run: Callable[..., Completed]) -> None:
     rows = {row["group"]: row for row in csv.DictReader(io.StringIO(run("check", "--format", "csv", "--all").out))}
     assert (rows["stuck"]["cause"], rows["stuck"]["lag"], rows["stuck"]["time_lag_at_least"]) == (
         "STOP",
@@ -232,7 +236,7 @@ def test_csv(run: Callable[..., Ran]) -> None:
     assert (rows["connect"]["lag"], rows["connect"]["trend"], rows["connect"]["verdict"]) == ("", "", "OK")
 
 
-def test_csv_header_and_json_keys_keep_their_names_and_order(run: Callable[..., Ran]) -> None:
+def test_csv_header_and_json_keys_keep_their_names_and_order(run: Callable[..., Completed]) -> None:
     assert run("check", "--format", "csv").out.splitlines()[0] == (
         "group,type,state,verdict,cause,basis,lag,lag_unknown,trend,time_lag,time_lag_at_least,drain,lost,loss_in,"
         "rebalances_per_hour,members_behind,empty,expires_in,undecided,reason"
@@ -244,9 +248,7 @@ def test_csv_header_and_json_keys_keep_their_names_and_order(run: Callable[..., 
     ]  # fmt: skip
 
 
-def test_a_broker_that_does_not_answer_makes_it_partial_and_the_rest_is_judged(
-    run: Callable[..., Ran], admin: ScriptedAdmin
-) -> None:
+def test_silent_broker_makes_the_result_partial(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.broken[2] = DeadlineError("no answer from broker 2", broker=2)
     ran = run("check", "--all", "queue,fine")
     assert ran.code == 1
@@ -254,9 +256,7 @@ def test_a_broker_that_does_not_answer_makes_it_partial_and_the_rest_is_judged(
     assert "partial: 2 of 3 brokers answered" in ran.err
 
 
-def test_a_group_that_cannot_be_read_is_told_apart_from_one_that_is_fine(
-    run: Callable[..., Ran], admin: ScriptedAdmin
-) -> None:
+def test_unreadable_group_has_no_verdict(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.broken["fine"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="fine")
     ran = run("check", "fine,queue")
     assert (ran.code, verdicts(ran)) == (1, {"fine": "x"})
@@ -267,10 +267,10 @@ def test_a_group_that_cannot_be_read_is_told_apart_from_one_that_is_fine(
     assert made["coverage"]["groups"] == [1, 2]
 
 
-def test_a_lag_that_could_not_be_learned_makes_it_partial(
-    run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
+def test_unknown_lag_makes_the_result_partial(
+    run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """A topic that may not be described: nobody can say that the group is fine."""
+    """A topic that must not be described, so that the verdict on the group is unknown."""
 
     def forbid(_step: int) -> None:
         admin.bounds["t-fine", 0] = PartitionBounds(None, None, 29)
@@ -281,8 +281,8 @@ def test_a_lag_that_could_not_be_learned_makes_it_partial(
     assert "no verdict where the lag is unknown: forbidden" in ran.err
 
 
-def test_a_read_that_fails_on_the_way_is_forgiven_and_no_rate_goes_across_it(
-    run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
+def test_failed_read_is_tolerated_and_no_rate_spans_it(
+    run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     fault = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
 
@@ -299,8 +299,8 @@ def test_a_read_that_fails_on_the_way_is_forgiven_and_no_rate_goes_across_it(
     assert (stuck["reads"], stuck["reads_failed"], stuck["trend"]) == (24, 1, None)
 
 
-def test_a_group_that_goes_away_is_said_and_is_no_failure(
-    run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
+def test_deleted_group_is_gone_and_does_not_fail_the_check(
+    run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def leave(step: int) -> None:
         if step == 3:
@@ -313,8 +313,8 @@ def test_a_group_that_goes_away_is_said_and_is_no_failure(
     assert ran.out.rstrip().endswith("the group no longer exists")
 
 
-def test_a_group_that_fails_and_then_is_gone_leaves_no_fault(
-    run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
+def test_fault_of_a_deleted_group_is_dropped(
+    run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def leave(step: int) -> None:
         if step == 3:
@@ -329,9 +329,7 @@ def test_a_group_that_fails_and_then_is_gone_leaves_no_fault(
     assert (ran.code, verdicts(ran), ran.err) == (0, {"stuck": "GONE"}, "")
 
 
-def test_a_read_that_takes_longer_than_the_interval_is_not_overtaken(
-    run: Callable[..., Ran], admin: ScriptedAdmin, script: Script
-) -> None:
+def test_slow_read_is_not_started_twice(run: Callable[..., Completed], admin: ScriptedAdmin, script: Script) -> None:
     gate = asyncio.Event()
 
     def hold(step: int) -> None:
@@ -347,7 +345,9 @@ def test_a_read_that_takes_longer_than_the_interval_is_not_overtaken(
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 
-def test_flapping_and_holding_up_are_said(run: Callable[..., Ran], admin: ScriptedAdmin, script: Script) -> None:
+def test_flapping_and_members_behind_are_reported(
+    run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
+) -> None:
     def rebalance(step: int) -> None:
         members = (member("a", epoch=step // 4),)
         admin.add("fine", "consumer", state="Reconciling" if step % 4 else "Stable", coordinator=2, members=members,
@@ -359,7 +359,7 @@ def test_flapping_and_holding_up_are_said(run: Callable[..., Ran], admin: Script
     assert "1 member behind the group's epoch" in ran.out
 
 
-def test_hostile_ids_do_not_act_on_the_terminal(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+def test_control_characters_in_ids_are_escaped(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("\x1b[2Jx\n", state="Empty", lag=3)
     ran = run("check", "--all")
     assert r"\x1b[2Jx\n" in ran.out
@@ -367,14 +367,14 @@ def test_hostile_ids_do_not_act_on_the_terminal(run: Callable[..., Ran], admin: 
     assert "\x1b[2Jx\n" in objects(run("check", "--all", "--format", "json"))
 
 
-def test_an_empty_cluster_is_fine(run: Callable[..., Ran], admin: ScriptedAdmin, script: Script) -> None:
+def test_empty_cluster_passes(run: Callable[..., Completed], admin: ScriptedAdmin, script: Script) -> None:
     admin.groups.clear()
     ran = run("check")
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
-def test_a_person_at_a_terminal_is_told_what_is_going_on(
-    run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+def test_terminal_shows_start_and_number_of_verdicts(
+    run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert run("check").err.splitlines() == [
@@ -397,13 +397,15 @@ def test_a_person_at_a_terminal_is_told_what_is_going_on(
         (("check", "verdict:bad"), "there is no verdict 'bad'"),
     ],
 )
-def test_mistakes_exit_with_2_and_one_line(run: Callable[..., Ran], words: tuple[str, ...], says: str) -> None:
+def test_wrong_options_exit_with_2_and_print_one_line(
+    run: Callable[..., Completed], words: tuple[str, ...], says: str
+) -> None:
     ran = run(*words)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert says in ran.err
 
 
-async def test_the_pace_never_goes_back_and_does_not_wait_for_what_has_passed() -> None:
+async def test_clock_never_goes_back_nor_waits_for_the_past() -> None:
     clock = Clock()
     before = clock.now()
     await clock.sleep_until(before - 1000)

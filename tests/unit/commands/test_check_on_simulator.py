@@ -1,4 +1,4 @@
-"""`kgtui check` through the real client: on a simulated company on a fast clock, and as a process of its own."""
+"""`kgtui check` on simulated clusters with an accelerated clock, and as a process of its own."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 
-class Simulated:
-    """The time of a simulated cluster, which waiting lets pass at once."""
+class SimulatedClock:
+    """The clock of a simulated cluster; waiting advances it at once."""
 
     def __init__(self, cluster: Simulator) -> None:
         self._cluster = cluster
@@ -51,10 +51,10 @@ async def checked(
     interval: float = 5.0,
     timeout: float = 30.0,
 ) -> dict[str, Any]:
-    """The JSON of a check; the simulated time passes at once."""
+    """Run a check with simulated time, and return its JSON."""
     args = parse_args(["check", "--all", "--format", "json", "--timeout", str(timeout)])
     args.seconds, args.interval = seconds, interval
-    clock: Any = Simulated(cluster)
+    clock: Any = SimulatedClock(cluster)
     typed: Clock = clock
     capfd.readouterr()
     async with connect(cluster.bootstrap.split(",")) as admin:
@@ -87,7 +87,9 @@ CAUSES = {
 }
 
 
-async def test_the_company_is_judged_as_it_behaves(company: Simulator, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_verdicts_match_the_behavior_of_the_scenario(
+    company: Simulator, capfd: pytest.CaptureFixture[str]
+) -> None:
     found = await checked(company, capfd)
     groups = {row["group"]: row for row in found["groups"]}
     assert {name: groups[name]["cause"] for name in CAUSES} == CAUSES
@@ -109,9 +111,7 @@ async def test_the_company_is_judged_as_it_behaves(company: Simulator, capfd: py
     assert groups["payments.settle"]["empty"] is None
 
 
-async def test_a_short_look_says_what_it_could_not_decide(
-    company: Simulator, capfd: pytest.CaptureFixture[str]
-) -> None:
+async def test_short_watch_reports_undecided_groups(company: Simulator, capfd: pytest.CaptureFixture[str]) -> None:
     names = "/^(orders.archive|payments.refund|payments.settle)$/"
     found = await checked(company, capfd, names, seconds=15.0)
     undecided = {row["group"]: [one["verdict"] for one in row["undecided"]] for row in found["groups"]}
@@ -119,10 +119,10 @@ async def test_a_short_look_says_what_it_could_not_decide(
     assert found["code"] == 0
 
 
-async def test_no_group_that_keeps_up_is_blamed_at_any_time_of_the_day(
+async def test_healthy_groups_are_ok_at_every_time_of_day(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Traffic swells and ebbs over four minutes, and reads come at any moment between two commits."""
+    """Traffic rises and falls over four minutes, and reads fall anywhere between two commits."""
     steady = [name for name, cause in CAUSES.items() if cause == "OK"]
     names = "/^(" + "|".join(steady) + ")$/"
     for interval in (1.5, 3.7, 11.0):
@@ -131,7 +131,7 @@ async def test_no_group_that_keeps_up_is_blamed_at_any_time_of_the_day(
         assert found["code"] == 0
 
 
-async def test_a_broker_that_falls_silent_costs_only_its_own_groups(
+async def test_silent_broker_affects_only_its_own_groups(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.policy.CHECK_MIN_TIMEOUT", 0.3)
@@ -142,8 +142,8 @@ async def test_a_broker_that_falls_silent_costs_only_its_own_groups(
     assert {row["coordinator"] for row in found["groups"]} <= {1, 3}
 
 
-class Filmed:
-    """Lets the simulated time pass between the polls of a recorder, and ends it with the last."""
+class SimulatedRecording:
+    """Advances simulated time between the polls of a recorder, and stops it after the last one."""
 
     def __init__(self, cluster: Simulator, admin: GroupAdmin, polls: int) -> None:
         self._cluster, self._admin, self._left = cluster, admin, polls
@@ -162,13 +162,13 @@ class Filmed:
         await self.look()
 
 
-async def test_a_recording_of_the_company_is_judged_as_a_watch_of_it(
+async def test_recording_gets_the_same_verdicts_as_a_watch(
     company: Simulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Two minutes at 5 s: what the recorder wrote says what a watch at the same moments would have said."""
+    """A recording of two minutes at 5 s, and a watch that reads at the same times."""
     options, clock = RecorderOptions(interval=5.0, flush=30.0, describe=5.0), company.clock.now
     async with connect(company.bootstrap.split(",")) as admin:
-        film = Filmed(company, admin, polls=25)
+        film = SimulatedRecording(company, admin, polls=25)
         await film.look()
         recorder = film.recorder = Recorder(
             film, admin, tmp_path / "lake", options, now=clock, elapsed=clock, wait=film.wait
@@ -192,8 +192,8 @@ async def test_a_recording_of_the_company_is_judged_as_a_watch_of_it(
 
 
 @asynccontextmanager
-async def in_a_hurry() -> AsyncIterator[Simulator]:
-    """A company in which a second takes 50 ms."""
+async def accelerated_cluster() -> AsyncIterator[Simulator]:
+    """A simulated cluster on which a second takes 50 ms."""
     async with Simulator(clock=ManualClock()) as cluster:
 
         async def hurry() -> None:
@@ -218,8 +218,8 @@ async def kgtui(*words: str) -> tuple[int | None, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
-async def test_a_process_of_its_own_ends_with_the_verdict() -> None:
-    async with in_a_hurry() as cluster:
+async def test_exit_code_of_the_process_follows_the_verdict() -> None:
+    async with accelerated_cluster() as cluster:
         watch = (
             "--bootstrap-server",
             cluster.bootstrap,
@@ -240,7 +240,7 @@ async def test_a_process_of_its_own_ends_with_the_verdict() -> None:
     assert missing == (1, fine[1], "kgtui: no group matches the filter\n")
 
 
-async def test_nothing_reached_is_3_and_a_mistake_is_2() -> None:
+async def test_unreachable_cluster_exits_with_3_wrong_option_with_2() -> None:
     nowhere = await kgtui("check", "--bootstrap-server", "127.0.0.1:1", "--timeout", "2")
     assert (nowhere[0], nowhere[1]) == (3, "")
     assert (await kgtui("check", "--for", "never"))[0] == 2

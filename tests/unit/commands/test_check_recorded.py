@@ -1,4 +1,4 @@
-"""`kgtui check --lake`: the time before a recorded moment is judged as if it had been watched."""
+"""`kgtui check --lake`: the time before a recorded poll is judged like a watch."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ STOPS = 12
 """The poll after which `stuck` commits no more."""
 
 
-def moment(poll: int, **more: Any) -> PollResult:
-    """A group that keeps up, one that is slow, and one that stops after two minutes."""
+def state_at(poll: int, **more: Any) -> PollResult:
+    """Return a healthy group, a slow group, and a group that stops after two minutes, at a time of the recording."""
     offsets = {"fine": 1000 + 200 * poll, "slow": 1000 + 100 * poll, "stuck": 1000 + 100 * min(poll, STOPS)}
     ends = {"fine": 1005 + 200 * poll, "slow": 1900 + 140 * poll, "stuck": 1010 + 100 * poll}
     return PollResult(
@@ -55,7 +55,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("recorded") / "lake"
     recording = RecordingBuilder(path)
     for poll in range(POLLS):
-        recording.poll(moment(poll), START + poll * 10_000, keyframe=poll == 20)
+        recording.poll(state_at(poll), START + poll * 10_000, keyframe=poll == 20)
         if poll in (10, 19, 25, 30):
             recording.flush()
     recording.compact()
@@ -63,8 +63,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-class Ran:
-    """How a check ended."""
+class Completed:
+    """Exit code and output of a check."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err
@@ -75,10 +75,10 @@ class Ran:
 
 
 @pytest.fixture
-def check(lake: Path, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    def run(*words: str, lake: Path = lake) -> Ran:
+def check(lake: Path, capfd: pytest.CaptureFixture[str]) -> Callable[..., Completed]:
+    def run(*words: str, lake: Path = lake) -> Completed:
         capfd.readouterr()
-        return Ran(cli.main(["check", "--lake", str(lake), *words]), *capfd.readouterr())
+        return Completed(cli.main(["check", "--lake", str(lake), *words]), *capfd.readouterr())
 
     return run
 
@@ -87,7 +87,7 @@ def at(poll: int) -> str:
     return datetime.fromtimestamp(START / 1000 + poll * 10, UTC).isoformat()
 
 
-def test_the_end_of_the_recording_is_judged(check: Callable[..., Ran]) -> None:
+def test_end_of_the_recording_is_judged_by_default(check: Callable[..., Completed]) -> None:
     ran = check()
     assert (ran.code, ran.err) == (1, "")
     assert ran.verdicts == {"slow": "WARN", "stuck": "STOP"}
@@ -95,13 +95,13 @@ def test_the_end_of_the_recording_is_judged(check: Callable[..., Ran]) -> None:
     assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_any_moment_is_judged_by_what_came_before_it(check: Callable[..., Ran]) -> None:
-    """Over the keyframe and what was compacted as over the rest."""
+def test_any_time_is_judged_by_the_polls_before_it(check: Callable[..., Completed]) -> None:
+    """The polls are in several keyframes, some of which are compacted."""
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 
 
-def test_what_so_short_a_time_cannot_decide_is_said(check: Callable[..., Ran]) -> None:
+def test_short_time_reports_undecided_verdicts(check: Callable[..., Completed]) -> None:
     ran = check("--all", "stuck", "--for", "30s", "--at", at(STOPS + 3))
     assert (ran.code, ran.verdicts) == (0, {"stuck": "OK?"})
     assert "after 30 s, 1 group could not be decided: STOP needs more than 45 s without progress" in ran.err
@@ -123,11 +123,11 @@ def test_what_so_short_a_time_cannot_decide_is_said(check: Callable[..., Ran]) -
         (("--interval", "5s"), 2),
     ],
 )
-def test_exit_codes_are_those_of_a_watch(check: Callable[..., Ran], words: tuple[str, ...], code: int) -> None:
+def test_exit_codes_equal_those_of_a_watch(check: Callable[..., Completed], words: tuple[str, ...], code: int) -> None:
     assert check(*words).code == code
 
 
-def test_the_json_tells_the_moment_and_what_was_looked_at(check: Callable[..., Ran]) -> None:
+def test_json_has_time_duration_and_interval_of_the_recording(check: Callable[..., Completed]) -> None:
     ran = check("stuck", "--for", "1m", "--format", "json", "--at", at(26))
     found = json.loads(ran.out)
     (row,) = found["groups"]
@@ -142,19 +142,19 @@ def test_the_json_tells_the_moment_and_what_was_looked_at(check: Callable[..., R
     assert row["trend"] == pytest.approx(10.0)
 
 
-def test_what_was_not_recorded_is_said(check: Callable[..., Ran]) -> None:
+def test_missing_part_of_the_recording_is_reported(check: Callable[..., Completed]) -> None:
     ran = check("fine", "--for", "1h")
     assert (ran.code, ran.err) == (0, "kgtui: only 5 min of the 1 h before this time were recorded\n")
 
 
-def test_losses_are_told_by_the_retention_that_was_recorded(check: Callable[..., Ran], tmp_path: Path) -> None:
+def test_expected_loss_uses_the_recorded_retention(check: Callable[..., Completed], tmp_path: Path) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]
     loss = row["loss"]
     # Waiting for the two minutes that were looked at, or longer, of the hour that the topic keeps it.
     assert (loss["topic"], loss["partition"], loss["basis"]) == ("t-stuck", 0, "retention")
     assert (loss["seconds"], loss["at_most"]) == (HOUR - 120, True)
     unknown = RecordingBuilder(tmp_path / "unknown")
-    unknown.poll(moment(0), START)
+    unknown.poll(state_at(0), START)
     unknown.flush()
     said = check("--all", lake=tmp_path / "unknown").err
     assert (
@@ -163,10 +163,10 @@ def test_losses_are_told_by_the_retention_that_was_recorded(check: Callable[...,
     )
 
 
-def test_no_rate_is_taken_over_a_gap(tmp_path: Path, check: Callable[..., Ran]) -> None:
+def test_no_rate_spans_a_gap(tmp_path: Path, check: Callable[..., Completed]) -> None:
     recording = RecordingBuilder(tmp_path / "gap")
     for poll in (*range(6), *range(9, 12)):
-        recording.poll(moment(poll), START + poll * 10_000, gap="recorder stopped" if poll == 9 else "")
+        recording.poll(state_at(poll), START + poll * 10_000, gap="recorder stopped" if poll == 9 else "")
     recording.flush()
     ran = check("slow", "--format", "json", "--all", lake=tmp_path / "gap")
     assert "kgtui: the recording has a gap: recorder stopped\n" in ran.err
@@ -174,11 +174,11 @@ def test_no_rate_is_taken_over_a_gap(tmp_path: Path, check: Callable[..., Ran]) 
     assert (row["reads"], row["trend_seconds"]) == (9, 20.0)
 
 
-def test_groups_that_could_not_be_read_make_it_partial(tmp_path: Path, check: Callable[..., Ran]) -> None:
+def test_unreadable_groups_make_the_result_partial(tmp_path: Path, check: Callable[..., Completed]) -> None:
     silent = Fault("NO_ANSWER", "no answer within 5 s", broker=2)
     recording = RecordingBuilder(tmp_path / "silent")
     for poll in range(13):
-        recording.poll(moment(poll, faults=(("offsets", silent),) if poll > 8 else ()), START + poll * 10_000)
+        recording.poll(state_at(poll, faults=(("offsets", silent),) if poll > 8 else ()), START + poll * 10_000)
     recording.flush()
     ran = check("slow", "--format", "json", "--all", lake=tmp_path / "silent")
     (row,) = json.loads(ran.out)["groups"]
@@ -187,16 +187,16 @@ def test_groups_that_could_not_be_read_make_it_partial(tmp_path: Path, check: Ca
     assert check("fine", "--all", lake=tmp_path / "silent").verdicts == {"fine": "OK"}
 
 
-def test_a_group_that_went_away_is_gone(tmp_path: Path, check: Callable[..., Ran]) -> None:
+def test_deleted_group_is_gone(tmp_path: Path, check: Callable[..., Completed]) -> None:
     recording = RecordingBuilder(tmp_path / "gone")
     for poll in range(4):
-        recording.poll(moment(poll) if poll < 3 else PollResult({}), START + poll * 10_000)
+        recording.poll(state_at(poll) if poll < 3 else PollResult({}), START + poll * 10_000)
     recording.flush()
     ran = check("fine", "--for", "30s", lake=tmp_path / "gone")
     assert (ran.code, ran.err) == (1, "kgtui: no group matches the filter\n")
     assert check("fine", "--at", at(2), "--all", lake=tmp_path / "gone").code == 0
 
 
-def test_a_moment_without_a_lake_is_a_mistake(capfd: pytest.CaptureFixture[str]) -> None:
+def test_at_without_lake_is_rejected(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "--at", "10m"]) == 2
     assert "--lake" in capfd.readouterr().err

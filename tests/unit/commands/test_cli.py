@@ -1,4 +1,4 @@
-"""The edge of the program: exit codes, one line a mistake, no traceback, nothing loaded that is not needed."""
+"""The entry point: exit codes, one line per error, no traceback, and no unneeded imports."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def loaded_by(*words: str) -> set[str]:
-    """Which heavy modules a command line loads."""
+def heavy_imports_of(*words: str) -> set[str]:
+    """Return which large modules a command line imports."""
     code = (
         "import sys; from kgtui.cli import main\n"
         f"try: main({list(words)!r})\n"
@@ -43,15 +43,15 @@ def loaded_by(*words: str) -> set[str]:
 HEAVY = {"textual", "aiokafka", "asyncio", "re2", "rich", "rich_argparse", "shtab", "msgspec"}
 
 
-def test_version_and_help_load_next_to_nothing() -> None:
-    assert not loaded_by("--version") & (HEAVY | {"argparse"})
-    assert not loaded_by("--help") & HEAVY
-    assert not loaded_by("groups", "--help") & (HEAVY | {"argparse"})
-    assert not loaded_by("ls", "--help") & (HEAVY - {"asyncio"})
+def test_version_and_help_import_no_large_module() -> None:
+    assert not heavy_imports_of("--version") & (HEAVY | {"argparse"})
+    assert not heavy_imports_of("--help") & HEAVY
+    assert not heavy_imports_of("groups", "--help") & (HEAVY | {"argparse"})
+    assert not heavy_imports_of("ls", "--help") & (HEAVY - {"asyncio"})
 
 
-def test_a_plain_list_loads_no_screen_and_no_filter_language() -> None:
-    loaded = loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
+def test_plain_ls_imports_neither_screen_nor_filter_language() -> None:
+    loaded = heavy_imports_of("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka" in loaded
     assert not loaded & {"textual", "rich", "re2", "shtab", "csv", "msgspec", "kgtui.model.query", "kgtui.model.facts"}
     assert not loaded & {
@@ -63,14 +63,14 @@ def test_a_plain_list_loads_no_screen_and_no_filter_language() -> None:
     assert not loaded & {"kgtui.commands.show", "kgtui.commands.delete", "kgtui.actions", "kgtui.monitor"}
 
 
-def test_of_aiokafka_only_the_connection_is_loaded() -> None:
-    """Its consumer and producer take longer to load than all that is used of it."""
-    loaded = loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
+def test_only_the_connection_of_aiokafka_is_imported() -> None:
+    """Its consumer and producer take longer to import than everything that kgtui needs of it."""
+    loaded = heavy_imports_of("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka.conn" in loaded
     assert not loaded & {"aiokafka.client", "aiokafka.cluster", "aiokafka.consumer", "aiokafka.producer"}
 
 
-def test_a_command_line_makes_the_parsers_of_the_commands_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_parsers_of_named_commands_are_created(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     init = parser.CommandParser.__init__
 
@@ -83,12 +83,12 @@ def test_a_command_line_makes_the_parsers_of_the_commands_that_it_names(monkeypa
     assert made == ["kgtui", "kgtui ls"]
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"kgtui {kgtui.__version__}\n"
 
 
-def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--help"])
     assert ended.value.code == 0
@@ -102,7 +102,7 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> No
         assert f"usage: kgtui {name}" in capsys.readouterr().out
 
 
-def test_the_filter_language_is_in_the_help_of_ls(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_ls_explains_filter_terms(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["ls", "--help"])
     out = capsys.readouterr().out
@@ -111,7 +111,7 @@ def test_the_filter_language_is_in_the_help_of_ls(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
-def test_completion_knows_every_command_and_its_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_completion_script_has_every_command_and_option(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--print-completion", shell]) == 0
     out = capsys.readouterr().out
     for word in ("ls", "show", "delete", "doctor", "groups", "bootstrap-server"):
@@ -121,14 +121,14 @@ def test_completion_knows_every_command_and_its_options(shell: str, capsys: pyte
         assert shell == "tcsh" or option in out
 
 
-def test_bash_takes_the_completion_script(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bash_accepts_the_completion_script(capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["--print-completion", "bash"])
     script = capsys.readouterr().out
     done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_nothing_reachable_is_3_and_says_what_was_tried(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreachable_cluster_exits_with_3_and_names_addresses(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["ls", "--bootstrap-server", "127.0.0.1:1"]) == 3
     out, err = capsys.readouterr()
     assert out == ""
@@ -151,7 +151,7 @@ def test_nothing_reachable_is_3_and_says_what_was_tried(capsys: pytest.CaptureFi
         (ConnectError("a\nb \x1b[31m", broker=1), 1, r"kgtui: a\nb \x1b[31m"),
     ],
 )
-def test_an_error_is_one_harmless_line(
+def test_errors_print_one_escaped_line(
     error: Exception, code: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_args: object) -> int:
@@ -165,7 +165,7 @@ def test_an_error_is_one_harmless_line(
     assert "Traceback" not in err
 
 
-def test_a_defect_is_reported_without_secrets(
+def test_crash_report_contains_no_secrets(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     def fail(_args: object) -> int:
@@ -189,7 +189,7 @@ def test_a_defect_is_reported_without_secrets(
         assert "sasl.password=[removed]" in shown
 
 
-def test_a_defect_is_told_even_when_no_report_can_be_written(
+def test_crash_is_reported_if_no_file_can_be_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "state").write_text("in the way")
@@ -198,7 +198,9 @@ def test_a_defect_is_told_even_when_no_report_can_be_written(
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
-def test_ctrl_c_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_exits_with_130_and_prints_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(_args: object) -> int:
         raise KeyboardInterrupt
 
@@ -207,8 +209,8 @@ def test_ctrl_c_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
-    """`kgtui … | head`: no message, no traceback, and the status of a program that SIGPIPE ended."""
+def test_closed_pipe_exits_with_141_and_prints_nothing() -> None:
+    """As in `kgtui … | head`: no message, no traceback, and the exit code of a program that SIGPIPE ended."""
     code = "import sys, kgtui.cli as c; sys.exit(c.main(['--print-completion', 'bash']))"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -217,7 +219,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert (process.returncode, err) == (128 + signal.SIGPIPE, b"")
 
 
-def test_an_ascii_terminal_gets_ascii() -> None:
+def test_ascii_terminal_gets_ascii_marks() -> None:
     env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     code = "from kgtui.commands.printing import print_text, notify; print_text('≥ 5 – é\\n'); notify('– 東')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, check=True)
@@ -225,7 +227,7 @@ def test_an_ascii_terminal_gets_ascii() -> None:
     assert done.stderr == b"kgtui: - \\u6771\n"
 
 
-def test_an_unknown_command_and_an_unknown_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_commands_and_options_are_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["lst"]) == 2
     assert "invalid choice: 'lst'" in capsys.readouterr().err
     assert cli.main(["--bootstrap", "x"]) == 2
@@ -233,7 +235,7 @@ def test_an_unknown_command_and_an_unknown_option(capsys: pytest.CaptureFixture[
     assert "not allowed with argument" in capsys.readouterr().err
 
 
-def test_a_filter_for_the_screen_is_checked_before_the_screen_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_filter_is_rejected_before_the_screen_opens(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--filter", "stat:x"]) == 2
     assert "did you mean state?" in capsys.readouterr().err
     assert cli.main(["--interval", "-1"]) == 2
@@ -247,7 +249,7 @@ def test_a_filter_for_the_screen_is_checked_before_the_screen_is_taken(capsys: p
         (("lake", "status", "/nowhere", "--nope"), "kgtui lake status"),
     ],
 )
-def test_an_unknown_option_points_at_the_help_of_its_command(
+def test_unknown_option_names_the_help_of_its_command(
     words: tuple[str, ...], help_of: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(words) == 2

@@ -1,4 +1,4 @@
-"""`kgtui clusters`: what is configured, without a secret."""
+"""`kgtui clusters`: configured clusters are listed without secrets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_without_any_it_says_what_to_write(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_message_without_clusters_says_what_to_configure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["clusters"]) == 0
     out, err = capsys.readouterr()
     assert out == ""
@@ -27,7 +27,7 @@ def test_without_any_it_says_what_to_write(folder: Path, capsys: pytest.CaptureF
     assert str(folder / "config.toml") in err
 
 
-def test_clusters_are_listed_without_values_of_properties(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clusters_are_listed_without_property_values(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "config.toml").write_text(
         """
         default = "prod"
@@ -53,7 +53,7 @@ def test_clusters_are_listed_without_values_of_properties(folder: Path, capsys: 
     assert "hunter2" not in text + table
 
 
-def test_a_mistake_in_the_file_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_configuration_file_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "config.toml").write_text("[clusters.x]\nbotstrap = 'a'\n")
     assert main(["clusters"]) == 2
     assert "clusters.x.botstrap" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`kgtui delete`, `backups` and `audit`, run in this process on a scripted cluster."""
+"""`kgtui delete`, `backups` and `audit` in this process, on a scripted cluster."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> StateFolder:
-    """Where backups and the log go."""
+    """The state folder, for backups and the audit log."""
     return StateFolder(tmp_path / "state")
 
 
 class Terminal(io.StringIO):
-    """Lines that a person types."""
+    """Standard input that is a terminal, with the lines that a user types."""
 
     def isatty(self) -> bool:
         return True
@@ -59,7 +59,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Call it with the lines that are typed; stderr is a terminal as well."""
+    """Return a function that sets the lines typed; stderr is a terminal as well."""
     screen = Terminal()
 
     def typed(*lines: str) -> Terminal:
@@ -71,14 +71,14 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def sent(admin: ScriptedAdmin) -> list[str]:
-    """Every group that a DeleteGroups was sent for."""
+    """Return every group for which DeleteGroups was sent."""
     return sorted(group for call, groups in admin.calls if call == "delete_groups" for group in groups)
 
 
-def test_yes_and_the_right_number(
+def test_yes_and_expect_delete_without_a_terminal(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Away from a terminal: plan and results on stdout, backups and log written."""
+    """Plan and results are on stdout, and backups and audit log are written."""
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
     out = capsys.readouterr().out
     assert "offsets of 1 partition in 1 topic" in out
@@ -101,20 +101,19 @@ def test_yes_and_the_right_number(
         (["--dry-run", "--expect", "7"], "2 groups match, but --expect is 7"),
     ],
 )
-def test_refused_and_nothing_sent(
+def test_unconfirmed_delete_exits_with_4_and_sends_nothing(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str], words: list[str], reason: str
 ) -> None:
-    """Exit code 4, the reason on stderr, nothing sent, nothing written."""
     assert cli.main(["delete", "state:Empty", *words]) == 4
     assert reason in capsys.readouterr().err
     assert sent(admin) == []
     assert not folder.path.exists()
 
 
-def test_a_read_only_cluster(
+def test_read_only_cluster_is_refused_without_a_request(
     admin: ScriptedAdmin, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By configuration or by environment: refused before anything is asked."""
+    """Read-only by configuration or by environment variable."""
     config = tmp_path / "config"
     config.mkdir()
     (config / "config.toml").write_text('version = 1\n[clusters.prod]\nbootstrap = "k:9092"\nread_only = true\n')
@@ -127,8 +126,10 @@ def test_a_read_only_cluster(
     assert admin.calls == []
 
 
-def test_dry_run(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    """Shows what would be sent to which broker; sends and writes nothing; 4 when something would be refused."""
+def test_dry_run_prints_requests_and_sends_nothing(
+    admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code is 4 if a group would be refused."""
     assert cli.main(["delete", "state:Empty", "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert ["DeleteGroups", "1", "1", "idle-a"] in [line.split() for line in out.splitlines()]
@@ -139,21 +140,23 @@ def test_dry_run(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.Captu
     assert not folder.path.exists()
 
 
-def test_refused_among_many(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) -> None:
-    """The rest is deleted; exit code 4."""
+def test_refused_groups_do_not_keep_others_from_deletion(
+    admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["delete", "/./", "--yes", "--expect", "3"]) == 4
     assert sent(admin) == ["idle-a", "idle-b"]
     assert "Stable with 1 member" in capsys.readouterr().out
 
 
-def test_partial_failure(admin: ScriptedAdmin) -> None:
-    """Exit code 1."""
+def test_failed_deletion_exits_with_1(admin: ScriptedAdmin) -> None:
     admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("UNKNOWN_SERVER_ERROR", "oops", -1, group="idle-a"))
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 1
 
 
-def test_named_groups(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exactly these, whatever a filter would make of the name; one that is missing is refused with why."""
+def test_group_option_deletes_exactly_the_named_groups(
+    admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also an id that would be a filter expression. A missing group is refused with a reason."""
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["type:share"]
@@ -162,27 +165,26 @@ def test_named_groups(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("words", [[], ["sort:name"], ["--group", "a", "idle"], ["a", "--expect", "-1"], ["lag:x"]])
-def test_usage(admin: ScriptedAdmin, words: list[str]) -> None:
-    """Nothing that could mean every group by accident: exit code 2."""
+def test_options_that_could_select_every_group_are_rejected(admin: ScriptedAdmin, words: list[str]) -> None:
     assert cli.main(["delete", *words]) == 2
     assert admin.calls == []
 
 
-def test_the_filter_option_before_the_command_narrows(admin: ScriptedAdmin) -> None:
-    """`kgtui --filter X delete Y` never deletes what X leaves out."""
+def test_filter_before_the_command_restricts_the_deletion(admin: ScriptedAdmin) -> None:
+    """`kgtui --filter X delete Y` deletes only groups that match both."""
     assert cli.main(["--filter", "type:share", "delete", "state:Empty", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["idle-b"]
 
 
-def test_no_group_matches(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing to ask, nothing to do."""
+def test_no_matching_group_exits_with_0_without_a_question(
+    admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["delete", "nothing-like-this"]) == 0
     assert "no group matches" in capsys.readouterr().err
     assert sent(admin) == []
 
 
-def test_on_a_terminal_the_name_is_typed(admin: ScriptedAdmin, terminal: Any) -> None:
-    """One group: its name."""
+def test_one_group_is_confirmed_by_its_id(admin: ScriptedAdmin, terminal: Any) -> None:
     screen = terminal("idle-a")
     assert cli.main(["delete", "idle-a"]) == 0
     assert "To confirm, type its name, idle-a :" in screen.getvalue()
@@ -190,8 +192,8 @@ def test_on_a_terminal_the_name_is_typed(admin: ScriptedAdmin, terminal: Any) ->
 
 
 @pytest.mark.parametrize("typed", ["", "y", "yes", "2 ", "3"])
-def test_on_a_terminal_anything_else_is_refused(admin: ScriptedAdmin, terminal: Any, typed: str) -> None:
-    """Many groups: their number and nothing else; an end of input is no answer."""
+def test_wrong_confirmation_is_refused(admin: ScriptedAdmin, terminal: Any, typed: str) -> None:
+    """For several groups only their number is accepted. End of input is no confirmation."""
     terminal(typed)
     assert cli.main(["delete", "state:Empty"]) == 4
     terminal()
@@ -199,15 +201,16 @@ def test_on_a_terminal_anything_else_is_refused(admin: ScriptedAdmin, terminal: 
     assert sent(admin) == []
 
 
-def test_on_a_terminal_the_number_is_typed(admin: ScriptedAdmin, terminal: Any) -> None:
-    """The number of groups that will be deleted."""
+def test_several_groups_are_confirmed_by_their_number(admin: ScriptedAdmin, terminal: Any) -> None:
     terminal("2")
     assert cli.main(["delete", "/./"]) == 4
     assert sent(admin) == ["idle-a", "idle-b"]
 
 
-def test_irreversible_needs_more(admin: ScriptedAdmin, terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """A second word, or a second option."""
+def test_irreversible_deletion_needs_a_second_confirmation(
+    admin: ScriptedAdmin, terminal: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second text on a terminal, or the option `--irreversible`."""
     admin.bounds["t-idle-a", 0] = PartitionBounds(None, None, 3)
     words = ["delete", "idle-a", "--yes", "--expect", "1"]
     assert cli.main(words) == 4
@@ -222,8 +225,9 @@ def test_irreversible_needs_more(admin: ScriptedAdmin, terminal: Any, capsys: py
     assert cli.main([*words, "--irreversible"]) == 0
 
 
-def test_json(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    """One document on stdout, with a version; unknown is null."""
+def test_json_is_one_document_with_plan_and_results(
+    admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["delete", "/./", "--yes", "--expect", "3", "--format", "json"]) == 4
     told = json.loads(capsys.readouterr().out)
     assert told["version"] == 1
@@ -241,10 +245,10 @@ def test_json(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureF
     assert json.loads(capsys.readouterr().out)["results"] is None
 
 
-def test_hostile_names_do_not_act_on_the_terminal(
+def test_control_characters_in_ids_are_escaped(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In plan, results, backups and audit."""
+    """In the plan, the results, backups and the audit log."""
     admin.add("\x1b[31mred\n", state="Empty", lag=1)
     assert cli.main(["delete", "red", "--yes", "--expect", "1"]) == 0
     assert cli.main(["backups"]) == 0
@@ -254,10 +258,9 @@ def test_hostile_names_do_not_act_on_the_terminal(
     assert told.out.count(r"\x1b[31mred\n") >= 4
 
 
-def test_a_delete_without_outcome_is_looked_into(
+def test_unfinished_deletion_is_checked_by_the_next_delete(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the next delete, before anything else."""
     admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("NO_ANSWER", "lost", group="idle-a"), uncertain=True)
     assert cli.main(["delete", "idle-a", "--yes", "--expect", "1"]) == 1
     assert cli.main(["audit", "--unfinished"]) == 0
@@ -271,8 +274,10 @@ def test_a_delete_without_outcome_is_looked_into(
     assert json.loads(capsys.readouterr().out)["entries"] == []
 
 
-def test_backups_lists_and_shows(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    """The list, one in full with how to put it back, as JSON; a cut file is told."""
+def test_backups_are_listed_and_shown(
+    admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The list, one backup with the command that restores it, JSON, and an incomplete file."""
     assert cli.main(["backups"]) == 0
     assert "there are no backups" in capsys.readouterr().err
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
@@ -296,8 +301,10 @@ def test_backups_lists_and_shows(admin: ScriptedAdmin, folder: StateFolder, caps
     assert "incomplete" in capsys.readouterr().err
 
 
-def test_audit(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    """Who, when, what, with which result; filtered; damaged lines are counted."""
+def test_audit_log_is_listed_filtered_and_checked(
+    admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Damaged lines are counted."""
     assert cli.main(["audit"]) == 0
     assert "no matching entry" in capsys.readouterr().err
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
@@ -314,10 +321,10 @@ def test_audit(admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.Capture
     assert (len(told["entries"]), told["damaged_lines"]) == (2, 1)
 
 
-def test_one_connection_is_enough(
+def test_delete_connects_once(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a properties file has to be warned of is said once."""
+    """Otherwise warnings about the client properties would be printed twice."""
     opened = []
 
     @asynccontextmanager
@@ -331,8 +338,8 @@ def test_one_connection_is_enough(
     assert opened == ["warned"]
 
 
-def test_ctrl_c_at_the_question_ends_it_at_once(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not only after the line is typed, as the event loop would have it; and nothing is sent."""
+def test_ctrl_c_at_the_confirmation_exits_at_once(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not only after the line is entered; and nothing is sent."""
 
     class Interrupted(Terminal):
         def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""`kgtui insights`: what it prints, which findings a filter chooses, its exit codes."""
+"""`kgtui insights`: output, filters and exit codes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lake(tmp_path: Path) -> Path:
     return write(tmp_path / "lake", incidents())
 
 
-def test_findings_for_a_person(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_findings_are_printed_by_urgency_with_advice(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "--lake", str(lake)]) == 0
     out = capfd.readouterr().out
     first = out.splitlines()[:4]
@@ -43,7 +43,7 @@ def test_findings_for_a_person(lake: Path, capfd: pytest.CaptureFixture[str]) ->
     assert "ago, computed " in out.splitlines()[-1]
 
 
-def test_on_a_narrow_terminal_sentences_go_on_below_and_commands_are_whole(lake: Path) -> None:
+def test_narrow_terminal_wraps_sentences_but_not_commands(lake: Path) -> None:
     found = read_insights(lake)
     wide, narrow = (as_text(found, found.findings, NOW.timestamp(), width=width) for width in (None, 60))
     assert max(map(len, wide.splitlines())) > 80
@@ -54,9 +54,7 @@ def test_on_a_narrow_terminal_sentences_go_on_below_and_commands_are_whole(lake:
     assert " ".join(narrow.split()) == " ".join(wide.split())
 
 
-def test_an_output_that_cannot_be_written(
-    lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_full_disk_is_reported(lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     class Full(io.StringIO):
         def write(self, _: str) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -66,14 +64,14 @@ def test_an_output_that_cannot_be_written(
     assert capfd.readouterr().err == "kgtui: cannot write the output: No space left on device\n"
 
 
-def test_evidence_is_added_when_asked_for(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_evidence_option_prints_table_rows(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "pay", "--lake", str(lake), "--evidence"]) == 0
     out = capfd.readouterr().out
     assert "    TOPIC  PARTITION  STATUS  LAG  POSITION" in out
     assert "    t              1  STOP    700  –" in out
 
 
-def test_findings_for_a_machine(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_json_has_every_finding_and_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "--lake", str(lake), "--format", "json"]) == 0
     told = json.loads(capfd.readouterr().out)
     assert (told["version"], told["as_of"]) == (1, "2026-11-21T16:00:00.000Z")
@@ -89,7 +87,7 @@ def test_findings_for_a_machine(lake: Path, capfd: pytest.CaptureFixture[str]) -
     }
 
 
-def test_the_lake_may_be_named_in_the_environment(
+def test_lake_comes_from_environment_variable(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights"]) == 2
@@ -99,7 +97,7 @@ def test_the_lake_may_be_named_in_the_environment(
     assert capfd.readouterr().out.startswith("no findings\n")
 
 
-def test_a_filter_asks_what_was_recorded_last(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_filter_uses_the_last_recorded_state(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     lake = tmp_path / "lake"
     made = RecordingBuilder(lake)
     made.poll(seen(groups=("pay",)), START)
@@ -109,12 +107,12 @@ def test_a_filter_asks_what_was_recorded_last(tmp_path: Path, capfd: pytest.Capt
     assert {one["subject"] for one in json.loads(capfd.readouterr().out)["findings"]} == {"pay"}
 
 
-def test_a_bad_filter_is_refused(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_wrong_filter_is_rejected(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "members:x", "--lake", str(lake)]) == 2
     assert "filter, at character" in capfd.readouterr().err
 
 
-def test_hostile_ids_are_harmless(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_in_ids_are_escaped(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rows = [row(HEALTH, group="\x1b[2Jx\n", window_start=NOW, status="ERR", worst="STALL", affected=1, lag=1)]
     assert main(["insights", "--lake", str(write(tmp_path, {HEALTH: rows}))]) == 0
     out = capfd.readouterr().out
@@ -122,7 +120,7 @@ def test_hostile_ids_are_harmless(tmp_path: Path, capfd: pytest.CaptureFixture[s
     assert "\\x1b[2Jx\\n" in out
 
 
-def test_a_table_that_cannot_be_read_makes_the_answer_partial(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_table_is_reported_and_exits_with_1(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (lake / "gold/churn/_delta_log/00000000000000000000.json").write_text("{")
     assert main(["insights", "--lake", str(lake)]) == 1
     ran = capfd.readouterr()
@@ -132,7 +130,7 @@ def test_a_table_that_cannot_be_read_makes_the_answer_partial(lake: Path, capfd:
     assert capfd.readouterr().out.startswith("no findings; not known, because tables are missing: flapping\n")
 
 
-def test_without_gold_tables_it_says_how_to_make_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_message_without_gold_tables_says_how_to_create_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     LakeFolder.of(tmp_path).prepare()
     assert main(["insights", "--lake", str(tmp_path)]) == 2
     assert "kgtui pipeline run" in capfd.readouterr().err

@@ -1,4 +1,4 @@
-"""`kgtui groups` where it differs from Kafka's tool on purpose, and its rules without a Java process."""
+"""`kgtui groups`: intended differences from Kafka's script, and its rules, without a Java process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.scripted import ScriptedAdmin, ScriptedFeed
 OPTIONS = (Option("server", "where", "address", required=True), Option("list", "do"), Option("help", "?", stops=True))
 
 
-def test_options_are_read_as_jopt_simple_does() -> None:
+def test_options_are_parsed_like_jopt_simple() -> None:
     found = read_options(["--server", "--list", "word", "-list=ignored", "--", "--nope"], OPTIONS)
     assert found.given == {"server": ["--list"], "list": []}
     assert read_options(["--help"], OPTIONS).given == {"help": []}
@@ -39,20 +39,20 @@ def test_options_are_read_as_jopt_simple_does() -> None:
         (["-xyz"], "x is not a recognized option"),
     ],
 )
-def test_mistakes(words: list[str], message: str) -> None:
+def test_wrong_options_have_messages_of_the_script(words: list[str], message: str) -> None:
     with pytest.raises(KafkaOptionError) as caught:
         read_options(words, OPTIONS)
     assert (str(caught.value), caught.value.usage, caught.value.exit_code) == (message, True, 1)
 
 
-def test_an_option_given_twice_is_a_mistake_when_it_is_looked_at() -> None:
+def test_duplicate_option_is_rejected_when_its_value_is_used() -> None:
     found = read_options(["--server", "a", "--server", "b"], OPTIONS)
     with pytest.raises(KafkaOptionError, match="Found multiple arguments for option server") as caught:
         found.value("server")
     assert not caught.value.usage
 
 
-def test_long_descriptions_are_wrapped() -> None:
+def test_long_option_descriptions_are_wrapped() -> None:
     lines = usage((Option("server", "word " * 20, "a rather long description of what it is", required=True),)).split(
         "\n"
     )
@@ -60,7 +60,7 @@ def test_long_descriptions_are_wrapped() -> None:
     assert lines[2].startswith("* --server <String: a rather")
 
 
-def test_columns_are_padded_by_javas_length() -> None:
+def test_columns_are_padded_by_utf16_length() -> None:
     assert utf16_length("a🦄") == 3
     assert pad("a🦄", 5) == "a🦄  "
     assert pad("toolong", 3) == "toolong"
@@ -84,7 +84,7 @@ SHARE = Listing("share", "share", "Stable", 1)
         (["--group-type", "classic", "--protocol", ""], "s"),
     ],
 )
-def test_filters(words: list[str], kept: str) -> None:
+def test_options_select_groups_like_the_script(words: list[str], kept: str) -> None:
     options = read_options(["--bootstrap-server", "x:1", "--list", *words], kafka_groups.OPTIONS)
     assert (
         "".join(name for name, row in zip("sokq", (SIMPLE, OLD, KIP_848, SHARE), strict=True) if keeps(row, options))
@@ -92,7 +92,7 @@ def test_filters(words: list[str], kept: str) -> None:
     )
 
 
-async def test_one_broker_that_fails_does_not_hide_the_rest() -> None:
+async def test_groups_of_other_brokers_are_printed_if_one_fails() -> None:
     admin = ScriptedAdmin()
     admin.add("a", coordinator=1)
     admin.add("b", coordinator=2)
@@ -102,7 +102,7 @@ async def test_one_broker_that_fails_does_not_hide_the_rest() -> None:
     assert [(fault.broker, fault.message) for fault in faults] == [(2, "no answer")]
 
 
-async def test_when_every_broker_fails_nothing_is_claimed() -> None:
+async def test_failure_of_all_brokers_is_an_error() -> None:
     admin = ScriptedAdmin()
     for node in admin.brokers:
         admin.broken[node] = DeadlineError("no answer", broker=node)
@@ -110,7 +110,7 @@ async def test_when_every_broker_fails_nothing_is_claimed() -> None:
         await list_all_groups(admin)
 
 
-async def test_a_broker_that_loads_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_loading_broker_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     admin = ScriptedAdmin()
     admin.add("a")
     asked: list[int] = []
@@ -129,7 +129,7 @@ async def test_a_broker_that_loads_is_asked_again(monkeypatch: pytest.MonkeyPatc
     assert len(asked) == 9
 
 
-def test_ids_are_escaped_on_a_terminal_and_exact_elsewhere() -> None:
+def test_ids_are_escaped_on_terminals_only() -> None:
     row = ("x\x1b[2J", Listing("quantum", "", None, 1))
     raw = kafka_groups._text([row], harmless=False).decode().splitlines()
     assert raw == [f"{'GROUP':<20} {'TYPE':<20} {'PROTOCOL':<20}", f"{row[0]:<20} {'Unknown':<20} {'':<20} "]

@@ -1,4 +1,4 @@
-"""The log file: private, redacted, and nowhere else."""
+"""The log file: private, without secrets, and the only place that records go to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state"
 
 
-def test_records_are_private_harmless_and_without_secrets(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_log_file_is_private_escaped_and_without_secrets(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = start_log(debug=True)
     assert path == folder / "kgtui.log"
     logging.getLogger("kgtui.x").debug("login with sasl.password=%s as \x1b[31m%s", "hunter2", "me")
@@ -44,7 +44,7 @@ def test_records_are_private_harmless_and_without_secrets(folder: Path, capfd: p
     assert capfd.readouterr() == ("", "")
 
 
-def test_without_debug_only_warnings_are_kept(folder: Path) -> None:
+def test_only_warnings_are_written_without_debug(folder: Path) -> None:
     path = start_log(debug=False)
     assert path is not None
     logging.getLogger("kgtui.x").info("chatter")
@@ -53,7 +53,7 @@ def test_without_debug_only_warnings_are_kept(folder: Path) -> None:
     assert "worth it" in path.read_text()
 
 
-def test_a_folder_that_cannot_be_written_stops_nothing(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_unwritable_folder_disables_the_log(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder.write_text("in the way")
     assert start_log(debug=True) is None
     logging.getLogger("kgtui.x").error("lost")

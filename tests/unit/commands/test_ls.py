@@ -1,4 +1,4 @@
-"""`kgtui ls`: what is asked of the cluster, what is printed where, and the exit code."""
+"""`kgtui ls`: requests sent to the cluster, output, and exit codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgtui.errors import DeadlineError
 from kgtui.model.answer import Fault
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
 from tests.scripted import ScriptedAdmin, member
-from tests.unit.commands.runs import Ran, runner
+from tests.unit.commands.runs import Completed, runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,11 +30,13 @@ def admin() -> ScriptedAdmin:
 
 
 @pytest.fixture
-def run(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+def run(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Completed]:
     return runner(admin, monkeypatch, capfd)
 
 
-def groups(ran: Ran) -> list[str]:
+def groups(ran: Completed) -> list[str]:
     return [line.split()[0] for line in ran.out.splitlines()[1:]]
 
 
@@ -42,14 +44,14 @@ def calls(admin: ScriptedAdmin) -> dict[str, tuple[str, ...]]:
     return dict(admin.calls)
 
 
-def test_a_plain_list_asks_for_nothing_but_the_list(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+def test_plain_list_sends_only_list_requests(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     ran = run("ls")
     assert (ran.code, ran.err) == (0, "")
     assert groups(ran) == ["connect", "idle", "pay", "queue"]
     assert set(calls(admin)) == {"list_groups", "cluster"}
 
 
-def test_lag_asks_for_offsets_and_log_ends_in_one_go(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+def test_lag_reads_offsets_and_log_ends_once(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     ran = run("ls", "--lag")
     assert [line.split()[-1] for line in ran.out.splitlines()] == ["LAG", "–", "5", "1500", "7"]
     asked = calls(admin)
@@ -60,7 +62,7 @@ def test_lag_asks_for_offsets_and_log_ends_in_one_go(run: Callable[..., Ran], ad
     assert "describe_groups" not in asked
 
 
-def test_a_filter_reads_only_of_groups_in_question(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+def test_filter_reads_only_groups_that_may_match(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     ran = run("ls", "not:type:share", "members:1+", "lag:1k+")
     assert groups(ran) == ["pay"]
     asked = calls(admin)
@@ -85,17 +87,19 @@ def test_a_filter_reads_only_of_groups_in_question(run: Callable[..., Ran], admi
         (("lag:0",), []),
     ],
 )
-def test_filters(run: Callable[..., Ran], expression: tuple[str, ...], expected: list[str]) -> None:
+def test_filter_selects_and_sorts_groups(
+    run: Callable[..., Completed], expression: tuple[str, ...], expected: list[str]
+) -> None:
     ran = run("ls", *expression)
     assert (ran.code, groups(ran)) == (0, expected)
 
 
-def test_options_may_stand_before_or_behind_the_command(run: Callable[..., Ran]) -> None:
+def test_options_are_accepted_before_and_after_the_command(run: Callable[..., Completed]) -> None:
     assert groups(run("--filter", "pay", "ls")) == ["pay"]
     assert groups(run("--timeout", "5", "ls", "pay", "--timeout", "6")) == ["pay"]
 
 
-def test_json_and_csv(run: Callable[..., Ran]) -> None:
+def test_json_and_csv_have_the_selected_groups(run: Callable[..., Completed]) -> None:
     found = json.loads(run("ls", "--format", "json", "--lag", "--members", "pay").out)
     assert found["coverage"] == {"brokers": [3, 3], "groups": [1, 1]}
     assert [(row["group"], row["members"], row["lag"]) for row in found["groups"]] == [("pay", 2, 1500)]
@@ -103,13 +107,13 @@ def test_json_and_csv(run: Callable[..., Ran]) -> None:
     assert [(row["group"], row["members"], row["lag"]) for row in rows] == [("pay", "", "")]
 
 
-def test_a_wide_table_reads_members(run: Callable[..., Ran]) -> None:
+def test_wide_format_reads_members(run: Callable[..., Completed]) -> None:
     ran = run("ls", "--format", "wide", "pay")
     assert ran.out.splitlines()[0].split()[:2] == ["GROUP", "KIND"]
     assert "127.0.0.1:9092 (1)" in ran.out
 
 
-def test_a_broker_that_does_not_answer_leaves_the_rest(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+def test_silent_broker_makes_the_list_partial(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.broken[2] = DeadlineError("no answer within 30 s", broker=2)
     ran = run("ls")
     assert ran.code == 1
@@ -121,7 +125,7 @@ def test_a_broker_that_does_not_answer_leaves_the_rest(run: Callable[..., Ran], 
     assert found["faults"][0]["broker"] == 2
 
 
-def test_a_group_whose_offsets_are_forbidden_is_not_zero(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+def test_forbidden_offsets_are_shown_as_unknown(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.broken["pay"] = Fault(
         "GROUP_AUTHORIZATION_FAILED", "may not be described", 30, group="pay", advice="ask for DESCRIBE on the group"
     )
@@ -137,7 +141,7 @@ def test_a_group_whose_offsets_are_forbidden_is_not_zero(run: Callable[..., Ran]
         assert (ran.code, groups(ran)) == (1, [])
 
 
-def test_partitions_that_cannot_be_counted_make_it_at_least(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+def test_lag_is_at_least_if_some_partitions_are_unknown(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.commits["idle"] += (CommittedOffset("gone", 0, 3), CommittedOffset("t-idle", 1, None))
     admin.shares["queue"] += (ShareOffset("t-queue", 1, 5), ShareOffset("t-queue", 2, None))
     admin.bounds["t-idle", 1] = PartitionBounds(0, 50)
@@ -149,7 +153,7 @@ def test_partitions_that_cannot_be_counted_make_it_at_least(run: Callable[..., R
     assert groups(run("ls", "lag:..5")) == []
 
 
-def test_many_faults_of_one_kind_are_one_line(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+def test_faults_of_one_kind_share_a_line(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     for group in ("pay", "idle"):
         admin.broken[group] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group=group)
     ran = run("ls", "--lag")
@@ -157,21 +161,21 @@ def test_many_faults_of_one_kind_are_one_line(run: Callable[..., Ran], admin: Sc
     assert "and 1 more of this kind" in ran.err
 
 
-def test_what_needs_watching_is_said(run: Callable[..., Ran]) -> None:
+def test_filter_term_that_needs_the_screen_is_reported(run: Callable[..., Completed]) -> None:
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (0, [])
     assert "the filter could not decide on 1 of 4 groups" in ran.err
     assert "use the screen for empty:" in ran.err
 
 
-def test_one_look_decides_no_verdict_and_says_what_does(run: Callable[..., Ran]) -> None:
+def test_filter_by_verdict_points_to_check(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, [])
     assert "could not decide on 4 of 4 groups" in ran.err
     assert "kgtui check for verdict:" in ran.err
 
 
-def test_hostile_ids_do_not_act_on_the_terminal(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+def test_control_characters_in_ids_are_escaped(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("\x1b[2Jx\n", state="Empty")
     ran = run("ls")
     assert r"\x1b[2Jx\n" in ran.out
@@ -192,7 +196,9 @@ def test_hostile_ids_do_not_act_on_the_terminal(run: Callable[..., Ran], admin: 
         (("ls", "--lags"), "--lags"),
     ],
 )
-def test_mistakes_exit_with_2_and_one_line(run: Callable[..., Ran], words: tuple[str, ...], says: str) -> None:
+def test_wrong_options_exit_with_2_and_print_one_line(
+    run: Callable[..., Completed], words: tuple[str, ...], says: str
+) -> None:
     ran = run(*words)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("kgtui: ")
@@ -200,10 +206,9 @@ def test_mistakes_exit_with_2_and_one_line(run: Callable[..., Ran], words: tuple
     assert says in ran.err
 
 
-def test_watch_prints_again_until_interrupted(
-    run: Callable[..., Ran], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+def test_watch_prints_one_json_document_per_line_until_ctrl_c(
+    run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In JSON, one document a line; Ctrl-C is its usual end."""
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:

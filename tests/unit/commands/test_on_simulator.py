@@ -1,4 +1,4 @@
-"""Commands through the real client, on simulated clusters: doctor, ls, show, groups, demo."""
+"""`doctor`, `ls`, `show`, `groups` and `demo` with the real client on simulated clusters."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def company() -> Iterator[SimulatorProcess]:
-    """A simulated company in a process of its own."""
+    """A simulated cluster in a process of its own."""
     with spawn(Options(groups=150)) as cluster:
         yield cluster
 
 
-def test_a_real_process_lists_the_groups(company: SimulatorProcess) -> None:
+def test_ls_in_a_process_lists_the_groups(company: SimulatorProcess) -> None:
     done = kgtui("ls", "--bootstrap-server", company.bootstrap, "--format", "json", "--lag", "kind:consumer")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
@@ -40,7 +40,7 @@ def test_a_real_process_lists_the_groups(company: SimulatorProcess) -> None:
     assert any(row["lag"] for row in found["groups"])
 
 
-def test_the_cluster_may_come_from_the_environment(company: SimulatorProcess) -> None:
+def test_cluster_comes_from_environment_variable(company: SimulatorProcess) -> None:
     done = kgtui("ls", "type:share", "sort:name-", KGTUI_BOOTSTRAP_SERVER=company.bootstrap)
     assert done.returncode == 0
     names = [line.split()[0] for line in done.stdout.splitlines()[1:]]
@@ -48,7 +48,7 @@ def test_the_cluster_may_come_from_the_environment(company: SimulatorProcess) ->
     assert names == sorted(names, reverse=True)
 
 
-def test_show_and_groups_and_doctor(company: SimulatorProcess) -> None:
+def test_show_groups_and_doctor_print_results(company: SimulatorProcess) -> None:
     listed = kgtui("groups", "--bootstrap-server", company.bootstrap, "--list", "--share")
     assert listed.returncode == 0
     group = listed.stdout.splitlines()[1].split()[0]
@@ -60,8 +60,8 @@ def test_show_and_groups_and_doctor(company: SimulatorProcess) -> None:
     assert "ShareGroupDescribe" in done.stdout
 
 
-def test_a_pipe_that_closes_early_ends_it_quietly(company: SimulatorProcess) -> None:
-    """`kgtui ls --watch 0.01 | head -1`."""
+def test_closed_pipe_ends_a_watch_quietly(company: SimulatorProcess) -> None:
+    """As in `kgtui ls --watch 0.01 | head -1`."""
     command = [sys.executable, "-m", "kgtui", "ls", "--watch", "0.01", "--bootstrap-server", company.bootstrap]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -71,7 +71,7 @@ def test_a_pipe_that_closes_early_ends_it_quietly(company: SimulatorProcess) -> 
     assert (process.returncode, err) == (128 + signal.SIGPIPE, b"")
 
 
-def test_ctrl_c_ends_a_watch_quietly(company: SimulatorProcess) -> None:
+def test_ctrl_c_ends_a_watch_without_output(company: SimulatorProcess) -> None:
     command = [sys.executable, "-m", "kgtui", "ls", "--watch", "--bootstrap-server", company.bootstrap, "no-such"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -81,7 +81,7 @@ def test_ctrl_c_ends_a_watch_quietly(company: SimulatorProcess) -> None:
     assert (process.returncode, err) == (130, b"")
 
 
-def test_a_demo_without_a_screen_prints_its_address_and_ends_on_ctrl_c() -> None:
+def test_demo_without_screen_prints_its_address_and_stops_on_ctrl_c() -> None:
     command = [sys.executable, "-m", "kgtui", "demo", "--no-tui", "--brokers", "2", "--scenario", "empty"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -96,7 +96,7 @@ def test_a_demo_without_a_screen_prints_its_address_and_ends_on_ctrl_c() -> None
     assert err == "kgtui: simulated cluster with 2 brokers and 0 groups; Ctrl-C stops it\n"
 
 
-def test_a_port_that_is_taken(company: SimulatorProcess) -> None:
+def test_demo_reports_a_port_in_use(company: SimulatorProcess) -> None:
     port = company.bootstrap.partition(",")[0].rpartition(":")[2]
     done = kgtui("demo", "--no-tui", "--brokers", "1", "--listen", f"127.0.0.1:{port}")
     assert (done.returncode, done.stdout) == (2, "")
@@ -104,15 +104,16 @@ def test_a_port_that_is_taken(company: SimulatorProcess) -> None:
     assert done.stderr.count("\n") == 1
 
 
-async def doctor(cluster: Simulator) -> tuple[dict[str, Any], str]:
+async def diagnose(cluster: Simulator) -> tuple[dict[str, Any], str]:
+    """Return the JSON and the text of `kgtui diagnose`."""
     async with connect(cluster.bootstrap.split(",")) as admin:
         diagnosis = await examine(admin, timeout=20)
     return json.loads(as_json(diagnosis)), as_text(diagnosis)
 
 
-async def test_doctor_names_what_old_brokers_lack() -> None:
+async def test_doctor_reports_limitations_of_old_brokers() -> None:
     async with Simulator(brokers=2, kafka_version="2.4,4.3", scenario="empty") as cluster:
-        found, text = await doctor(cluster)
+        found, text = await diagnose(cluster)
     old, new = found["brokers"]
     assert old["versions"]["ShareGroupDescribe"] is None
     assert "no share groups" in old["missing"]
@@ -122,7 +123,7 @@ async def test_doctor_names_what_old_brokers_lack() -> None:
     assert "no share groups" in text
 
 
-async def test_doctor_tells_of_a_broker_that_does_not_answer() -> None:
+async def test_doctor_reports_a_silent_broker() -> None:
     async with Simulator(brokers=2, scenario="plain", groups=4) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")[:1]) as admin:
@@ -133,7 +134,7 @@ async def test_doctor_tells_of_a_broker_that_does_not_answer() -> None:
     assert 2 in [fault["broker"] for fault in found["faults"]]
 
 
-async def test_a_black_holed_broker_costs_its_own_groups_only() -> None:
+async def test_silent_broker_affects_only_its_own_groups() -> None:
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")) as admin:

@@ -1,4 +1,4 @@
-"""`kgtui record`, `kgtui replay`, and a recorded moment in `ls` and `show`: signals, exit codes, what is said."""
+"""`kgtui record`, `kgtui replay`, and `ls` and `show` of a recording: signals, exit codes, messages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def recorder(cluster: SimulatorProcess, lake: Path, *more: str) -> subprocess.Popen[str]:
-    """`kgtui record` in a process of its own."""
+    """Start `kgtui record` in a process of its own."""
     words = ["record", str(lake), "--bootstrap-server", cluster.bootstrap, "--interval", "0.5", *more]
     return subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -48,7 +48,7 @@ def recorder(cluster: SimulatorProcess, lake: Path, *more: str) -> subprocess.Po
 
 
 def wait_for(lake: Path, polls: int) -> None:
-    """Until the lake has so many polls."""
+    """Wait until the lake has a number of polls."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
@@ -61,8 +61,10 @@ def wait_for(lake: Path, polls: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_order(cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals) -> None:
-    """With a flush an hour away, all that is in the lake was written by the end."""
+def test_signal_stops_the_recorder_after_a_flush(
+    cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals
+) -> None:
+    """The flush interval is one hour, so everything in the lake was written at the end."""
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)
@@ -79,7 +81,7 @@ def test_a_signal_ends_it_in_order(cluster: SimulatorProcess, tmp_path: Path, nu
     assert [moment.gap for moment in found.polls() if moment.gap] == ["the recording begins", "recorder stopped"]
 
 
-def test_a_second_recorder_ends_with_4_and_a_killed_one_is_told_of(cluster: SimulatorProcess, tmp_path: Path) -> None:
+def test_second_recorder_exits_with_4_and_a_killed_one_is_reported(cluster: SimulatorProcess, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)
@@ -96,7 +98,9 @@ def test_a_second_recorder_ends_with_4_and_a_killed_one_is_told_of(cluster: Simu
     assert "are lost" in said
 
 
-def test_no_cluster_is_3_and_makes_no_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreachable_cluster_exits_with_3_and_creates_no_lake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lake = tmp_path / "lake"
     assert cli.main(["record", str(lake), "--bootstrap-server", "127.0.0.1:1"]) == 3
     assert "127.0.0.1:1" in capsys.readouterr().err
@@ -104,19 +108,19 @@ def test_no_cluster_is_3_and_makes_no_lake(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("command", ["record", "replay"])
-def test_a_folder_that_is_no_lake_is_2(tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folder_with_other_files_exits_with_2(tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes.txt").touch()
     assert cli.main([command, str(tmp_path)]) == 2
     assert "lake.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--interval", "0"], ["--flush", "soon"], ["--for", "1s+"], ["--keep", "..3d"]])
-def test_times_that_make_no_sense_are_2(tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_durations_exit_with_2(tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["record", str(tmp_path / "lake"), *words]) == 2
     assert words[0] in capsys.readouterr().err
 
 
-def test_a_machine_without_deltalake_is_told_what_to_install(
+def test_message_without_deltalake_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "deltalake", None)
@@ -127,7 +131,7 @@ def test_a_machine_without_deltalake_is_told_what_to_install(
         delta.load_deltalake()
 
 
-def test_a_recorded_moment_can_be_listed_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recording_can_be_listed_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "lake", seen(100), seen(120, groups=("pay", "new")))
     lake = ["--lake", str(tmp_path / "lake")]
 
@@ -150,20 +154,20 @@ def test_a_recorded_moment_can_be_listed_and_shown(tmp_path: Path, capsys: pytes
     assert "--lake" in capsys.readouterr().err
 
 
-def test_replay_needs_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replay_without_terminal_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "lake", seen())
     assert cli.main(["replay", str(tmp_path / "lake")]) == 2
     assert "kgtui ls --lake" in capsys.readouterr().err
 
 
-def test_lengths_of_time() -> None:
+def test_durations_are_parsed() -> None:
     assert [parse_duration("--for", text) for text in ("10", "10s", "2m", "1.5h", "1d")] == [10, 10, 120, 5400, 86400]
     for text in ("", "0", "-3", "1s+", "unknown", "1 hour"):
         with pytest.raises(UsageError, match="--for"):
             parse_duration("--for", text)
 
 
-def test_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_points_in_time_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Europe/Berlin")
     time.tzset()
     try:

@@ -1,4 +1,4 @@
-"""`kgtui report`: where the page goes, what it covers, what is refused."""
+"""`kgtui report`: where the page is written, what it covers, and what is rejected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lake(tmp_path: Path) -> Path:
     return write(tmp_path / "lake", incidents())
 
 
-def test_a_page_for_its_owner_alone(lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_page_is_written_with_mode_0600(lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "report.html"
     out.write_text("an older one")
     assert main(["report", str(lake), "-o", str(out)]) == 0
@@ -31,12 +31,12 @@ def test_a_page_for_its_owner_alone(lake: Path, tmp_path: Path, capfd: pytest.Ca
     assert [path.name for path in tmp_path.iterdir() if "report" in path.name] == ["report.html"]
 
 
-def test_a_page_on_stdout(lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_dash_writes_the_page_to_stdout(lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(lake), "-o", "-"]) == 0
     assert capfd.readouterr().out.startswith("<!doctype html>")
 
 
-def test_what_is_no_file_is_written_to_and_not_replaced(lake: Path, tmp_path: Path) -> None:
+def test_pipe_is_written_to_and_not_replaced(lake: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []
@@ -48,7 +48,7 @@ def test_what_is_no_file_is_written_to_and_not_replaced(lake: Path, tmp_path: Pa
     assert pipe.is_fifo()
 
 
-def test_it_can_be_cut_to_an_interval(lake: Path, tmp_path: Path) -> None:
+def test_since_and_until_limit_the_plots(lake: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert main(["report", str(lake), "-o", str(out), "--since", "2026-11-21T15:50Z", "--until", "5m"]) == 0
     assert "2026-11-21 15:50 to 2026-11-21 15:55 UTC" in out.read_text()
@@ -63,7 +63,7 @@ def test_it_can_be_cut_to_an_interval(lake: Path, tmp_path: Path) -> None:
         (["-o", "{0}"], "cannot write"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
+def test_wrong_options_are_rejected(
     lake: Path, tmp_path: Path, words: list[str], says: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "report.html"
@@ -72,14 +72,14 @@ def test_what_makes_no_sense_is_refused(
     assert not out.exists()
 
 
-def test_without_gold_tables_there_is_no_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_lake_without_gold_tables_is_rejected(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     assert main(["report", str(tmp_path / "lake"), "-o", str(tmp_path / "report.html")]) == 2
     assert "kgtui pipeline run" in capfd.readouterr().err
     assert not (tmp_path / "report.html").exists()
 
 
-def test_a_table_that_cannot_be_read_makes_the_page_partial(
+def test_unreadable_table_is_reported_and_exits_with_1(
     lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (lake / "gold/churn/_delta_log/00000000000000000000.json").write_text("{")

@@ -1,4 +1,4 @@
-"""`kgtui show`: groups in full, and what could not be learned of them."""
+"""`kgtui show`: groups in detail, and what could not be read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from kgtui.model.answer import Fault
 from tests.scripted import ScriptedAdmin, member
-from tests.unit.commands.runs import Ran, runner
+from tests.unit.commands.runs import Completed, runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,18 +24,20 @@ def admin() -> ScriptedAdmin:
 
 
 @pytest.fixture
-def run(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+def run(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Completed]:
     return runner(admin, monkeypatch, capfd)
 
 
-def test_groups_are_shown_in_the_order_asked_for_and_once(run: Callable[..., Ran]) -> None:
+def test_groups_are_shown_once_in_the_order_given(run: Callable[..., Completed]) -> None:
     ran = run("show", "queue", "pay", "queue")
     assert (ran.code, ran.err) == (0, "")
     assert [line for line in ran.out.splitlines() if line and line[0] != " "] == ["queue", "pay"]
     assert "m-1" in ran.out
 
 
-def test_a_missing_group_is_named_and_the_rest_is_shown(run: Callable[..., Ran]) -> None:
+def test_missing_group_is_reported_and_others_are_shown(run: Callable[..., Completed]) -> None:
     ran = run("show", "nope", "pay", "--format", "json")
     assert ran.code == 1
     found = json.loads(ran.out)
@@ -44,19 +46,19 @@ def test_a_missing_group_is_named_and_the_rest_is_shown(run: Callable[..., Ran])
     assert ran.err == "kgtui: group nope: Group nope not found. [GROUP_ID_NOT_FOUND]\n"
 
 
-def test_a_group_that_may_not_be_described(run: Callable[..., Ran], admin: ScriptedAdmin) -> None:
+def test_forbidden_group_is_reported(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="pay", advice="grant DESCRIBE")
     ran = run("show", "pay")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == "kgtui: group pay: forbidden [GROUP_AUTHORIZATION_FAILED] (grant DESCRIBE)\n"
 
 
-def test_csv_of_partitions(run: Callable[..., Ran]) -> None:
+def test_csv_has_one_row_per_partition(run: Callable[..., Completed]) -> None:
     lines = run("show", "pay", "--format", "csv").out.splitlines()
     assert lines[1] == "pay,t-pay,0,1000,,0,1015,15,1000,0,0,,m-1,"
 
 
-def test_a_group_has_to_be_named(run: Callable[..., Ran]) -> None:
+def test_show_without_group_is_rejected(run: Callable[..., Completed]) -> None:
     ran = run("show")
     assert ran.code == 2
     assert "GROUP" in ran.err

@@ -1,4 +1,4 @@
-"""What the UI is started with: which cluster, which settings, and what is closed at the end."""
+"""How the screen is started: cluster, settings, and what is closed at the end."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def first(stack: AsyncExitStack, *words: str) -> Session:
     return await SessionOpener(build().parse_args(words), stack).first()
 
 
-async def test_a_cluster_that_was_named_is_watched_even_if_it_does_not_answer() -> None:
+async def test_named_cluster_is_opened_even_if_it_does_not_answer() -> None:
     async with AsyncExitStack() as stack:
         session = await first(stack, "--bootstrap-server", "127.0.0.1:1,[::1]:2", "--filter", "lag:1k+", "--read-only")
         assert session.monitor is not None
@@ -44,7 +44,7 @@ async def test_a_cluster_that_was_named_is_watched_even_if_it_does_not_answer() 
         assert (session.filter, session.read_only, session.failed_attempts) == ("lag:1k+", True, ())
 
 
-async def test_without_a_cluster_the_start_screen_says_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_start_screen_without_cluster_lists_failed_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     async def silent(_target: object) -> tuple[tuple[str, str], ...]:
         return (("localhost:9092", "refused"),)
 
@@ -58,7 +58,7 @@ async def test_without_a_cluster_the_start_screen_says_what_was_tried(monkeypatc
         assert session.open_demo is not None
 
 
-async def test_settings_reach_the_screen_and_flags_win(folder: Path) -> None:
+async def test_options_override_settings_of_the_screen(folder: Path) -> None:
     (folder / "config.toml").write_text(
         """
         default = "prod"
@@ -100,7 +100,7 @@ async def test_settings_reach_the_screen_and_flags_win(folder: Path) -> None:
         assert flagged.monitor.interval == 3
 
 
-async def test_an_address_typed_on_the_start_screen_is_tried_first() -> None:
+async def test_typed_address_is_checked_before_it_is_opened() -> None:
     async with AsyncExitStack() as stack, Simulator(brokers=1, scenario="empty") as cluster:
         opener = SessionOpener(build().parse_args([]), stack)
         with pytest.raises(UnreachableError) as caught:
@@ -111,7 +111,7 @@ async def test_an_address_typed_on_the_start_screen_is_tried_first() -> None:
         assert session.target.bootstrap == cluster.bootstrap
 
 
-async def test_a_demo_ends_with_the_screen() -> None:
+async def test_demo_stops_when_the_screen_closes() -> None:
     async with AsyncExitStack() as stack:
         session = await SessionOpener(build().parse_args(["demo", "--brokers", "1"]), stack).demo()
         assert session.target.name == "demo"
@@ -121,8 +121,8 @@ async def test_a_demo_ends_with_the_screen() -> None:
     assert await sessions._failed_attempts(Target("demo", tuple(session.target.bootstrap.split(",")))) != ()
 
 
-def test_without_a_terminal_the_screen_is_refused_with_what_to_use_instead() -> None:
-    """As in a pipe, in cron, or with stderr sent to a file: the frames would go there."""
+def test_screen_without_terminal_is_rejected() -> None:
+    """As in a pipe, in cron, or with stderr redirected to a file, where the frames would be written."""
     refused = subprocess.run(
         [sys.executable, "-m", "kgtui", "demo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
@@ -146,7 +146,7 @@ CLUSTERS = """
 """
 
 
-async def test_every_configured_cluster_can_be_opened_though_none_answers(folder: Path) -> None:
+async def test_configured_clusters_can_be_opened_if_none_answers(folder: Path) -> None:
     (folder / "config.toml").write_text(CLUSTERS)
     (folder / "prod.properties").write_text("client.id=me\n")
     async with AsyncExitStack() as stack:
@@ -171,10 +171,10 @@ async def test_every_configured_cluster_can_be_opened_though_none_answers(folder
         assert (again.read_only, again.target.command_config) == (True, "prod.properties")
 
 
-async def test_a_command_config_given_for_one_cluster_is_not_sent_to_another(
+async def test_command_config_option_applies_to_the_first_cluster_only(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its password belongs to the cluster that it was given for; the read-only flag is for all."""
+    """Its password belongs to the cluster that it was given for; `--read-only` applies to all clusters."""
     (folder / "config.toml").write_text(CLUSTERS)
     secret = folder / "secret.properties"
     secret.write_text("no.such.key=1\n")
@@ -194,7 +194,7 @@ async def test_a_command_config_given_for_one_cluster_is_not_sent_to_another(
         assert back.target.command_config == str(secret)
 
 
-async def test_the_demo_offers_other_clusters_only_if_some_are_configured(folder: Path) -> None:
+async def test_demo_offers_clusters_only_if_some_are_configured(folder: Path) -> None:
     async with AsyncExitStack() as stack:
         opener = SessionOpener(build().parse_args([]), stack)
         assert (await opener.demo()).open_cluster is None
@@ -205,8 +205,8 @@ async def test_the_demo_offers_other_clusters_only_if_some_are_configured(folder
         assert [one.name for one in session.clusters] == ["prod", "staging", "demo"]
 
 
-async def test_the_cluster_is_asked_before_the_screen_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its groups are in the first frame, and nothing asks any longer once the screen is gone."""
+async def test_groups_are_read_before_the_screen_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the first frame shows groups; polling stops when the screen closes."""
     seen: list[Session] = []
 
     async def until_listed(session: Session) -> int:

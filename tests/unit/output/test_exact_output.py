@@ -31,7 +31,8 @@ FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, 1, "Orders-Share", 
 SHOWN = ("pay", "shared", "connect", "registry", "app", "simple")
 
 
-def listed(*, members: bool = True, lag: bool = True) -> group_list.GroupList:
+def group_list_of_company(*, members: bool = True, lag: bool = True) -> group_list.GroupList:
+    """Return six groups of several kinds; one of them could not be read."""
     snapshot = company()
     ids = sorted(snapshot.groups)
     return group_list.GroupList(snapshot, ids, Coverage((1, 2), (5, 6)), (FAULT,), members, lag)
@@ -63,13 +64,13 @@ def incidents() -> bytes:
 
 
 CASES: dict[str, Callable[[], bytes]] = {
-    "ls.json": lambda: group_list.as_json(listed()),
-    "ls-without-lag.json": lambda: group_list.as_json(listed(lag=False), one_line=True),
-    "ls.csv": lambda: group_list.as_csv(listed()),
-    "ls.txt": lambda: group_list.as_table(listed()).encode(),
-    "ls-plain.txt": lambda: group_list.as_table(listed(members=False, lag=False)).encode(),
-    "ls-wide.txt": lambda: group_list.as_table(listed(), wide=True).encode(),
-    "ls-wide-without-lag.txt": lambda: group_list.as_table(listed(lag=False), wide=True).encode(),
+    "ls.json": lambda: group_list.as_json(group_list_of_company()),
+    "ls-without-lag.json": lambda: group_list.as_json(group_list_of_company(lag=False), one_line=True),
+    "ls.csv": lambda: group_list.as_csv(group_list_of_company()),
+    "ls.txt": lambda: group_list.as_table(group_list_of_company()).encode(),
+    "ls-plain.txt": lambda: group_list.as_table(group_list_of_company(members=False, lag=False)).encode(),
+    "ls-wide.txt": lambda: group_list.as_table(group_list_of_company(), wide=True).encode(),
+    "ls-wide-without-lag.txt": lambda: group_list.as_table(group_list_of_company(lag=False), wide=True).encode(),
     "show.json": show_json,
     "show.csv": lambda: group_details.as_csv(described()[0], SHOWN),
     "show-tables.txt": lambda: show_tables(wide=False),

@@ -1,4 +1,4 @@
-"""What `ls` prints: a table for people, JSON and CSV that keep every id exact and never turn unknown into 0."""
+"""The output of `kgtui ls`: tables for people; JSON and CSV with exact ids; unknown values are never 0."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ if TYPE_CHECKING:
 HOSTILE = ("[/red]", "a,b", 'q"q', "two\nlines", "\x1b[31m", "x\u202ey", "🦄", "=cmd()", "raw\udcff", " ", "y" * 32_000)
 
 
-def listed(snap: Snapshot, *, members: bool = True, lag: bool = True, **more: Any) -> group_list.GroupList:
+def group_list_of(snap: Snapshot, *, members: bool = True, lag: bool = True, **more: Any) -> group_list.GroupList:
+    """Return the list of all groups of a snapshot."""
     ids = sorted(snap.groups)
     coverage = Coverage((2, 2), (len(ids), len(ids)))
     return group_list.GroupList(snap, ids, coverage, members=members, lag=lag, **more)
 
 
 def rows(snap: Snapshot, **more: Any) -> dict[str, dict[str, Any]]:
-    found = json.loads(group_list.as_json(listed(snap, **more)))
+    found = json.loads(group_list.as_json(group_list_of(snap, **more)))
     return {row["group"]: row for row in found["groups"]}
 
 
-def test_the_json_has_the_fields_that_scripts_rely_on() -> None:
+def test_json_has_documented_fields() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "not yours", 30, 1, "Orders-Share", "ask")
-    found = json.loads(group_list.as_json(listed(company(), faults=(fault,))))
+    found = json.loads(group_list.as_json(group_list_of(company(), faults=(fault,))))
     assert list(found) == ["version", "cluster", "taken_at", "coverage", "groups", "faults"]
     assert found["version"] == 1
     assert found["cluster"]["id"] == "test"
@@ -64,39 +65,39 @@ def test_unknown_is_null_and_never_zero() -> None:
     assert {row["lag_unknown"] for row in rows(company(), lag=False).values()} == {None}
 
 
-def test_times_are_rfc_3339_in_utc() -> None:
+def test_times_are_rfc3339_in_utc() -> None:
     assert rfc3339(0) == "1970-01-01T00:00:00.000Z"
     assert datetime.fromisoformat(rfc3339(1_700_000_000.25)).timestamp() == 1_700_000_000.25
 
 
-def test_hostile_ids_are_exact_in_machine_formats() -> None:
+def test_json_and_csv_keep_ids_exactly() -> None:
     snap = snapshot(dict.fromkeys(HOSTILE, CONSUMER))
     assert set(rows(snap)) == set(HOSTILE)
-    text = group_list.as_csv(listed(snap)).decode("utf-8", "surrogateescape")
+    text = group_list.as_csv(group_list_of(snap)).decode("utf-8", "surrogateescape")
     assert [row["group"] for row in csv.DictReader(io.StringIO(text, newline=""))] == sorted(HOSTILE)
 
 
-def test_hostile_ids_are_harmless_in_tables() -> None:
-    text = group_list.as_table(listed(snapshot(dict.fromkeys(HOSTILE, CONSUMER))))
+def test_tables_escape_control_characters_in_ids() -> None:
+    text = group_list.as_table(group_list_of(snapshot(dict.fromkeys(HOSTILE, CONSUMER))))
     assert len(text.splitlines()) == len(HOSTILE) + 1
     assert all(line.isprintable() for line in text.splitlines())
 
 
-def test_csv_leaves_unknown_empty() -> None:
-    text = group_list.as_csv(listed(company())).decode()
+def test_unknown_values_are_empty_cells_in_csv() -> None:
+    text = group_list.as_csv(group_list_of(company())).decode()
     found = {row["group"]: row for row in csv.DictReader(io.StringIO(text))}
     assert (found["old.group"]["lag"], found["payments.refund"]["lag"]) == ("", "0")
     assert list(found["old.group"]) == [field.name for field in LISTED]
 
 
-def test_a_plain_table_has_no_column_that_was_not_asked_for() -> None:
-    text = group_list.as_table(listed(company(), members=False, lag=False))
+def test_plain_table_has_only_the_default_columns() -> None:
+    text = group_list.as_table(group_list_of(company(), members=False, lag=False))
     assert text.splitlines()[0].split() == ["GROUP", "TYPE", "PROTOCOL", "STATE", "COORDINATOR"]
     assert text.splitlines()[-1].split() == ["payments.settle", "consumer", "consumer", "Stable", "1"]
     assert text.splitlines()[3].split() == ["connect-cluster", "classic", "connect", "Stable", "1"]
 
 
-def test_a_table_tells_apart_none_no_answer_no_permission_and_zero() -> None:
+def test_table_distinguishes_none_no_answer_no_permission_and_zero() -> None:
     silent = Fault("NO_ANSWER", "late", group="late")
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="mine")
     snap = snapshot(
@@ -110,18 +111,18 @@ def test_a_table_tells_apart_none_no_answer_no_permission_and_zero() -> None:
         },
         faults={"late": silent, "mine": forbidden},
     )
-    text = group_list.as_table(listed(snap))
+    text = group_list.as_table(group_list_of(snap))
     assert [line.split()[5:] for line in text.splitlines()[1:]] == [
         ["?", "?"], ["x", "x"], ["0", "–"], ["1", "≥", "7"], ["1", "0"],
     ]  # fmt: skip
 
 
-def test_a_wide_table_names_coordinator_topics_and_hosts() -> None:
-    line = group_list.as_table(listed(company()), wide=True).splitlines()[-1]
+def test_wide_table_has_coordinator_address_topics_and_hosts() -> None:
+    line = group_list.as_table(group_list_of(company()), wide=True).splitlines()[-1]
     assert "one.kafka:9092 (1)" in line
     assert line.endswith("payments,rates  10.0.3.7")
 
 
-def test_marks_have_an_ascii_spelling() -> None:
+def test_marks_can_be_written_in_ascii() -> None:
     assert marks.lag(5, 1).translate(marks.ASCII) == ">= 5"
     assert marks.NONE.translate(marks.ASCII) == "-"

@@ -1,4 +1,4 @@
-"""An incident's file: complete, private, free of secrets, and safe whatever the ids are."""
+"""The incident export: complete, private, without secrets, and safe for every id."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from kgtui.output.incident import ExportFormat
 
 
-def found(group: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
+def incident_of(group: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
+    """Return the incident of a group as values for JSON."""
     return incident(snapshot or example_snapshot(), group, version="9.9")
 
 
-def test_json_says_what_is_known_and_by_which_tool() -> None:
-    read = json.loads(render(found("payments.settle"), "json"))
+def test_json_has_group_brokers_assignment_and_version() -> None:
+    read = json.loads(render(incident_of("payments.settle"), "json"))
     assert read["tool"] == "kgtui 9.9"
     assert read["group"]["state"] == "Reconciling"
     assert len(read["group"]["members"]) == 6
@@ -36,25 +37,25 @@ def test_json_says_what_is_known_and_by_which_tool() -> None:
     assert read["command"].startswith("kafka-consumer-groups.sh ")
 
 
-def test_markdown_has_every_part() -> None:
-    text = markdown(found("payments.settle"))
+def test_markdown_has_every_section() -> None:
+    text = markdown(incident_of("payments.settle"))
     assert text.startswith("# Group `payments.settle`\n")
     for part in ("## Assignment", "## Members", "## Partitions", "## Config", "## Brokers", "kgtui 9.9"):
         assert part in text
     assert "500 lost" in text
 
 
-def test_sensitive_values_and_secrets_in_texts_are_not_there() -> None:
+def test_sensitive_configs_and_secrets_are_removed() -> None:
     worker = replace(connect().members[0], connect=ConnectWorker("http://me:hunter2@w:8083"))  # type: ignore[index]
     snapshot = example_snapshot()
     described = replace(connect(), members=(worker,))
     snapshot = replace(snapshot, details=dict(snapshot.details) | {"connect-prod": Reading(described, 1.0)})
     forms: tuple[ExportFormat, ...] = ("markdown", "json")
     for form in forms:
-        text = render(found("connect-prod", snapshot), form).decode()
+        text = render(incident_of("connect-prod", snapshot), form).decode()
         assert "hunter2" not in text
-    assert REMOVED in json.dumps(found("connect-prod", snapshot))
-    secrets = [row for row in found("payments.settle")["group"]["configs"] if row["sensitive"]]
+    assert REMOVED in json.dumps(incident_of("connect-prod", snapshot))
+    secrets = [row for row in incident_of("payments.settle")["group"]["configs"] if row["sensitive"]]
     assert [row["value"] for row in secrets] == [None]
 
 
@@ -69,43 +70,43 @@ def test_sensitive_values_and_secrets_in_texts_are_not_there() -> None:
         ("http://host/path", "http://host/path"),
     ],
 )
-def test_redact(text: str, clean: str) -> None:
+def test_redact_replaces_secrets_only(text: str, clean: str) -> None:
     assert redact(text) == clean
 
 
-def test_a_forbidden_group_has_its_fault_with_advice() -> None:
-    text = markdown(found("secret.group"))
+def test_forbidden_group_has_its_fault_with_advice() -> None:
+    text = markdown(incident_of("secret.group"))
     assert "`GROUP_AUTHORIZATION_FAILED`" in text
     assert "Ask for DESCRIBE" in text
     assert "not read" in text
 
 
-def test_a_group_that_is_gone_is_exported_as_last_seen() -> None:
+def test_deleted_group_is_exported_as_last_described() -> None:
     snapshot = example_snapshot()
     gone = replace(snapshot, groups={})
-    read = found("payments.settle", gone)
+    read = incident_of("payments.settle", gone)
     assert read["listed"] is False
     assert read["group"]["state"] == "Reconciling"
     assert "no longer listed" in markdown(read)
 
 
-def test_a_group_of_which_nothing_is_known_is_exported_too() -> None:
-    read = found("nowhere")
+def test_unknown_group_is_exported() -> None:
+    read = incident_of("nowhere")
     assert read["group"] == {"group": "nowhere"}
     assert markdown(read).startswith("# Group `nowhere`")
 
 
-def test_groups_on_the_same_topics_are_the_surroundings() -> None:
+def test_groups_on_the_same_topics_are_listed() -> None:
     summary = Summary(1, 5, 0, 1, ("payments.settled",), "", 1.0)
     other = replace(summary, topics=("elsewhere",))
     snapshot = replace(example_snapshot(), summaries={"orders.enrich": summary, "legacy.export": other}, swept=2)
-    near = found("payments.settle", snapshot)["neighbours"]
+    near = incident_of("payments.settle", snapshot)["neighbours"]
     assert [one["group"] for one in near["groups"]] == ["orders.enrich"]
-    assert "## Groups on the same topics" in markdown(found("payments.settle", snapshot))
+    assert "## Groups on the same topics" in markdown(incident_of("payments.settle", snapshot))
 
 
 @pytest.mark.parametrize("text", ["a`b", "``", "`x`", "|", "a\nb", "<script>", "[x](y)", "\x1b[31m", " lead"])
-def test_a_code_span_cannot_be_left(text: str) -> None:
+def test_no_id_can_close_its_code_span(text: str) -> None:
     shown = code(text)
     fence = shown[: len(shown) - len(shown.lstrip("`"))]
     assert fence
@@ -116,30 +117,30 @@ def test_a_code_span_cannot_be_left(text: str) -> None:
     assert "\x1b" not in inner
 
 
-def test_a_fence_is_longer_than_what_it_holds() -> None:
+def test_fence_is_longer_than_any_in_the_text() -> None:
     assert fenced("````").startswith("`````\n")
 
 
-def test_hostile_ids_stay_in_their_cells() -> None:
-    text = markdown(found(HOSTILE))
+def test_ids_with_control_characters_stay_in_their_cells() -> None:
+    text = markdown(incident_of(HOSTILE))
     assert "\x1b" not in text
     assert "\u202e" not in text
     table = [line for line in text.splitlines() if line.startswith("| `[/red]")]
     assert len(table) == 1
 
 
-def test_a_pipe_in_an_id_does_not_end_the_cell() -> None:
+def test_pipe_in_an_id_is_escaped() -> None:
     snapshot = example_snapshot()
     described = snapshot.details["orders.enrich"].value
     member = replace(described.members[0], client_id="a|b")  # type: ignore[index]
     snapshot = replace(snapshot, details={"orders.enrich": Reading(replace(described, members=(member,)), 1.0)})
-    assert "`a\\|b`" in markdown(found("orders.enrich", snapshot))
+    assert "`a\\|b`" in markdown(incident_of("orders.enrich", snapshot))
 
 
-def test_the_file_is_private_and_never_written_over(tmp_path: Path) -> None:
+def test_file_has_mode_0600_and_is_never_overwritten(tmp_path: Path) -> None:
     folder = tmp_path / "state" / "exports"
-    first = write(folder, found("payments.settle"), "markdown")
-    second = write(folder, found("payments.settle"), "markdown")
+    first = write(folder, incident_of("payments.settle"), "markdown")
+    second = write(folder, incident_of("payments.settle"), "markdown")
     assert first.name == "kgtui-payments.settle-20251121T100423Z.md"
     assert second.name == "kgtui-payments.settle-20251121T100423Z-2.md"
     assert stat.S_IMODE(first.stat().st_mode) == 0o600
@@ -152,11 +153,11 @@ def test_the_file_is_private_and_never_written_over(tmp_path: Path) -> None:
     ["../../etc/passwd", "a/b", "", ".hidden", "x" * 32_000, HOSTILE, "\udcff", "-rf"],
     ids=["up", "slash", "empty", "hidden", "long", "hostile", "surrogate", "option"],
 )
-def test_a_hostile_id_makes_a_plain_file_name_of_its_own(group: str, tmp_path: Path) -> None:
+def test_every_id_gets_a_safe_unique_file_name(group: str, tmp_path: Path) -> None:
     stem = file_stem(group)
     assert "/" not in stem
     assert stem.isascii()
     assert len(stem) < 90
     assert stem != file_stem(group + "2")
-    path = write(tmp_path, found(group), "json")
+    path = write(tmp_path, incident_of(group), "json")
     assert path.parent == tmp_path

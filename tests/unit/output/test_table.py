@@ -1,4 +1,4 @@
-"""Tables stay aligned and harmless whatever is in them."""
+"""Tables: alignment, and escaped control characters."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from kgtui.output.table import MAX_PADDED_WIDTH, Column, cell_width, table
 COLUMNS = (Column("GROUP"), Column("LAG", number=True), Column("STATE"))
 
 
-def test_numbers_are_on_the_right_and_no_line_ends_in_blanks() -> None:
+def test_numbers_are_right_aligned_without_trailing_blanks() -> None:
     assert table(COLUMNS, [("a", "5", "Empty"), ("long-name", "1234", "")], indent=" ") == (
         " GROUP       LAG  STATE\n a             5  Empty\n long-name  1234\n"
     )
 
 
-def test_without_rows_there_are_the_titles() -> None:
+def test_table_without_rows_has_its_header() -> None:
     assert table(COLUMNS, []) == "GROUP  LAG  STATE\n"
     assert table(COLUMNS, [], header=False) == ""
     assert table(COLUMNS, [("a", "1", "b")], header=False) == "a  1  b\n"
 
 
-def test_wide_characters_take_two_cells() -> None:
+def test_wide_characters_are_aligned_as_two_cells() -> None:
     text = table(COLUMNS, [("東京", "1", "x"), ("münze", "2", "y"), ("plain", "3", "z")])
     assert {cell_len(line) for line in text.splitlines()[1:]} == {len("GROUP  LAG  x")}
 
 
-def test_marks_do_not_disturb_the_alignment() -> None:
+def test_marks_are_aligned_as_one_cell() -> None:
     assert table(COLUMNS, [("a", marks.NONE, "x"), ("b", marks.lag(5, 1), "y")]) == (
         "GROUP  LAG  STATE\na        –  x\nb      ≥ 5  y\n"
     )
 
 
-def test_an_id_cannot_break_out_of_its_line() -> None:
+def test_line_breaks_in_cells_are_escaped() -> None:
     text = table(COLUMNS, [("two\nlines", "1", "\x1b[31m"), ("x\u202ey", "2", "z")])
     assert text.splitlines()[1:] == [r"two\nlines    1  \x1b[31m", r"x\u202ey      2  z"]
 
 
-def test_one_very_long_id_does_not_widen_every_other_line() -> None:
+def test_very_long_id_does_not_widen_other_lines() -> None:
     lines = table(COLUMNS, [("x" * 32_000, "1", "a"), *[("b", "2", "c")] * 3]).splitlines()
     assert len(lines[1]) > 32_000
     assert {len(line) for line in lines[2:]} == {MAX_PADDED_WIDTH + len("  LAG  c")}
@@ -50,7 +50,7 @@ cells = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("a東🦄\x1
 
 
 @given(st.lists(st.tuples(cells, cells, cells), max_size=6))
-def test_every_line_is_printable_and_as_wide_as_the_others(rows: list[tuple[str, str, str]]) -> None:
+def test_all_lines_are_printable_and_equally_wide(rows: list[tuple[str, str, str]]) -> None:
     lines = table((*COLUMNS, Column("|")), [(*row, "|") for row in rows]).split("\n")
     assert len(lines) == len(rows) + 2
     assert all(line.isprintable() for line in lines)
