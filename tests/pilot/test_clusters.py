@@ -1,4 +1,4 @@
-"""From one cluster to another without a restart: by key, by palette, from the start screen."""
+"""Tests of switching to another cluster, with the key and with the command palette."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.clusters import ClusterDialog
 from kgtui.tui.session import ClusterChoice, Session, Target
 from kgtui.tui.widgets.header import ClusterHeader
-from tests.pilot.shell import HOSTILE, company, main_screen, rows, screen_text, session_of, settled
-from tests.pilot.watching import NOW, HandWatch, snapshot_of
+from tests.pilot.app_driver import HOSTILE, main_screen, rows, sample_snapshot, screen_text, session_of, settled
+from tests.pilot.scripted_monitor import NOW, ScriptedMonitor, snapshot_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,18 +33,18 @@ REFUSED = Fault("NOT_CONNECTED", "pay-1:9093 refused the connection: nothing lis
 
 
 class Clusters:
-    """Opens hand-made clusters by name, and remembers what was opened and closed."""
+    """Opens scripted clusters by name, and lists which were opened and closed."""
 
     def __init__(self, tmp_path: Path, choices: tuple[ClusterChoice, ...] = CHOICES) -> None:
         self.tmp_path = tmp_path
         self.choices = choices
         self.opened: list[str] = []
         self.closed: list[str] = []
-        self.watches: dict[str, HandWatch] = {}
+        self.monitors: dict[str, ScriptedMonitor] = {}
         self.snapshots: dict[str, Snapshot] = {}
 
     async def open(self, name: str) -> Session:
-        """As the command does it."""
+        """Open a cluster by name; `staging` has a configuration error."""
         self.opened.append(name)
         if name == "staging":
             raise ConfigError("config.toml: clusters.staging: [/red] no such file: staging.properties")
@@ -54,35 +54,35 @@ class Clusters:
         )
 
     def session(self, target: Target, **fields: Any) -> Session:
-        """A session that can be left."""
+        """Return a session on a scripted cluster that lists its own closing."""
 
         async def close() -> None:
             self.closed.append(target.name)
 
-        watch = HandWatch(self.snapshots.get(target.name, company()))
-        self.watches[target.name] = watch
-        session = session_of(watch, state_folder=self.tmp_path, **fields)
+        monitor = ScriptedMonitor(self.snapshots.get(target.name, sample_snapshot()))
+        self.monitors[target.name] = monitor
+        session = session_of(monitor, state_folder=self.tmp_path, **fields)
         return replace(session, target=target, clusters=self.choices, open_cluster=self.open, close=close)
 
     def app(self, **fields: Any) -> KgtuiApp:
-        """The app on the first cluster."""
+        """Return the app on the first cluster."""
         return KgtuiApp(self.session(Target("prod-eu", "broker-1:9092"), **fields))
 
 
 def dialog(app: KgtuiApp) -> ClusterDialog:
-    """The dialog in front."""
+    """Return the cluster dialog, which must be on top."""
     assert isinstance(app.screen, ClusterDialog)
     return app.screen
 
 
 def lines(app: KgtuiApp) -> list[str]:
-    """The list as text."""
+    """Return the rows of the cluster dialog as text."""
     choices = dialog(app).choices
     return [str(choices.get_option_at_index(at).prompt) for at in range(choices.option_count)]
 
 
 async def choose(pilot: Pilot[int], *presses: str) -> None:
-    """Open the dialog, go to a cluster, and take it."""
+    """Open the dialog, move with some keys, and open the cluster under the cursor."""
     await pilot.press("c")
     await pilot.pause()
     await pilot.press(*presses, "enter")
@@ -92,8 +92,8 @@ async def choose(pilot: Pilot[int], *presses: str) -> None:
     await settled(pilot)
 
 
-async def test_another_cluster_takes_the_place_of_the_first(tmp_path: Path) -> None:
-    """Its groups, its header; no mark, no filter; the theme stays; the first is let go of."""
+async def test_another_cluster_replaces_the_first(tmp_path: Path) -> None:
+    """Groups and header are new, marks and filter are cleared, the theme stays, and the first cluster is closed."""
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = snapshot_of([("card.events", "share", "share", "Stable", 1)])
     app = clusters.app(filter="payments", theme="kgtui-light")
@@ -112,28 +112,28 @@ async def test_another_cluster_takes_the_place_of_the_first(tmp_path: Path) -> N
         assert shown.filter_bar.in_force == ""
         assert app.theme == "kgtui-contrast"
         assert first not in app.screen_stack
-        said = shown.query_one(ClusterHeader).render_line(0).text
-        assert "payments PROD" in said
-        assert "read-only" in said
-        assert "LIVE" in said
+        header = shown.query_one(ClusterHeader).render_line(0).text
+        assert "payments PROD" in header
+        assert "read-only" in header
+        assert "LIVE" in header
 
 
-async def test_news_of_the_cluster_that_was_left_do_not_arrive(tmp_path: Path) -> None:
+async def test_snapshots_of_a_closed_cluster_are_ignored(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = snapshot_of([("card.events", "share", "share", "Stable", 1)])
     app = clusters.app()
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         await choose(pilot, "down")
-        clusters.watches["prod-eu"].publish(company(serial=9))
+        clusters.monitors["prod-eu"].publish(sample_snapshot(serial=9))
         await settled(pilot)
         assert list(main_screen(app).snapshot.groups) == ["card.events"]
-        clusters.watches["payments"].publish(snapshot_of([("new.one", "share", "share", "Stable", 1)], serial=2))
+        clusters.monitors["payments"].publish(snapshot_of([("new.one", "share", "share", "Stable", 1)], serial=2))
         await settled(pilot)
         assert list(main_screen(app).snapshot.groups) == ["new.one"]
 
 
-async def test_a_cluster_that_does_not_answer_is_opened_and_says_so(tmp_path: Path) -> None:
+async def test_a_cluster_that_does_not_answer_is_opened(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = Snapshot(2, NOW, snapshot_of([], brokers=0).cluster, faults=(REFUSED,))
     app = clusters.app()
@@ -148,14 +148,14 @@ async def test_a_cluster_that_does_not_answer_is_opened_and_says_so(tmp_path: Pa
         assert "payments.settle" in screen_text(app)
 
 
-async def test_a_mistake_in_the_configuration_is_said_and_nothing_changes(tmp_path: Path) -> None:
+async def test_a_configuration_error_is_shown_in_the_dialog(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     app = clusters.app()
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         await choose(pilot, "j", "j")
-        said = str(dialog(app).query_one("#status", Static).content)
-        assert "[/red] no such file: staging.properties" in said
+        status = str(dialog(app).query_one("#status", Static).content)
+        assert "[/red] no such file: staging.properties" in status
         await pilot.press("escape")
         await settled(pilot)
         assert app.screen is main_screen(app)
@@ -163,7 +163,7 @@ async def test_a_mistake_in_the_configuration_is_said_and_nothing_changes(tmp_pa
         assert clusters.closed == []
 
 
-async def test_the_list_tells_name_label_colour_writes_and_address_and_which_is_open(tmp_path: Path) -> None:
+async def test_the_list_shows_all_columns_and_the_open_cluster(tmp_path: Path) -> None:
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -179,9 +179,9 @@ async def test_the_list_tells_name_label_colour_writes_and_address_and_which_is_
         assert app.screen is main_screen(app)
 
 
-async def test_hostile_names_are_only_shown(tmp_path: Path) -> None:
-    """Of a configuration that came from somewhere: every name is one harmless line."""
-    choices = tuple(ClusterChoice(name, name[:40], "no[colour]", name[:30]) for name in HOSTILE)
+async def test_hostile_cluster_names_are_harmless(tmp_path: Path) -> None:
+    """A configuration may come from someone else; every name takes one line."""
+    choices = tuple(ClusterChoice(name, name[:40], "no[color]", name[:30]) for name in HOSTILE)
     app = Clusters(tmp_path, choices).app()
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -193,22 +193,22 @@ async def test_hostile_names_are_only_shown(tmp_path: Path) -> None:
         assert not any("\x1b" in line or "\n" in line or "\u202e" in line for line in shown)
 
 
-async def test_without_a_configured_cluster_the_file_and_what_to_write_are_said(tmp_path: Path) -> None:
+async def test_without_clusters_the_dialog_shows_a_configuration_example(tmp_path: Path) -> None:
     app = Clusters(tmp_path, ()).app(config_file=tmp_path / "config.toml")
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press("c")
         await pilot.pause()
-        said = str(dialog(app).query_one("#none", Static).content)
-        assert str(tmp_path / "config.toml") in said
-        assert "[clusters.staging]" in said
+        message = str(dialog(app).query_one("#none", Static).content)
+        assert str(tmp_path / "config.toml") in message
+        assert "[clusters.staging]" in message
         assert not dialog(app).query(OptionList)
         await pilot.press("j", "c")
         await pilot.pause()
         assert app.screen is main_screen(app)
 
 
-async def test_the_palette_offers_it_only_where_there_is_somewhere_to_go(tmp_path: Path) -> None:
+async def test_the_cluster_action_needs_another_cluster(tmp_path: Path) -> None:
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
@@ -217,18 +217,18 @@ async def test_the_palette_offers_it_only_where_there_is_somewhere_to_go(tmp_pat
         await pilot.press("enter")
         await settled(pilot)
         assert isinstance(app.screen, ClusterDialog)
-    session = replace(session_of(HandWatch(company()), state_folder=tmp_path), open_cluster=None)
+    session = replace(session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path), open_cluster=None)
     alone = KgtuiApp(session)
     async with alone.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         await pilot.press("c")
         await settled(pilot)
         assert alone.screen is main_screen(alone)
-        assert [one.title for one in alone._notifications] == ["Cluster: not now"]
+        assert [notice.title for notice in alone._notifications] == ["Cluster: not now"]
 
 
-async def test_what_is_odd_about_a_cluster_is_one_toast(tmp_path: Path) -> None:
-    session = session_of(HandWatch(company()), state_folder=tmp_path)
+async def test_configuration_warnings_are_one_notice(tmp_path: Path) -> None:
+    session = session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path)
     target = Target("prod-eu", "broker-1:9092", "rde")
     warnings = ("sasl.mechansim is not known", "[/foo] is not known")
     app = KgtuiApp(replace(session, target=target, warnings=warnings))
@@ -245,7 +245,7 @@ async def test_what_is_odd_about_a_cluster_is_one_toast(tmp_path: Path) -> None:
         ]
 
 
-async def test_groups_stay_arranged_as_they_were(tmp_path: Path) -> None:
+async def test_grouping_and_sorting_stay_after_switching(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     app = clusters.app()
     async with app.run_test(size=(120, 40)) as pilot:

@@ -1,4 +1,4 @@
-"""The delete dialog, driven by keys."""
+"""Tests of the delete dialog."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def ascii_id(value: str) -> str:
-    """A test's id that fits on a line."""
+    """Return an ASCII test id of at most 20 characters."""
     return ascii(value)[:20]
 
 
@@ -42,7 +42,7 @@ ROLES = {f"kg-{role}": "#888888" for role in ("ok", "warn", "error", "muted", "a
 
 
 class Host(App[None]):
-    """An app with nothing but the dialog."""
+    """An app that shows only the delete dialog."""
 
     def __init__(self, session: Session, groups: tuple[str, ...]) -> None:
         super().__init__()
@@ -57,27 +57,27 @@ class Host(App[None]):
         self.push_screen(DeleteDialog(self.session, self.groups), self.answered)
 
     def answered(self, answer: Results | None) -> None:
-        """Keep the dialog's answer."""
+        """Store the result of the dialog."""
         self.answer = answer
 
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
-    """A cluster without groups."""
+    """Return a scripted cluster without groups."""
     return ScriptedAdmin()
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> StateFolder:
-    """Where backups go."""
+    """Return the state folder for backups and the audit log."""
     return StateFolder(tmp_path / "state")
 
 
 @asynccontextmanager
-async def opened(
+async def dialog_on(
     admin: ScriptedAdmin, folder: StateFolder, *groups: str, size: tuple[int, int] = (100, 30)
 ) -> AsyncIterator[tuple[Host, Pilot[None]]]:
-    """An app whose dialog has its plan."""
+    """Run the app with the delete dialog about these groups, after the plan was made."""
     target = Target("test", "b1:9092,b2:9092", command_config="/etc/client.properties")
     session = Session(target, admin=admin, state_folder=folder.path)
     app = Host(session, groups)
@@ -88,41 +88,41 @@ async def opened(
 
 
 async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
-    """Wait for what the app does in workers and threads; fails after a minute."""
+    """Let the app run until a condition is true; fails after 60 s."""
     async with asyncio.timeout(60):
         while not true():
             await pilot.pause(0.01)
 
 
 async def result_shown(app: App[None], pilot: Pilot[None]) -> None:
-    """Wait until the result is on the screen."""
+    """Wait until the result dialog is shown."""
     await until(pilot, lambda: isinstance(app.screen, DeleteResultDialog) and app.screen.is_mounted)
     await pilot.pause()
 
 
 def screen_text(app: App[None]) -> str:
-    """What a person can read on the screen."""
+    """Return the text of the whole screen."""
     return "\n".join("".join(segment.text for segment in line) for line in app.screen._compositor.render_strips())
 
 
-def asked_for(app: App[None]) -> str:
-    """What the dialog asks to be typed, as read from the screen."""
+def text_to_type(app: App[None]) -> str:
+    """Return the text that the dialog on the screen asks to type."""
     lines = [line.strip(" │") for line in screen_text(app).splitlines()]
     (at,) = (index for index, line in enumerate(lines) if line.startswith("Type ") and line.endswith(":"))
     return lines[at + 1]
 
 
-async def type_in(app: Host, pilot: Pilot[None], words: str) -> None:
-    """Type into the field as a person would paste."""
+async def paste(app: Host, pilot: Pilot[None], value: str) -> None:
+    """Put text into the confirmation field, as by pasting."""
     app.screen.query_one("#typed", Input).focus()
-    app.screen.query_one("#typed", Input).value = words
+    app.screen.query_one("#typed", Input).value = value
     await pilot.pause()
 
 
-async def test_it_says_what_will_be_lost(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Name, type, what is lost, where the backup goes, the equivalent command; Cancel has the focus."""
+async def test_the_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """It shows name, type, losses, backup folder and the equivalent command; Cancel has the focus."""
     admin.add("payments", "consumer", state="Empty", lag=5)
-    async with opened(admin, folder, "payments", size=(140, 40)) as (app, _):
+    async with dialog_on(admin, folder, "payments", size=(140, 40)) as (app, _):
         shown = screen_text(app)
         for words in (
             "Delete group payments",
@@ -135,15 +135,15 @@ async def test_it_says_what_will_be_lost(admin: ScriptedAdmin, folder: StateFold
         ):
             assert words in shown.replace("│", ""), shown
         assert str(folder.backups)[:40] in shown
-        assert asked_for(app) == "payments"
+        assert text_to_type(app) == "payments"
         assert app.focused is app.screen.query_one("#cancel")
         assert app.screen.query_one("#delete", Button).disabled
 
 
-async def test_typed_name_deletes_and_shows_the_result(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """By keyboard alone: tab to the field, the name, enter; the result; escape."""
+async def test_typing_the_name_deletes_the_group(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The result is shown, and is the answer of the dialog when it is closed."""
     admin.add("g", state="Empty", lag=5)
-    async with opened(admin, folder, "g") as (app, pilot):
+    async with dialog_on(admin, folder, "g") as (app, pilot):
         app.screen.query_one("#typed").focus()
         await pilot.press("g")
         assert not app.screen.query_one("#delete", Button).disabled
@@ -161,11 +161,10 @@ async def test_typed_name_deletes_and_shows_the_result(admin: ScriptedAdmin, fol
 
 
 @pytest.mark.parametrize("wrong", ["", "G", "g ", " g", "gg", "1", "y", "yes"])
-async def test_anything_else_does_nothing(admin: ScriptedAdmin, folder: StateFolder, wrong: str) -> None:
-    """Only the exact name will do."""
+async def test_any_other_text_deletes_nothing(admin: ScriptedAdmin, folder: StateFolder, wrong: str) -> None:
     admin.add("g", state="Empty")
-    async with opened(admin, folder, "g") as (app, pilot):
-        await type_in(app, pilot, wrong)
+    async with dialog_on(admin, folder, "g") as (app, pilot):
+        await paste(app, pilot, wrong)
         assert app.screen.query_one("#delete", Button).disabled
         await pilot.press("enter")
         await pilot.pause()
@@ -175,32 +174,31 @@ async def test_anything_else_does_nothing(admin: ScriptedAdmin, folder: StateFol
 
 
 @pytest.mark.parametrize("key", ["escape", "enter"])
-async def test_cancel(admin: ScriptedAdmin, folder: StateFolder, key: str) -> None:
-    """Escape, or enter on the focused Cancel: nothing was done and nothing written."""
+async def test_cancel_deletes_and_writes_nothing(admin: ScriptedAdmin, folder: StateFolder, key: str) -> None:
+    """The dialog is canceled with escape, or with enter on the focused Cancel button."""
     admin.add("g", state="Empty")
-    async with opened(admin, folder, "g") as (app, pilot):
+    async with dialog_on(admin, folder, "g") as (app, pilot):
         await pilot.press(key)
         await until(pilot, lambda: app.answer is None)
     assert "g" in admin.groups
     assert not folder.path.exists()
 
 
-async def test_a_live_group_is_refused_with_why(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """There is nothing to type."""
+async def test_a_group_with_members_is_refused_with_the_reason(admin: ScriptedAdmin, folder: StateFolder) -> None:
     admin.add("g", members=(member(), member("m-2")))
-    async with opened(admin, folder, "g") as (app, _):
+    async with dialog_on(admin, folder, "g") as (app, _):
         shown = screen_text(app)
         assert "Stable with 2 members: stop them first" in shown
         assert "Nothing can be deleted" in shown
         assert not app.screen.query_one("#typed").display
 
 
-async def test_active_in_between_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """While the person was typing, an application joined."""
+async def test_a_group_that_got_a_member_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The member joined after the plan was made, while the user was typing."""
     admin.add("g", state="Empty")
-    async with opened(admin, folder, "g") as (app, pilot):
+    async with dialog_on(admin, folder, "g") as (app, pilot):
         admin.add("g", members=(member(),))
-        await type_in(app, pilot, "g")
+        await paste(app, pilot, "g")
         await pilot.press("enter")
         await result_shown(app, pilot)
         shown = screen_text(app)
@@ -209,12 +207,12 @@ async def test_active_in_between_is_refused(admin: ScriptedAdmin, folder: StateF
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 
-async def test_many_groups_ask_for_their_number(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """One line each, allowed and refused apart; the number typed is that of the allowed."""
+async def test_several_groups_are_confirmed_by_their_number(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """Each group has a row; the number to type counts only the groups that can be deleted."""
     for name in ("a", "b", "c"):
         admin.add(name, state="Empty", lag=1)
     admin.add("live", members=(member(),))
-    async with opened(admin, folder, "live", "a", "b", "c") as (app, pilot):
+    async with dialog_on(admin, folder, "live", "a", "b", "c") as (app, pilot):
         rows = app.screen.query_one(DeleteTable).table.rows
         assert [(row.group, row.status) for row in rows] == [
             ("a", "delete"), ("b", "delete"), ("c", "delete"), ("live", "refused"),
@@ -222,23 +220,23 @@ async def test_many_groups_ask_for_their_number(admin: ScriptedAdmin, folder: St
         shown = screen_text(app)
         assert "Delete 4 groups?" in shown
         assert "Type the number of groups to delete them:" in shown
-        assert asked_for(app) == "3"
-        await type_in(app, pilot, "4")
+        assert text_to_type(app) == "3"
+        await paste(app, pilot, "4")
         assert app.screen.query_one("#delete", Button).disabled
-        await type_in(app, pilot, "3")
+        await paste(app, pilot, "3")
         await pilot.click("#delete")
         await result_shown(app, pilot)
         assert "3 deleted, 1 refused" in screen_text(app)
     assert set(admin.groups) == {"live"}
 
 
-async def test_irreversible_asks_twice(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Offsets of deleted topics cannot be restored: a second word has to be typed as well."""
+async def test_an_irreversible_delete_is_confirmed_twice(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """Offsets of deleted topics cannot be restored, so a second word has to be typed."""
     admin.add("g", state="Empty", lag=1)
     admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
-    async with opened(admin, folder, "g") as (app, pilot):
+    async with dialog_on(admin, folder, "g") as (app, pilot):
         assert "irreversible: offsets of deleted topics (1)" in screen_text(app)
-        await type_in(app, pilot, "g")
+        await paste(app, pilot, "g")
         assert app.screen.query_one("#delete", Button).disabled
         assert "type irreversible here as well" in screen_text(app)
         app.screen.query_one("#irreversible", Input).value = "irreversible"
@@ -247,7 +245,7 @@ async def test_irreversible_asks_twice(admin: ScriptedAdmin, folder: StateFolder
 
 
 @pytest.mark.parametrize(
-    ("name", "asked"),
+    ("name", "to_type"),
     [
         ("[/red]", "[/red]"),
         ("p\u0430yment", r"p\u0430yment"),
@@ -259,15 +257,15 @@ async def test_irreversible_asks_twice(admin: ScriptedAdmin, folder: StateFolder
     ],
     ids=ascii_id,
 )
-async def test_hostile_names(admin: ScriptedAdmin, folder: StateFolder, name: str, asked: str) -> None:
-    """Shown harmless, asked for in a form that can be typed, deleted under the exact name."""
+async def test_hostile_ids_can_be_deleted(admin: ScriptedAdmin, folder: StateFolder, name: str, to_type: str) -> None:
+    """The id is shown harmlessly and asked for in a form that can be typed; exactly this group is deleted."""
     admin.add(name, state="Empty")
     admin.add("payment", state="Empty")
-    async with opened(admin, folder, name, size=(80, 24)) as (app, pilot):
+    async with dialog_on(admin, folder, name, size=(80, 24)) as (app, pilot):
         shown = screen_text(app)
-        assert asked_for(app) == asked
+        assert text_to_type(app) == to_type
         assert "\x1b" not in shown
-        await type_in(app, pilot, asked)
+        await paste(app, pilot, to_type)
         await pilot.press("enter")
         await result_shown(app, pilot)
     assert set(admin.groups) == {"payment"}
@@ -275,13 +273,15 @@ async def test_hostile_names(admin: ScriptedAdmin, folder: StateFolder, name: st
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60)])
 @pytest.mark.parametrize("many", [False, True])
-async def test_it_fits(admin: ScriptedAdmin, folder: StateFolder, size: tuple[int, int], many: bool) -> None:
-    """On every screen the question, the field and the buttons are in sight, also with a long name."""
+async def test_the_dialog_fits_on_every_screen(
+    admin: ScriptedAdmin, folder: StateFolder, size: tuple[int, int], many: bool
+) -> None:
+    """Question, fields and buttons are fully visible, also with a long id."""
     names = ["n" * 249, "b"] if many else ["n" * 249]
     for name in names:
         admin.add(name, "streams", state="Empty", lag=3)
         admin.bounds[f"t-{name}", 0] = PartitionBounds(None, None, 3)
-    async with opened(admin, folder, *names, size=size) as (app, _):
+    async with dialog_on(admin, folder, *names, size=size) as (app, _):
         for control in ("#question", "#typed", "#irreversible", "#cancel", "#delete"):
             placed = app.screen.find_widget(app.screen.query_one(control))
             assert placed.region.height >= 1, control
@@ -289,24 +289,22 @@ async def test_it_fits(admin: ScriptedAdmin, folder: StateFolder, size: tuple[in
         assert "Type " in screen_text(app)
 
 
-async def test_it_is_about_the_group_it_was_opened_for(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Whatever is selected or listed meanwhile."""
+async def test_only_the_group_of_the_dialog_is_deleted(admin: ScriptedAdmin, folder: StateFolder) -> None:
     admin.add("g", state="Empty")
     admin.add("other", state="Empty")
-    async with opened(admin, folder, "g") as (app, pilot):
+    async with dialog_on(admin, folder, "g") as (app, pilot):
         app.groups = ("other",)
-        await type_in(app, pilot, "g")
+        await paste(app, pilot, "g")
         await pilot.press("enter")
         await result_shown(app, pilot)
     assert set(admin.groups) == {"other"}
 
 
-async def test_it_stays_open_while_it_writes(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Escape does not walk away from a request under way."""
+async def test_escape_has_no_effect_while_deleting(admin: ScriptedAdmin, folder: StateFolder) -> None:
     admin.add("g", state="Empty")
-    async with opened(admin, folder, "g") as (app, pilot):
+    async with dialog_on(admin, folder, "g") as (app, pilot):
         admin.gate = asyncio.Event()
-        await type_in(app, pilot, "g")
+        await paste(app, pilot, "g")
         await pilot.press("enter")
         dialog = app.screen
         assert isinstance(dialog, DeleteDialog)
@@ -318,8 +316,8 @@ async def test_it_stays_open_while_it_writes(admin: ScriptedAdmin, folder: State
     assert "g" not in admin.groups
 
 
-async def test_a_cluster_that_is_away(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Said in the dialog; nothing was sent, and the app goes on."""
+async def test_an_unreachable_cluster_is_shown_in_the_dialog(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """Nothing is sent, and the dialog can be closed."""
 
     async def away(groups: object, *, timeout: float = 30.0) -> object:
         raise UnreachableError("no broker answers at b1:9092")
@@ -334,29 +332,28 @@ async def test_a_cluster_that_is_away(admin: ScriptedAdmin, folder: StateFolder)
         await until(pilot, lambda: app.answer is None)
 
 
-async def test_ten_thousand_groups_open_quickly(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Only the lines in sight are drawn."""
+async def test_a_dialog_with_10000_groups_has_few_widgets(admin: ScriptedAdmin, folder: StateFolder) -> None:
     names = [f"g-{number:05}" for number in range(10_000)]
     for name in names:
         admin.add(name, state="Empty")
-    async with opened(admin, folder, *names) as (app, _):
+    async with dialog_on(admin, folder, *names) as (app, _):
         table = app.screen.query_one(DeleteTable)
         assert len(table.table.rows) == 10_000
         assert len(table.query(Static)) < 10
 
 
-async def left_behind(admin: ScriptedAdmin, folder: StateFolder, group: str) -> None:
-    """A delete of an earlier session whose answer was lost, and which was carried out."""
+async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, group: str) -> None:
+    """Execute a delete whose response is lost, although the broker deleted the group."""
     lost = Fault("NO_ANSWER", "no answer", group=group)
     admin.delete_outcomes[group] = Outcome(group, lost, uncertain=True)
     await execute(admin, await plan(admin, [group]), folder)
     del admin.groups[group], admin.descriptions[group]
 
 
-async def test_earlier_deletes_are_looked_into(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Their end is said once and logged; names are harmless; read-only leaves them alone."""
+async def test_unfinished_deletes_are_reported_once_and_logged(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """A read-only session does not touch them; hostile ids are shown harmlessly."""
     admin.add("[/red]", state="Empty")
-    await left_behind(admin, folder, "[/red]")
+    await leave_unfinished_delete(admin, folder, "[/red]")
     session = Session(Target("test"), admin=admin, state_folder=folder.path)
     app = App[None]()
     async with app.run_test(notifications=True) as pilot:
@@ -364,9 +361,9 @@ async def test_earlier_deletes_are_looked_into(admin: ScriptedAdmin, folder: Sta
         assert read_entries(folder.audit)[0][0].outcome is None
         await show_unfinished_deletes(app, session)
         await until(pilot, lambda: "[/red]: checked at a later start" in screen_text(app))
-        asked = len(admin.calls)
+        calls = len(admin.calls)
         await show_unfinished_deletes(app, session)
-        assert len(admin.calls) == asked
+        assert len(admin.calls) == calls
     outcome = read_entries(folder.audit)[0][0].outcome
     assert outcome is not None
     assert outcome["found_later"]

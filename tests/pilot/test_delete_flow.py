@@ -1,4 +1,4 @@
-"""Deleting in the whole app: from the key in the tree to the group that is gone, over a real monitor."""
+"""Tests of deleting in the whole app with a real monitor, from the key to the removal of the group from the tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.delete import DeleteDialog, DeleteResultDialog
 from kgtui.tui.session import Session, Target
 from kgtui.tui.widgets.filter_bar import FilterBar
-from tests.pilot.shell import main_screen
+from tests.pilot.app_driver import main_screen
 from tests.scripted import ScriptedAdmin, member
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
-    """One group is Empty, its twin is not, a third one is Empty too."""
+    """Return a cluster with an Empty group, one with a similar id and members, and a third, Empty one."""
     scripted = ScriptedAdmin()
     scripted.add("payment", state="Empty", lag=5)
     scripted.add("p\u0430yment", members=(member(), member("m-2")))
@@ -37,7 +37,7 @@ def admin() -> ScriptedAdmin:
 
 
 async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
-    """Wait for what the app does on its own; fails after a minute."""
+    """Let the app run until a condition is true; fails after 60 s."""
     async with asyncio.timeout(60):
         while not true():
             await pilot.pause(0.02)
@@ -47,7 +47,7 @@ async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
 async def running(
     admin: ScriptedAdmin, folder: Path, *, read_only: bool = False
 ) -> AsyncIterator[tuple[KgtuiApp, Pilot[int]]]:
-    """The app with every group listed, none selected yet."""
+    """Run the app until all groups are listed."""
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
     session = Session(Target("test", "b:9092"), monitor, admin, read_only=read_only, state_folder=folder)
     app = KgtuiApp(session)
@@ -57,14 +57,14 @@ async def running(
 
 
 async def select(app: KgtuiApp, pilot: Pilot[int], group: str) -> None:
-    """Put the cursor on a group and wait until it has been described."""
+    """Put the cursor on a group and wait until it is described."""
     screen = main_screen(app)
     screen.group_tree.reveal_later(group)
     await until(pilot, lambda: screen.group == group and group in screen.snapshot.details)
 
 
-async def test_from_the_key_to_the_gone_group(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """`d`, the name, enter, the result, escape: the group leaves the tree, its twin stays."""
+async def test_a_deleted_group_leaves_the_tree(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """The group with the similar id stays."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
         await pilot.press("d")
@@ -80,10 +80,10 @@ async def test_from_the_key_to_the_gone_group(admin: ScriptedAdmin, tmp_path: Pa
     assert StateFolder(tmp_path).audit.exists()
 
 
-async def test_what_was_deleted_goes_at_once(
+async def test_deleted_groups_leave_the_tree_without_a_poll(
     admin: ScriptedAdmin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Marked groups that nobody looks at; no list has told of it yet."""
+    """Polling is paused, so the groups leave before a broker lists the others."""
     async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)
         await select(app, pilot, "p\u0430yment")
@@ -100,8 +100,8 @@ async def test_what_was_deleted_goes_at_once(
         await until(pilot, lambda: set(screen.snapshot.groups) == {"p\u0430yment"})
 
 
-async def test_typing_goes_to_the_field(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """Cancel has the focus, and yet the name can be typed at once, even one that begins with a key of the app."""
+async def test_typed_text_goes_to_the_field(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """Cancel has the focus, but the name can be typed at once, even if it begins with a key of the app."""
     admin.add("quit", state="Empty")
     admin.groups.pop("third")
     async with running(admin, tmp_path) as (app, pilot):
@@ -116,8 +116,8 @@ async def test_typing_goes_to_the_field(admin: ScriptedAdmin, tmp_path: Path) ->
         assert not dialog.query_one("#delete").disabled
 
 
-async def test_a_burst_of_keys_arrives_whole(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """Keys that come faster than the focus moves are neither lost nor do they change places."""
+async def test_keys_typed_in_one_burst_arrive_in_order(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """No key is lost, although the first one moves the focus to the field."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
         await pilot.press("d")
@@ -131,8 +131,8 @@ async def test_a_burst_of_keys_arrives_whole(admin: ScriptedAdmin, tmp_path: Pat
         await until(pilot, lambda: field.value == "payment-of-")
 
 
-async def test_keys_wait_for_the_focus_that_the_one_before_moves(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """Filter, its words, enter, and a key for the tree, all at once: each goes where it would go if typed slowly."""
+async def test_keys_of_a_burst_reach_filter_and_tree(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """Slash, the filter, enter, space and `d` arrive at once, and each has the effect that it has when typed slowly."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "third")
         for key in ("slash", *"third", "enter", "space", "d"):
@@ -141,8 +141,7 @@ async def test_keys_wait_for_the_focus_that_the_one_before_moves(admin: Scripted
         assert main_screen(app).query_one(FilterBar).query_one(Input).value == "third"
 
 
-async def test_a_live_group_tells_why_and_opens_nothing(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """The greyed key answers when it is pressed."""
+async def test_delete_of_a_group_with_members_shows_the_reason(admin: ScriptedAdmin, tmp_path: Path) -> None:
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "p\u0430yment")
         assert main_screen(app).why_unavailable("delete") == "Stable with 2 members: stop them first"
@@ -151,8 +150,7 @@ async def test_a_live_group_tells_why_and_opens_nothing(admin: ScriptedAdmin, tm
         assert app.screen is main_screen(app)
 
 
-async def test_what_is_selected_meanwhile_does_not_matter(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """The dialog is about the group that it was opened for, though the cursor has moved on under it."""
+async def test_selecting_another_group_does_not_change_the_dialog(admin: ScriptedAdmin, tmp_path: Path) -> None:
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
         await pilot.press("d")
@@ -171,8 +169,8 @@ async def test_what_is_selected_meanwhile_does_not_matter(admin: ScriptedAdmin, 
     assert set(admin.groups) == {"p\u0430yment", "third"}
 
 
-async def test_read_only_has_no_delete(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """Neither key nor footer nor palette; nothing opens and nothing is sent."""
+async def test_read_only_sessions_cannot_delete(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """There is no key; nothing opens and nothing is sent."""
     async with running(admin, tmp_path, read_only=True) as (app, pilot):
         await select(app, pilot, "payment")
         assert "delete" not in {active.binding.id for active in app.screen.active_bindings.values() if active.enabled}
@@ -182,8 +180,7 @@ async def test_read_only_has_no_delete(admin: ScriptedAdmin, tmp_path: Path) -> 
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 
-async def test_a_delete_without_outcome_is_told_at_the_start(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """What an earlier session left open is looked into by the next."""
+async def test_an_unfinished_delete_is_reported_at_the_start(admin: ScriptedAdmin, tmp_path: Path) -> None:
     from kgtui.actions.audit import read_entries
     from kgtui.actions.execute import execute
     from kgtui.actions.plan import plan

@@ -1,4 +1,4 @@
-"""The shell around the tree: header, footer, panes, fault lines, focus, sizes."""
+"""Tests of the main screen: header, footer, panes, fault lines, focus, keys, sizes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kgtui.tui.screen_actions import table
 from kgtui.tui.screens.help import HelpScreen
 from kgtui.tui.widgets.footer import ActionFooter
 from kgtui.tui.widgets.header import PollStatus
-from tests.pilot.shell import app_on, company, main_screen, screen_text, settled
-from tests.pilot.watching import NOW, snapshot_of
+from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, screen_text, settled
+from tests.pilot.scripted_monitor import NOW, snapshot_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 SILENT = Fault("NO_ANSWER", "no answer to ListGroups within 10 s", broker=2)
 
 
-async def test_header_and_fault_line(tmp_path: Path) -> None:
-    app, _ = app_on(company(faults={2: SILENT}), tmp_path)
+async def test_header_and_fault_line_of_a_silent_broker(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(faults={2: SILENT}), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         shown = screen_text(app)
@@ -38,42 +38,42 @@ async def test_header_and_fault_line(tmp_path: Path) -> None:
     assert "! broker 2: no answer for 12 s (its 4 groups are as of 09:53:08)" in shown
 
 
-def of_brokers(known: Snapshot, **answers: Any) -> Snapshot:
-    """The same with other answers of every broker."""
-    return replace(known, brokers={node: replace(one, **answers) for node, one in known.brokers.items()})
+def with_broker_status(snapshot: Snapshot, **answers: Any) -> Snapshot:
+    """Return a snapshot with changed fields in the status of every broker."""
+    return replace(snapshot, brokers={node: replace(status, **answers) for node, status in snapshot.brokers.items()})
 
 
-async def test_answers_of_brokers_within_a_second_write_the_header_once(tmp_path: Path) -> None:
-    """Over a slow line each of them would cost as much as the poll's own."""
-    first = company()
-    app, watch = app_on(first, tmp_path)
+async def test_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
+    """Each write costs time on a slow line, and brokers answer at different times."""
+    first = sample_snapshot()
+    app, monitor = app_on(first, tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
-        later = of_brokers(first, took_ms=1234.0)
-        watch.publish(later)
+        later = with_broker_status(first, took_ms=1234.0)
+        monitor.publish(later)
         await settled(pilot)
         assert "polled 09:53:19 +01:00 in 23 ms" in screen_text(app)
-        watch.publish(of_brokers(later, answered_at=NOW + 1))
+        monitor.publish(with_broker_status(later, answered_at=NOW + 1))
         await settled(pilot)
         assert "polled 09:53:21 +01:00 in 1.2 s" in screen_text(app)
 
 
-async def test_a_longer_time_in_the_header_lays_nothing_out(tmp_path: Path) -> None:
-    """A layout of the screen writes two kilobytes, several times."""
-    app, watch = app_on(of_brokers(company(), answered_at=NOW, took_ms=7.0), tmp_path)
+async def test_a_longer_duration_in_the_header_needs_no_layout(tmp_path: Path) -> None:
+    """A layout writes several kilobytes to the terminal."""
+    app, monitor = app_on(with_broker_status(sample_snapshot(), answered_at=NOW, took_ms=7.0), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
-        polled = main_screen(app).query_one(PollStatus)
-        before = polled.outer_size
+        poll_status = main_screen(app).query_one(PollStatus)
+        before = poll_status.outer_size
         assert "in 7 ms" in screen_text(app)
-        watch.publish(of_brokers(company(), answered_at=NOW + 2, took_ms=987.0))
+        monitor.publish(with_broker_status(sample_snapshot(), answered_at=NOW + 2, took_ms=987.0))
         await settled(pilot)
         assert "in 987 ms" in screen_text(app)
-        assert polled.outer_size == before
+        assert poll_status.outer_size == before
 
 
-async def test_panes_by_number_enter_and_escape(tmp_path: Path) -> None:
-    app, watch = app_on(company(), tmp_path)
+async def test_keys_switch_between_tree_and_panes(tmp_path: Path) -> None:
+    app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         screen = main_screen(app)
@@ -85,7 +85,7 @@ async def test_panes_by_number_enter_and_escape(tmp_path: Path) -> None:
         assert screen.in_panes
         await pilot.press("6")
         await settled(pilot)
-        assert watch.configs_wanted[-1] == "payments.settle"
+        assert monitor.configs_wanted[-1] == "payments.settle"
         await pilot.press("escape")
         assert screen.focused is screen.group_tree
         await pilot.press("tab")
@@ -99,9 +99,8 @@ async def test_panes_by_number_enter_and_escape(tmp_path: Path) -> None:
         assert not screen.has_class("-full")
 
 
-async def test_every_key_of_the_table_does_something(tmp_path: Path) -> None:
-    """No action is dead: each has a deed, and none of them breaks the app."""
-    app, _ = app_on(company(), tmp_path)
+async def test_every_action_runs(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         await pilot.press("n", "n")
@@ -117,9 +116,9 @@ async def test_every_key_of_the_table_does_something(tmp_path: Path) -> None:
         assert app.is_running
 
 
-async def test_a_greyed_key_tells_its_reason(tmp_path: Path) -> None:
-    """Pressed or clicked, and the app does not do it."""
-    app, _ = app_on(company(), tmp_path)
+async def test_an_unavailable_key_shows_its_reason(tmp_path: Path) -> None:
+    """The key is pressed, or clicked in the footer; the action does not run."""
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 30), notifications=True) as pilot:
         await settled(pilot)
         await pilot.press("n", "n", "d")
@@ -134,8 +133,8 @@ async def test_a_greyed_key_tells_its_reason(tmp_path: Path) -> None:
         assert "put the cursor on a group first" in screen_text(app)
 
 
-async def test_read_only_has_no_key_that_writes(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path, read_only=True)
+async def test_read_only_sessions_have_no_delete_key(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path, read_only=True)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         assert "delete" not in screen_text(app)
@@ -143,22 +142,22 @@ async def test_read_only_has_no_key_that_writes(tmp_path: Path) -> None:
         assert "delete" not in {binding.binding.id for binding in app.screen.active_bindings.values()}
 
 
-async def test_pause_interval_refresh(tmp_path: Path) -> None:
-    app, watch = app_on(company(), tmp_path)
+async def test_pause_interval_and_refresh_keys(tmp_path: Path) -> None:
+    app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         await pilot.press("p", "minus", "r")
-        assert watch.paused
-        assert watch.interval == 5.0
-        assert watch.refreshed == 1
+        assert monitor.paused
+        assert monitor.interval == 5.0
+        assert monitor.refreshed == 1
         assert "PAUSED" in screen_text(app)
         await pilot.press("p", "plus", "plus")
-        assert not watch.paused
-        assert watch.interval == 1.0
+        assert not monitor.paused
+        assert monitor.interval == 1.0
 
 
-async def test_utc(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path)
+async def test_times_switch_to_utc(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         await pilot.press("U")
@@ -166,9 +165,9 @@ async def test_utc(tmp_path: Path) -> None:
         assert "polled 08:53:19 UTC" in screen_text(app)
 
 
-async def test_copy(tmp_path: Path) -> None:
-    """The id by OSC 52; a command is also shown in full, to be selected by hand."""
-    app, _ = app_on(company(), tmp_path)
+async def test_id_and_command_are_copied(tmp_path: Path) -> None:
+    """A copied command is also shown in full, so that it can be selected by hand."""
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         await pilot.press("n", "n", "y")
@@ -199,8 +198,8 @@ async def test_a_group_id_in_a_copied_command_is_quoted(tmp_path: Path) -> None:
         assert "--group 'a;b $(x)' " in app.clipboard
 
 
-async def test_help_and_explain(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path)
+async def test_help_and_explain_open(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 60)) as pilot:
         await settled(pilot)
         await pilot.press("question_mark")
@@ -212,8 +211,8 @@ async def test_help_and_explain(tmp_path: Path) -> None:
         assert isinstance(app.screen, ExplainDialog)
 
 
-async def test_palette_goes_to_a_group_that_the_filter_hides(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path, filter="orders")
+async def test_going_to_a_hidden_group_clears_the_filter(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path, filter="orders")
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         main_screen(app).go_to("share-mailer")
@@ -222,8 +221,8 @@ async def test_palette_goes_to_a_group_that_the_filter_hides(tmp_path: Path) -> 
         assert main_screen(app).filter_bar.in_force == ""
 
 
-async def test_narrow_shows_tree_or_panes_and_follows_a_resize(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path)
+async def test_a_narrow_screen_shows_tree_or_panes(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         screen = main_screen(app)
@@ -243,75 +242,74 @@ async def test_narrow_shows_tree_or_panes_and_follows_a_resize(tmp_path: Path) -
         assert screen.query_one("#left").display
 
 
-async def test_watching_follows_the_eye(tmp_path: Path) -> None:
-    """The monitor is told which group is selected and which rows are in view."""
-    app, watch = app_on(company(), tmp_path)
+async def test_the_monitor_learns_selected_and_visible_groups(tmp_path: Path) -> None:
+    app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         await pilot.press("n")
         await settled(pilot)
-    selected, visible = watch.looked_at[-1]
+    selected, visible = monitor.views[-1]
     assert selected == "orders.enrich"
     assert {"orders.enrich", "payments.settle", "streams-app"} <= set(visible)
 
 
-async def test_nothing_reachable_says_what_was_tried_and_recovers(tmp_path: Path) -> None:
+async def test_an_unreachable_cluster_is_explained_until_it_answers(tmp_path: Path) -> None:
     refused = Fault("NOT_CONNECTED", "broker-1:9092 refused the connection", advice="check the port")
-    app, watch = app_on(snapshot_of([], brokers=0), tmp_path)
+    app, monitor = app_on(snapshot_of([], brokers=0), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         assert "Connecting to broker-1:9092" in screen_text(app)
         empty = snapshot_of([], brokers=0)
-        watch.publish(type(empty)(2, NOW, empty.cluster, faults=(refused,)))
+        monitor.publish(type(empty)(2, NOW, empty.cluster, faults=(refused,)))
         await settled(pilot)
         shown = screen_text(app)
         assert "No broker of prod-eu answers." in shown
         assert "broker-1:9092 refused the connection" in shown
         assert "check the port" in shown
         assert "kgtui tries again" in shown
-        watch.publish(company())
+        monitor.publish(sample_snapshot())
         await settled(pilot)
         assert "payments.settle" in screen_text(app)
         assert "No broker" not in screen_text(app)
 
 
-async def test_no_groups_and_no_permission(tmp_path: Path) -> None:
-    app, watch = app_on(snapshot_of([]), tmp_path)
+async def test_missing_groups_and_permissions_are_explained(tmp_path: Path) -> None:
+    app, monitor = app_on(snapshot_of([]), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         assert "there is no group that this user may see" in screen_text(app)
         forbidden = Fault("CLUSTER_AUTHORIZATION_FAILED", "Cluster authorization failed.", 31, broker=1)
-        watch.publish(snapshot_of([], faults=dict.fromkeys((1, 2, 3), forbidden)))
+        monitor.publish(snapshot_of([], faults=dict.fromkeys((1, 2, 3), forbidden)))
         await settled(pilot)
         assert "DESCRIBE on Cluster" in screen_text(app)
 
 
-async def test_remapped_keys(tmp_path: Path) -> None:
-    """A key is moved by the action's id; an id that no action has is named."""
-    app, watch = app_on(company(), tmp_path, keymap={"pause": "x", "no-such": "y"})
+async def test_keys_are_remapped_by_action_id(tmp_path: Path) -> None:
+    """An id that no action has is named in a notice."""
+    app, monitor = app_on(sample_snapshot(), tmp_path, keymap={"pause": "x", "no-such": "y"})
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await settled(pilot)
         await pilot.press("x")
-        assert watch.paused
+        assert monitor.paused
         await settled(pilot)
         assert "no-such" in screen_text(app)
         assert " x pause" in screen_text(app)
 
 
-async def test_a_defect_leaves_a_report_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kgtui.tui.textual_compat.crash_message import CrashedError
 
-    app, watch = app_on(company(), tmp_path)
+    app, monitor = app_on(sample_snapshot(), tmp_path)
     caught: CrashedError | None = None
     try:
         async with app.run_test(size=(120, 30)) as pilot:
             await settled(pilot)
 
             def fail() -> None:
-                password = "hunter2"  # a local variable, as Textual's own traceback would print it
+                password = "hunter2"  # a local variable, which Textual's own traceback would print
                 raise RuntimeError(f"sasl.jaas.config password={password!r}")
 
-            monkeypatch.setattr(watch, "refresh", fail)
+            monkeypatch.setattr(monitor, "refresh", fail)
             await pilot.press("r")
             await pilot.pause()
     except CrashedError as error:

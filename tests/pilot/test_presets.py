@@ -1,4 +1,4 @@
-"""Saved filters: in the palette, in the filter bar, and what is said of those that are none."""
+"""Tests of presets (saved filters) in the palette and in the filter bar, and of invalid ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
-from tests.pilot.shell import app_on, company, main_screen, settled
+from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, settled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 PRESETS = {"trouble": "fault:yes", "behind": "lag:1k+", "odd": "lagg:1", "[/red]": "nonsense:"}
 
 
-async def test_the_palette_puts_a_preset_in_force(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path, presets=PRESETS)
+async def test_the_palette_applies_a_preset(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path, presets=PRESETS)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         await pilot.press("ctrl+p", *"filter: behind")
@@ -25,23 +25,23 @@ async def test_the_palette_puts_a_preset_in_force(tmp_path: Path) -> None:
         assert main_screen(app).filter_bar.in_force == "lag:1k+"
 
 
-async def test_up_in_the_filter_bar_goes_through_the_presets(tmp_path: Path) -> None:
-    """By name, the mistaken ones left out, the first after the last; the name stands beside the filter."""
-    app, _ = app_on(company(), tmp_path, presets=PRESETS)
+async def test_up_in_the_filter_bar_cycles_through_presets(tmp_path: Path) -> None:
+    """Presets come in order of their names, without invalid ones; the name is shown beside the filter."""
+    app, _ = app_on(sample_snapshot(), tmp_path, presets=PRESETS)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         await pilot.press("slash")
-        seen = []
+        filters = []
         for _ in range(3):
             await pilot.press("up")
             await settled(pilot)
-            seen.append(main_screen(app).filter_bar.in_force)
-        assert seen == ["lag:1k+", "fault:yes", "lag:1k+"]
+            filters.append(main_screen(app).filter_bar.in_force)
+        assert filters == ["lag:1k+", "fault:yes", "lag:1k+"]
         assert "behind" in str(main_screen(app).query_one("#note", Static).content)
 
 
-async def test_what_is_typed_is_completed_to_a_preset(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path, presets=PRESETS)
+async def test_typed_text_is_completed_to_a_preset(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path, presets=PRESETS)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         await pilot.press("slash", *"fault")
@@ -51,8 +51,8 @@ async def test_what_is_typed_is_completed_to_a_preset(tmp_path: Path) -> None:
         assert main_screen(app).filter_bar.in_force == "fault:yes"
 
 
-async def test_mistaken_presets_are_named_in_one_toast(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path, presets=PRESETS)
+async def test_invalid_presets_are_named_in_one_notice(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path, presets=PRESETS)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         (toast,) = app._notifications

@@ -1,4 +1,4 @@
-"""`kgtui replay`: the ordinary screen on a recorded moment, with every write gone."""
+"""Tests of `kgtui replay`: the main screen at a recorded time, without actions that change the cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgtui.commands.sessions import SessionOpener
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.session import Session, Target
-from tests.pilot.shell import screen_text, screen_words, until
+from tests.pilot.app_driver import screen_text, screen_words, until
 from tests.scripted import ScriptedAdmin
 from tests.unit.history.test_recording_reader import seen, write
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import pytest
 
 
-async def test_the_screen_shows_the_moment_and_follows_a_seek(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lake's name and REPLAY in the header, its groups in the tree; another moment brings another tree."""
+async def test_the_screen_shows_the_poll_of_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The header has the name of the lake and REPLAY; after a seek, the tree has the groups of the other poll."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     write(tmp_path / "prod", seen(100, groups=("before",)), seen(120, groups=("after",)))
@@ -44,8 +44,8 @@ async def test_the_screen_shows_the_moment_and_follows_a_seek(tmp_path: Path, mo
             await until(pilot, lambda: "after" in screen_text(app) and "before" not in screen_text(app))
 
 
-async def test_keys_go_through_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`[` and `]` step, `{` and `}` go to a change of the group, `t` to a moment typed; each end is said."""
+async def test_keys_move_through_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`[` and `]` go to the previous and the next poll, `t` goes to a typed time; a message is shown at the end."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     times = (1_763_719_200, 1_763_719_210, 1_763_719_220)
@@ -56,24 +56,23 @@ async def test_keys_go_through_the_recording(tmp_path: Path, monkeypatch: pytest
         app = KgtuiApp(SessionOpener(args, stack).replay(admin))
         async with app.run_test(size=(120, 30), notifications=True) as pilot:
 
-            async def comes(key: str, words: str) -> None:
+            async def press_until(key: str, expected: str) -> None:
                 await pilot.press(key)
-                await until(pilot, lambda: words in screen_text(app))
+                await until(pilot, lambda: expected in screen_text(app))
 
             await until(pilot, lambda: "at-20" in screen_text(app))
-            await comes("[", "at-10")
-            await comes("[", "at-0")
-            await comes("[", "this is the first poll")
-            await comes("]", "at-10")
-            await comes("t", "recorded from")
+            await press_until("[", "at-10")
+            await press_until("[", "at-0")
+            await press_until("[", "this is the first poll")
+            await press_until("]", "at-10")
+            await press_until("t", "recorded from")
             await pilot.press(*"yesterday", "enter")
             await until(pilot, lambda: "not 'yesterday'" in screen_text(app))
             app.screen.query_one(Input).value = "0s"
-            await comes("enter", "at-20")
+            await press_until("enter", "at-20")
 
 
-async def test_a_live_cluster_has_no_other_moment(tmp_path: Path) -> None:
-    """The keys say where recordings come from."""
+async def test_replay_keys_on_a_live_cluster_explain_recordings(tmp_path: Path) -> None:
     admin = ScriptedAdmin()
     admin.add("payment")
     session = Session(Target("test", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)

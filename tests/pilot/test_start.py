@@ -1,4 +1,4 @@
-"""Without a cluster: what was tried, and the ways on."""
+"""Tests of the start screen, which is shown without a cluster."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from kgtui.tui.dialogs.clusters import ClusterDialog
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.screens.start import StartScreen
 from kgtui.tui.session import ClusterChoice
-from tests.pilot.shell import company, screen_text, session_of, settled, until
-from tests.pilot.watching import HandWatch
+from tests.pilot.app_driver import sample_snapshot, screen_text, session_of, settled, until
+from tests.pilot.scripted_monitor import ScriptedMonitor
 
 if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 
 def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
-    """The app on its start screen; `good:9092` answers, anything else does not."""
-    asked: list[str] = []
+    """Return the app on the start screen, and the list of addresses that are tried; only `good:9092` answers."""
+    addresses: list[str] = []
 
     async def connect(address: str) -> Session:
-        asked.append(address)
+        addresses.append(address)
         if address != "good:9092":
             raise UnreachableError("no broker answers", ((address, "[/red] connection refused"),))
-        return session_of(HandWatch(company()), state_folder=tmp_path)
+        return session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path)
 
     async def demo() -> Session:
         return await connect("good:9092")
@@ -42,10 +42,10 @@ def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
         failed_attempts=tried,
         config_file=Path("/home/me/c.toml"),
     )
-    return KgtuiApp(session), asked
+    return KgtuiApp(session), addresses
 
 
-async def test_says_what_was_tried_and_which_file_to_write(tmp_path: Path) -> None:
+async def test_failed_attempts_and_configuration_file_are_shown(tmp_path: Path) -> None:
     app, _ = start_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -56,8 +56,8 @@ async def test_says_what_was_tried_and_which_file_to_write(tmp_path: Path) -> No
         assert isinstance(app.focused, Input)
 
 
-async def test_an_address_that_does_not_answer_says_why_and_can_be_typed_again(tmp_path: Path) -> None:
-    app, asked = start_app(tmp_path)
+async def test_after_a_failed_address_another_can_be_typed(tmp_path: Path) -> None:
+    app, addresses = start_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press(*"bad:1", "enter")
@@ -65,12 +65,12 @@ async def test_an_address_that_does_not_answer_says_why_and_can_be_typed_again(t
         await pilot.press(*["backspace"] * 5, *"good:9092", "enter")
         await until(pilot, lambda: isinstance(app.screen, MainScreen))
         await settled(pilot)
-        assert asked == ["bad:1", "good:9092"]
+        assert addresses == ["bad:1", "good:9092"]
         assert isinstance(app.screen, MainScreen)
         assert "payments.settle" in screen_text(app)
 
 
-async def test_the_demo_by_keyboard(tmp_path: Path) -> None:
+async def test_the_demo_opens_by_keyboard(tmp_path: Path) -> None:
     app, _ = start_app(tmp_path)
     async with app.run_test(size=(60, 20)) as pilot:
         await settled(pilot)
@@ -82,7 +82,7 @@ async def test_the_demo_by_keyboard(tmp_path: Path) -> None:
         assert isinstance(app.screen, MainScreen)
 
 
-async def test_ctrl_c_leaves(tmp_path: Path) -> None:
+async def test_ctrl_c_quits(tmp_path: Path) -> None:
     app, _ = start_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -92,7 +92,7 @@ async def test_ctrl_c_leaves(tmp_path: Path) -> None:
     assert not app.is_running
 
 
-async def test_ctrl_c_copies_what_is_selected(tmp_path: Path) -> None:
+async def test_ctrl_c_copies_selected_text(tmp_path: Path) -> None:
     app, _ = start_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -105,10 +105,10 @@ async def test_ctrl_c_copies_what_is_selected(tmp_path: Path) -> None:
 
 
 async def test_configured_clusters_can_be_chosen(tmp_path: Path) -> None:
-    """As when none of them is the default: what to write into the file is then that alone."""
+    """With configured clusters but no default, the screen explains only how to set the default."""
 
     async def another(name: str) -> Session:
-        return session_of(HandWatch(company()), state_folder=tmp_path)
+        return session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path)
 
     choices = tuple(ClusterChoice(name, f"{name}:9092") for name in ("dev", "[b]prod", "qa", "test"))
     session = session_of(

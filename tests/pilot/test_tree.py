@@ -8,8 +8,8 @@ import pytest
 from textual.widgets import Input
 
 from kgtui.tui.tree.layout import RowKey
-from tests.pilot.shell import HOSTILE, LAGS, ROWS, app_on, company, main_screen, rows, settled
-from tests.pilot.watching import many, snapshot_of
+from tests.pilot.app_driver import HOSTILE, LAGS, ROWS, app_on, main_screen, rows, sample_snapshot, settled
+from tests.pilot.scripted_monitor import many_groups, snapshot_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def tree_of(app: KgtuiApp) -> GroupTree:
 
 async def test_tree_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
     """With few groups every node starts open, and shows its number of groups and their lag."""
-    app, _ = app_on(company(), tmp_path)
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         shown = rows(app)
@@ -37,7 +37,7 @@ async def test_tree_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
 
 
 async def test_keys_move_the_cursor_and_open_and_close_nodes(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path)
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         tree = tree_of(app)
@@ -58,7 +58,7 @@ async def test_keys_move_the_cursor_and_open_and_close_nodes(tmp_path: Path) -> 
 
 
 async def test_next_match_opens_nodes_and_wraps_around(tmp_path: Path) -> None:
-    app, _ = app_on(snapshot_of(many(1_000)), tmp_path)
+    app, _ = app_on(snapshot_of(many_groups(1_000)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         tree = tree_of(app)
@@ -75,8 +75,8 @@ async def test_refresh_keeps_cursor_scroll_position_and_open_nodes(tmp_path: Pat
 
     The selected group keeps its line, and the focus stays.
     """
-    before = many(3_000)
-    app, watch = app_on(snapshot_of(before), tmp_path)
+    before = many_groups(3_000)
+    app, monitor = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         tree = tree_of(app)
@@ -88,7 +88,7 @@ async def test_refresh_keeps_cursor_scroll_position_and_open_nodes(tmp_path: Pat
         after = [row for row in before if row[0] > group or int(row[0][-3:]) % 2] + [
             (group, *before[1][1:]), ("aaa-new-one", "consumer", "consumer", "Stable", 1),
         ]  # fmt: skip
-        watch.publish(snapshot_of(dict.fromkeys(after)))
+        monitor.publish(snapshot_of(dict.fromkeys(after)))
         await settled(pilot)
         assert tree.group == group
         assert tree.model.cursor_row - tree.scroll_offset.y == line
@@ -98,12 +98,12 @@ async def test_refresh_keeps_cursor_scroll_position_and_open_nodes(tmp_path: Pat
 
 async def test_deleted_group_stays_selected_until_the_cursor_moves(tmp_path: Path) -> None:
     """Otherwise a key pressed at this point in time would act on the next group."""
-    app, watch = app_on(company(), tmp_path)
+    app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         await pilot.press("n", "n")
         assert main_screen(app).group == "payments.settle"
-        watch.publish(snapshot_of([row for row in ROWS if row[0] != "payments.settle"], lags=LAGS))
+        monitor.publish(snapshot_of([row for row in ROWS if row[0] != "payments.settle"], lags=LAGS))
         await settled(pilot)
         assert main_screen(app).group == "payments.settle"
         assert main_screen(app).why_unavailable("delete") == "it is no longer listed"
@@ -112,13 +112,13 @@ async def test_deleted_group_stays_selected_until_the_cursor_moves(tmp_path: Pat
 
 
 async def test_cursor_follows_a_group_to_its_new_state(tmp_path: Path) -> None:
-    app, watch = app_on(company(), tmp_path)
+    app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         await pilot.press("n")
         assert tree_of(app).group == "orders.enrich"
         moved = [row if row[0] != "orders.enrich" else (*row[:3], "Empty", 1) for row in ROWS]
-        watch.publish(snapshot_of(moved, lags=LAGS))
+        monitor.publish(snapshot_of(moved, lags=LAGS))
         await settled(pilot)
         assert tree_of(app).model.cursor_key == RowKey(("consumer", "Empty"), "orders.enrich")
         assert "orders.enrich" in rows(app)[tree_of(app).model.cursor_row]
@@ -126,7 +126,7 @@ async def test_cursor_follows_a_group_to_its_new_state(tmp_path: Path) -> None:
 
 async def test_equal_snapshot_redraws_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tree sends nothing to the terminal for a snapshot that equals the previous one."""
-    app, watch = app_on(snapshot_of(many(500)), tmp_path)
+    app, monitor = app_on(snapshot_of(many_groups(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         await pilot.press("n")
@@ -135,12 +135,12 @@ async def test_equal_snapshot_redraws_nothing(tmp_path: Path, monkeypatch: pytes
         tree = tree_of(app)
         monkeypatch.setattr(tree, "refresh_line", drawn.append)
         monkeypatch.setattr(tree, "refresh", lambda *regions, **options: drawn.append(-1))
-        watch.publish(snapshot_of(many(500), serial=2))
+        monitor.publish(snapshot_of(many_groups(500), serial=2))
         await settled(pilot)
         assert drawn == []
-        changed = many(500)
+        changed = many_groups(500)
         changed[97] = (*changed[97][:3], "Stable", 4)
-        watch.publish(snapshot_of(changed, serial=3, lags={"team-000.service-000097": 7}))
+        monitor.publish(snapshot_of(changed, serial=3, lags={"team-000.service-000097": 7}))
         await settled(pilot)
         assert len(drawn) >= 1
         assert -1 not in drawn
@@ -169,7 +169,7 @@ async def test_ids_with_markup_or_escapes_keep_the_columns_aligned(tmp_path: Pat
 
 
 async def test_space_marks_groups_and_nodes(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path)
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         await pilot.press("n", "space", "space")
@@ -185,7 +185,7 @@ async def test_space_marks_groups_and_nodes(tmp_path: Path) -> None:
     [(1, "▾ ✓ Stable"), (2, "▾ broker 1"), (3, "▾ no topic"), (4, "▾ orders.*"), (5, "  connect-s3-sink")],
 )
 async def test_b_cycles_through_the_groupings(tmp_path: Path, presses: int, first: str) -> None:
-    app, _ = app_on(company(), tmp_path)
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         await pilot.press(*["b"] * presses)
@@ -195,7 +195,7 @@ async def test_b_cycles_through_the_groupings(tmp_path: Path, presses: int, firs
 
 
 async def test_sorting_by_lag_puts_unknown_lag_last(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path)
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         await pilot.press(*["b"] * 5, "s")
@@ -205,7 +205,7 @@ async def test_sorting_by_lag_puts_unknown_lag_last(tmp_path: Path) -> None:
 
 
 async def test_invalid_filter_keeps_the_last_valid_one(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path)
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         await pilot.press("slash", *"orders")
@@ -227,7 +227,7 @@ async def test_z_shows_only_groups_with_problems(tmp_path: Path) -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="old-batch")
-    app, _ = app_on(company(group_faults={"old-batch": fault}), tmp_path)
+    app, _ = app_on(sample_snapshot(group_faults={"old-batch": fault}), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         await pilot.press("z")
@@ -241,7 +241,7 @@ async def test_z_shows_only_groups_with_problems(tmp_path: Path) -> None:
 
 async def test_mouse_moves_the_cursor_scrolls_and_opens_nodes(tmp_path: Path) -> None:
     """A click moves the cursor and opens or closes nodes, the wheel scrolls, and a double click opens the panes."""
-    app, _ = app_on(company(), tmp_path)
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         tree = tree_of(app)
@@ -256,7 +256,7 @@ async def test_mouse_moves_the_cursor_scrolls_and_opens_nodes(tmp_path: Path) ->
 
 
 async def test_nodes_of_a_large_cluster_start_closed(tmp_path: Path) -> None:
-    app, _ = app_on(snapshot_of(many(20_000), brokers=5), tmp_path)
+    app, _ = app_on(snapshot_of(many_groups(20_000), brokers=5), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         tree = tree_of(app)
@@ -264,13 +264,13 @@ async def test_nodes_of_a_large_cluster_start_closed(tmp_path: Path) -> None:
         await pilot.press("down", "right")
         assert tree.model.layout.rows > 17_000
         first = next(iter(tree.model.layout.groups(2, 3)))
-        assert first == min(row[0] for row in many(20_000) if row[1] == "consumer" and row[3] == "Stable")
+        assert first == min(row[0] for row in many_groups(20_000) if row[1] == "consumer" and row[3] == "Stable")
 
 
 async def test_rows_inserted_above_the_window_are_redrawn_correctly(tmp_path: Path) -> None:
     """After a refresh, each line of the window shows its row, although the scrolling itself redrew nothing."""
-    before = many(3_000)
-    app, watch = app_on(snapshot_of(before), tmp_path)
+    before = many_groups(3_000)
+    app, monitor = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         tree = tree_of(app)
@@ -287,7 +287,7 @@ async def test_rows_inserted_above_the_window_are_redrawn_correctly(tmp_path: Pa
             refresh_line(y)
 
         tree.refresh_line = note  # type: ignore[method-assign]
-        watch.publish(snapshot_of([row for row in [*before, *above] if row[0] != gone]))
+        monitor.publish(snapshot_of([row for row in [*before, *above] if row[0] != gone]))
         await settled(pilot)
         after = dict(enumerate(rows(app)))
         assert {y for y in after if after[y] != drawn[y]} <= set(redrawn)
@@ -297,12 +297,12 @@ async def test_rows_inserted_above_the_window_are_redrawn_correctly(tmp_path: Pa
 async def test_failed_worker_is_reported_with_its_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kgtui.tui.textual_compat.crash_message import CrashedError
 
-    app, watch = app_on(company(), tmp_path)
+    app, monitor = app_on(sample_snapshot(), tmp_path)
 
     async def fail() -> None:
         raise LookupError("the monitor has a defect")
 
-    monkeypatch.setattr(watch, "run", fail)
+    monkeypatch.setattr(monitor, "run", fail)
     with pytest.raises(CrashedError) as caught:
         async with app.run_test(size=(120, 30)) as pilot:
             await settled(pilot)

@@ -1,4 +1,4 @@
-"""What history looks like on the screen: each docstring says what a person should see."""
+"""Snapshots of the History pane, the comparison and the Record dialog. Each docstring says what a user should see."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kgtui.tui.panes import HistoryPane
 from kgtui.tui.plots import curves
 from kgtui.tui.screens.comparison import ComparisonScreen
 from kgtui.tui.text import DisplaySettings
-from tests.pilot.history import made
-from tests.pilot.shell import HOSTILE, company, main_screen, session_of, settled, until
-from tests.pilot.watching import NOW, HandWatch
+from tests.pilot.app_driver import HOSTILE, main_screen, sample_snapshot, session_of, settled, until
+from tests.pilot.history import sample_history
+from tests.pilot.scripted_monitor import NOW, ScriptedMonitor
 from tests.scripted import ScriptedAdmin
 
 if TYPE_CHECKING:
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 def app_with_history(tmp_path: Path, **fields: Any) -> KgtuiApp:
-    """The app on a group that has been watched for twenty minutes."""
-    watch = HandWatch(company())
-    watch.series = made.session()
-    return KgtuiApp(session_of(watch, state_folder=tmp_path, **fields))
+    """Return the app with a group that has been observed for twenty minutes."""
+    monitor = ScriptedMonitor(sample_snapshot())
+    monitor.series = sample_history.session()
+    return KgtuiApp(session_of(monitor, state_folder=tmp_path, **fields))
 
 
-def looking(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Go to the group's history, wait for the plots, press keys."""
+def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Return a function that opens the group's History pane, waits for the plots, and presses keys."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
-        main_screen(pilot.app).go_to(made.GROUP)  # type: ignore[arg-type]
+        main_screen(pilot.app).go_to(sample_history.GROUP)  # type: ignore[arg-type]
         await settled(pilot)
         await pilot.press("enter", "5")
         await settled(pilot)
@@ -57,32 +57,34 @@ def looking(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_history(snap_compare: Compare, tmp_path: Path) -> None:
-    """Curves of lag (a hill) and of what is written and read, bars of members, a line of states with two rebalances,
-    marks where something changed, times below; the log with the rebalances that took 20 s, who joined, what moved."""
-    assert snap_compare(app_with_history(tmp_path), terminal_size=(120, 40), run_before=looking())
+    """Plots of lag, rates and members, a line of states with two rebalances, marks at changes, and the time axis.
+
+    The log below has both rebalances with their duration, the members that joined, and the partitions that moved.
+    """
+    assert snap_compare(app_with_history(tmp_path), terminal_size=(120, 40), run_before=show_history())
 
 
 def test_history_on_80_by_24(snap_compare: Compare, tmp_path: Path) -> None:
-    """The same in the place of the tree, lower; four lines of the log."""
-    assert snap_compare(app_with_history(tmp_path), terminal_size=(80, 24), run_before=looking())
+    """The plots in place of the tree, with less height, and four lines of the log."""
+    assert snap_compare(app_with_history(tmp_path), terminal_size=(80, 24), run_before=show_history())
 
 
 def test_history_without_curves(snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bars instead of curves, in and out apart on one scale, and a line that says which extra draws curves."""
+    """Bars in place of curves, with both rates on one scale, and a line that names the extra that draws curves."""
     monkeypatch.setattr(curves, "available", lambda: False)
-    assert snap_compare(app_with_history(tmp_path), terminal_size=(100, 30), run_before=looking())
+    assert snap_compare(app_with_history(tmp_path), terminal_size=(100, 30), run_before=show_history())
 
 
 def test_history_in_ascii(snap_compare: Compare, tmp_path: Path) -> None:
-    """Stars and plus signs; nothing beyond ASCII."""
+    """Plots of stars and plus signs; only ASCII characters."""
     app = app_with_history(tmp_path, display=DisplaySettings(ascii=True, utc=True, now=lambda: NOW))
-    assert snap_compare(app, terminal_size=(80, 24), run_before=looking())
+    assert snap_compare(app, terminal_size=(80, 24), run_before=show_history())
 
 
-def test_history_in_16_colours(snap_compare: Compare, tmp_path: Path) -> None:
-    """The terminal's own colours; the log alone, over the whole width."""
+def test_history_in_16_colors(snap_compare: Compare, tmp_path: Path) -> None:
+    """Only the log, in full width and in the 16 colors of the terminal."""
     app = app_with_history(tmp_path, theme="kgtui-ansi")
-    assert snap_compare(app, terminal_size=(100, 20), run_before=looking("l", "f"))
+    assert snap_compare(app, terminal_size=(100, 20), run_before=show_history("l", "f"))
 
 
 STABLE, EMPTY = Listing("consumer", "consumer", "Stable", 1), Listing("consumer", "consumer", "Empty", 3)
@@ -106,8 +108,8 @@ COMPARISON = Comparison(
 )  # fmt: skip
 
 
-def comparing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Open the comparison, press keys."""
+def show_comparison(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Return a function that opens the comparison and presses keys."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
@@ -121,21 +123,21 @@ def comparing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     return run
 
 
-def test_two_moments_compared(snap_compare: Compare, tmp_path: Path) -> None:
-    """From when to when; how much of what; groups, members, partitions and lags a line each, hostile names harmless."""
-    app = KgtuiApp(session_of(HandWatch(company()), state_folder=tmp_path))
-    assert snap_compare(app, terminal_size=(100, 24), run_before=comparing())
+def test_comparison_of_two_times(snap_compare: Compare, tmp_path: Path) -> None:
+    """Both times, the number of differences of each kind, and a row per difference; hostile names are harmless."""
+    app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path))
+    assert snap_compare(app, terminal_size=(100, 24), run_before=show_comparison())
 
 
-def test_one_group_compared_on_80_by_24(snap_compare: Compare, tmp_path: Path) -> None:
-    """Only payments.settle: who came, who left, which partitions moved."""
-    app = KgtuiApp(session_of(HandWatch(company()), state_folder=tmp_path))
-    assert snap_compare(app, terminal_size=(80, 24), run_before=comparing("l", "down"))
+def test_comparison_of_one_group_on_80_by_24(snap_compare: Compare, tmp_path: Path) -> None:
+    """Only payments.settle: members that joined and left, partitions that moved."""
+    app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path))
+    assert snap_compare(app, terminal_size=(80, 24), run_before=show_comparison("l", "down"))
 
 
-def test_asking_where_to_record(snap_compare: Compare) -> None:
-    """What is written and how often, the folder to take or to change, how it begins and ends."""
-    session = session_of(HandWatch(company()), state_folder=Path("/home/anna/.local/state/kgtui"))
+def test_record_dialog(snap_compare: Compare) -> None:
+    """What is recorded and how often, the default folder in a text field, and the keys to start and stop."""
+    session = session_of(ScriptedMonitor(sample_snapshot()), state_folder=Path("/home/anna/.local/state/kgtui"))
     session.admin = ScriptedAdmin()
 
     async def run(pilot: Pilot[Any]) -> None:

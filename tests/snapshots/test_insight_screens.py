@@ -18,9 +18,9 @@ from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.recordings import OpenRecordingDialog
 from kgtui.tui.insights.screen import InsightsScreen
 from kgtui.tui.text import DisplaySettings
-from tests.pilot.history import made
-from tests.pilot.shell import HOSTILE, company, session_of, settled, until
-from tests.pilot.watching import HandWatch, snapshot_of
+from tests.pilot.app_driver import HOSTILE, sample_snapshot, session_of, settled, until
+from tests.pilot.history import sample_history
+from tests.pilot.scripted_monitor import ScriptedMonitor, snapshot_of
 from tests.unit.insights.gold_rows import HOUR, NOW, incidents, row, write
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) ->
     """Return the app on a cluster with these groups and a lake with these tables."""
     write(Path("prod"), rows)
     names = [*GROUPS, *(name for name in HOSTILE if name)]
-    watch = HandWatch(snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in names]))
+    monitor = ScriptedMonitor(snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in names]))
     clock = DisplaySettings(now=lambda: LATER, zone=timezone(timedelta(hours=1)), **settings)
-    return KgtuiApp(session_of(watch, state_folder=Path("state"), display=clock))
+    return KgtuiApp(session_of(monitor, state_folder=Path("state"), display=clock))
 
 
 def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
@@ -122,13 +122,13 @@ def test_insights_in_ascii(snap_compare: Compare) -> None:
 def test_nothing_recorded(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
     """What to press and what to run, in order."""
     monkeypatch.delenv("KGTUI_LAKE")
-    app = KgtuiApp(session_of(HandWatch(company()), state_folder=Path("/home/anna/.local/state/kgtui")))
+    app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=Path("/home/anna/.local/state/kgtui")))
     assert snap_compare(app, terminal_size=(80, 24), run_before=open_insights())
 
 
 def test_asking_for_a_recording(snap_compare: Compare) -> None:
     """What the dialog does, the default folder with the time it covers, the time to open, and how to come back."""
-    made.record(Path("prod"))
+    sample_history.record(Path("prod"))
 
     async def never(lake: str, at: str) -> Any:
         raise AssertionError((lake, at))
@@ -143,5 +143,5 @@ def test_asking_for_a_recording(snap_compare: Compare) -> None:
         await until(pilot, lambda: "recorded" in str(dialog.query_one("#span", Static).visual), 60)
         await settled(pilot)
 
-    app = KgtuiApp(session_of(HandWatch(company()), state_folder=Path("state"), open_recording=never))
+    app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=Path("state"), open_recording=never))
     assert snap_compare(app, terminal_size=(80, 24), run_before=run)

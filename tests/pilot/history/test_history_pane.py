@@ -12,9 +12,9 @@ from kgtui.errors import LakeError
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.panes import HistoryPane
 from kgtui.tui.plots import curves
-from tests.pilot.history import made
-from tests.pilot.shell import HOSTILE, app_on, company, main_screen, screen_text, settled, until
-from tests.pilot.watching import NOW, HandWatch, snapshot_of
+from tests.pilot.app_driver import HOSTILE, app_on, main_screen, sample_snapshot, screen_text, settled, until
+from tests.pilot.history import sample_history
+from tests.pilot.scripted_monitor import NOW, ScriptedMonitor, snapshot_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def pane_of(app: KgtuiApp) -> HistoryPane:
     return pane
 
 
-async def shown_history(pilot: Pilot[int], app: KgtuiApp, group: str = made.GROUP) -> HistoryPane:
+async def shown_history(pilot: Pilot[int], app: KgtuiApp, group: str = sample_history.GROUP) -> HistoryPane:
     """Open the History pane and wait for the history of a group."""
     await settled(pilot)
     main_screen(app).go_to(group)
@@ -42,10 +42,10 @@ async def shown_history(pilot: Pilot[int], app: KgtuiApp, group: str = made.GROU
     return pane
 
 
-def app_with_history(tmp_path: Path) -> tuple[KgtuiApp, HandWatch]:
-    app, watch = app_on(company(), tmp_path)
-    watch.series = made.session()
-    return app, watch
+def app_with_history(tmp_path: Path) -> tuple[KgtuiApp, ScriptedMonitor]:
+    app, monitor = app_on(sample_snapshot(), tmp_path)
+    monitor.series = sample_history.session()
+    return app, monitor
 
 
 async def test_live_session_has_plots_and_a_log(tmp_path: Path) -> None:
@@ -66,13 +66,13 @@ async def test_live_session_has_plots_and_a_log(tmp_path: Path) -> None:
 
 
 async def test_new_samples_are_drawn_and_the_cursor_stays(tmp_path: Path) -> None:
-    app, watch = app_with_history(tmp_path)
+    app, monitor = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
         await pilot.press("tab", "down", "down")
         row = pane.table.row
-        watch.series.add(made.GROUP, NOW + 10, 123_000, 5, description=made.describe(0))
-        watch.publish(company(serial=2))
+        monitor.series.add(sample_history.GROUP, NOW + 10, 123_000, 5, description=sample_history.describe(0))
+        monitor.publish(sample_snapshot(serial=2))
         await until(pilot, lambda: "123k" in pane.plots.plain_text)
         assert pane.table.row == row
         assert len(pane.table.rows) == 6
@@ -114,14 +114,14 @@ async def test_group_never_watched_has_no_history(tmp_path: Path) -> None:
 
 async def test_members_and_states_with_markup_are_shown_as_text(tmp_path: Path) -> None:
     """Group states, member ids and reasons with markup or escape sequences have no effect."""
-    told = made.describe(0)
-    app, watch = app_on(snapshot_of([(made.GROUP, "consumer", "consumer", "Stable", 1)]), tmp_path)
+    told = sample_history.describe(0)
+    app, monitor = app_on(snapshot_of([(sample_history.GROUP, "consumer", "consumer", "Stable", 1)]), tmp_path)
     for number, name in enumerate(HOSTILE):
         people = ((told.members or ())[0].__class__(name, "c", "/h"),)
         state = name[:60] or "Stable"
-        watch.series.add(
-            made.GROUP, NOW - 300 + number * 10, 1, 1,
-            description=type(told)(made.GROUP, "consumer", "consumer", state, 1, members=people),
+        monitor.series.add(
+            sample_history.GROUP, NOW - 300 + number * 10, 1, 1,
+            description=type(told)(sample_history.GROUP, "consumer", "consumer", state, 1, members=people),
         )  # fmt: skip
     async with app.run_test(size=(120, 40)) as pilot:
         await shown_history(pilot, app)
@@ -138,17 +138,17 @@ async def test_recording_is_plotted_around_its_time_and_enter_goes_there(
     """The log shows a gap in the recording, Enter goes to the time of a row, and an unreadable lake is reported."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
-    args = parse_args(["replay", str(made.record(tmp_path / "prod"))])
+    args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, None)
     async with AsyncExitStack() as stack:
         app = KgtuiApp(SessionOpener(args, stack).replay(admin))
         async with app.run_test(size=(120, 40)) as pilot:
-            await until(pilot, lambda: made.GROUP in screen_text(app))
+            await until(pilot, lambda: sample_history.GROUP in screen_text(app))
             pane = await shown_history(pilot, app)
             assert [change.now.gap for change in pane.table.rows if change.now.gap] == ["recorder stopped"]
             assert "10 min not recorded" in screen_text(app)
             await pilot.press("tab", "down", "enter")
-            await until(pilot, lambda: admin.poll.at == made.seconds(made.REBALANCES[1]))
+            await until(pilot, lambda: admin.poll.at == sample_history.seconds(sample_history.REBALANCES[1]))
             await until(pilot, lambda: "^" in pane.plots.plain_text)
 
             def broken(*_: object) -> None:

@@ -18,9 +18,9 @@ from kgtui.tui.dialogs.delete import DeleteDialog
 from kgtui.tui.insights import screen as screen_module
 from kgtui.tui.insights.screen import InsightsScreen
 from kgtui.tui.screens.main import MainScreen
-from tests.pilot.shell import HOSTILE, app_on, main_screen, rows, screen_text, settled
-from tests.pilot.shell import until as shell_until
-from tests.pilot.watching import snapshot_of
+from tests.pilot.app_driver import HOSTILE, app_on, main_screen, rows, screen_text, settled
+from tests.pilot.app_driver import until as shell_until
+from tests.pilot.scripted_monitor import snapshot_of
 from tests.scripted import ScriptedAdmin
 from tests.unit.insights.gold_rows import HOUR, NOW, incidents, lag_rows, row, write
 

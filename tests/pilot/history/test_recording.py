@@ -1,4 +1,4 @@
-"""`R`: recording in the process of the screen; begun, seen in the header, ended by key and with the screen."""
+"""Tests of `R`: it records in the process of the screen, until the key is pressed again or the screen closes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgtui.tui import recording
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.recordings import RecordDialog
 from kgtui.tui.session import Session, Target
-from tests.pilot.shell import app_on, company, main_screen, screen_text, screen_words, settled, until
+from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, screen_text, screen_words, settled, until
 from tests.scripted import ScriptedAdmin
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def live(tmp_path: Path) -> KgtuiApp:
-    """The screen on a cluster of one group."""
+    """Return the app on a live cluster with one group."""
     admin = ScriptedAdmin()
     admin.add("payment", lag=5)
     session = Session(Target("prod [/eu]", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)
@@ -35,8 +35,8 @@ def live(tmp_path: Path) -> KgtuiApp:
     return KgtuiApp(session)
 
 
-async def asked(pilot: Pilot[int], app: KgtuiApp, folder: str | None = None) -> None:
-    """The dialog, with a folder typed."""
+async def submit_dialog(pilot: Pilot[int], app: KgtuiApp, folder: str | None = None) -> None:
+    """Open the Record dialog with `R`, type a folder, and press enter."""
     await until(pilot, lambda: "payment" in screen_text(app))
     await pilot.press("R")
     await until(pilot, lambda: isinstance(app.screen, RecordDialog))
@@ -45,63 +45,65 @@ async def asked(pilot: Pilot[int], app: KgtuiApp, folder: str | None = None) -> 
     await pilot.press("enter")
 
 
-def heard(app: KgtuiApp, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the app says from now on, also what has vanished from the screen."""
-    said: list[str] = []
+def notices(app: KgtuiApp, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list to which the messages of all later notices are added."""
+    messages: list[str] = []
     notify = app.notify
 
-    def listening(message: str, **more: Any) -> None:
-        said.append(message)
+    def recorded(message: str, **more: Any) -> None:
+        messages.append(message)
         notify(message, **more)
 
-    monkeypatch.setattr(app, "notify", listening)
-    return said
+    monkeypatch.setattr(app, "notify", recorded)
+    return messages
 
 
-async def begun(pilot: Pilot[int], app: KgtuiApp) -> None:
-    """Wait until the first poll is in the lake."""
+async def recording_started(pilot: Pilot[int], app: KgtuiApp) -> None:
+    """Wait until the first poll is in the lake and the dialog is closed."""
     await until(pilot, lambda: "● REC" in screen_text(app))
-    going = app.session.recording
-    assert going is not None
-    await until(pilot, lambda: going.status is not None and going.status.polls > 0)
+    ongoing = app.session.recording
+    assert ongoing is not None
+    await until(pilot, lambda: ongoing.status is not None and ongoing.status.polls > 0)
     await until(pilot, lambda: app.screen is main_screen(app))
 
 
-async def test_recording_until_the_key_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_key_starts_and_stops_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = live(tmp_path)
-    said = heard(app, monkeypatch)
+    messages = notices(app, monkeypatch)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
-        await asked(pilot, app)
-        await begun(pilot, app)
+        await submit_dialog(pilot, app)
+        await recording_started(pilot, app)
         await pilot.press("R")
-        await until(pilot, lambda: "● REC" not in screen_text(app) and any("recorded" in words for words in said))
+        await until(
+            pilot, lambda: "● REC" not in screen_text(app) and any("recorded" in message for message in messages)
+        )
     lake = RecordingReader(tmp_path / "lakes" / "prod-eu")
     assert list(lake.at().listings) == ["payment"]
     assert not lake.path.joinpath("recorder.lock").exists()
 
 
-async def test_the_end_of_the_screen_ends_the_recording_cleanly(tmp_path: Path) -> None:
+async def test_quitting_finishes_the_recording(tmp_path: Path) -> None:
     app = live(tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
-        await asked(pilot, app, str(tmp_path / "mine"))
+        await submit_dialog(pilot, app, str(tmp_path / "own"))
         session = app.session
-        await begun(pilot, app)
+        await recording_started(pilot, app)
         await pilot.press("q")
     assert session.recording is None
-    assert list(RecordingReader(tmp_path / "mine").at().listings) == ["payment"]
-    assert not tmp_path.joinpath("mine", "recorder.lock").exists()
+    assert list(RecordingReader(tmp_path / "own").at().listings) == ["payment"]
+    assert not tmp_path.joinpath("own", "recorder.lock").exists()
 
 
-async def test_a_lake_that_another_process_records_is_refused(tmp_path: Path) -> None:
-    """The dialog stays with who has it; another folder can be typed."""
-    folder = LakeFolder.of(tmp_path / "taken")
+async def test_a_lake_in_use_by_another_process_is_refused(tmp_path: Path) -> None:
+    """The dialog stays open and names the other process."""
+    folder = LakeFolder.of(tmp_path / "in-use")
     folder.prepare()
     lock = RecorderLock(folder.lock)
     lock.take()
     try:
         app = live(tmp_path)
         async with app.run_test(size=(120, 30)) as pilot:
-            await asked(pilot, app, str(folder.path))
+            await submit_dialog(pilot, app, str(folder.path))
             await until(pilot, lambda: f"process {os.getpid()}" in screen_text(app).replace("│\n", ""))
             assert "● REC" not in screen_text(app)
             await pilot.press("escape")
@@ -111,34 +113,34 @@ async def test_a_lake_that_another_process_records_is_refused(tmp_path: Path) ->
         lock.release()
 
 
-async def test_a_folder_that_is_something_else_is_refused(tmp_path: Path) -> None:
+async def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_text("meow", encoding="utf-8")
     app = live(tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
-        await asked(pilot, app, str(tmp_path / "photos"))
+        await submit_dialog(pilot, app, str(tmp_path / "photos"))
         await until(pilot, lambda: "not empty and is not a lake" in screen_words(app))
 
 
-async def test_a_full_disk_is_said_and_survived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_recording_continues_after_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
     app = live(tmp_path)
-    said = heard(app, monkeypatch)
+    messages = notices(app, monkeypatch)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         with monkeypatch.context() as disk:
             disk.setattr(RecordedTable, "append", full)
-            await asked(pilot, app)
-            await until(pilot, lambda: any("No space left on device" in words for words in said))
+            await submit_dialog(pilot, app)
+            await until(pilot, lambda: any("No space left on device" in message for message in messages))
             await until(pilot, lambda: "REC: cannot write" in screen_text(app))
             await until(pilot, lambda: app.screen is main_screen(app))
         await pilot.press("R")
-        await until(pilot, lambda: any("recorded" in words for words in said))
+        await until(pilot, lambda: any("recorded" in message for message in messages))
     assert list(RecordingReader(tmp_path / "lakes" / "prod-eu").at().listings) == ["payment"]
 
 
-async def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "missing_library", lambda: "deltalake")
     app = live(tmp_path)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
@@ -147,8 +149,8 @@ async def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.Monke
         await until(pilot, lambda: "pip install 'kgtui[history]'" in screen_words(app))
 
 
-async def test_a_cluster_that_nobody_can_ask_is_not_recorded(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path)
+async def test_recording_without_a_connection_is_refused(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await settled(pilot)
         await pilot.press("R")

@@ -19,9 +19,9 @@ from kgtui.tui.panes import AssignmentsPane, OffsetsPane, Pane
 from kgtui.tui.panes.base import Notice
 from kgtui.tui.panes.cells import Cell
 from kgtui.tui.panes.text_lines import TextLines
+from tests.pilot.app_driver import app_on, main_screen, screen_text, settled, until
 from tests.pilot.panes import data
 from tests.pilot.panes.pane_app import COLOURS
-from tests.pilot.shell import app_on, main_screen, screen_text, settled, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +101,7 @@ async def test_new_notice_causes_one_layout(layouts: list[object]) -> None:
 
 
 async def test_explain_key_explains_the_selected_group(tmp_path: Path) -> None:
-    app, watch = app_on(data.example_snapshot(), tmp_path)
+    app, monitor = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await select_group(pilot, app, "secret.group")
         await pilot.press("e")
@@ -112,7 +112,7 @@ async def test_explain_key_explains_the_selected_group(tmp_path: Path) -> None:
         shown = str(dialog.query_one("#lines", Static).content)
         assert "GROUP_AUTHORIZATION_FAILED (30)" in shown
         assert "kafka-acls.sh" in shown
-        watch.publish(data.example_snapshot(2))
+        monitor.publish(data.example_snapshot(2))
         await pilot.press("escape")
         await pilot.pause()
         assert app.screen is main_screen(app)
@@ -187,7 +187,7 @@ async def test_pane_keys_work_while_the_tree_has_the_focus(tmp_path: Path) -> No
 
 
 async def test_new_snapshot_keeps_cursor_and_focus_of_the_pane(tmp_path: Path) -> None:
-    app, watch = app_on(data.example_snapshot(), tmp_path)
+    app, monitor = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await select_group(pilot, app, "orders.enrich")
         await pilot.press("4", "tab")
@@ -197,7 +197,7 @@ async def test_new_snapshot_keeps_cursor_and_focus_of_the_pane(tmp_path: Path) -
         await pilot.press("down", "down", "down")
         row = pane.table.row
         for serial in (2, 3):
-            watch.publish(data.example_snapshot(serial))
+            monitor.publish(data.example_snapshot(serial))
             await settled(pilot)
         assert pane.table.has_focus
         assert pane.table.row == row

@@ -27,7 +27,7 @@ from kgtui.tui.insights.findings import (
 from kgtui.tui.panes.cells import safe_text
 from kgtui.tui.plots.stacked_plots import plot_lines
 from kgtui.tui.recording import LakeChoice
-from tests.pilot.shell import HOSTILE
+from tests.pilot.app_driver import HOSTILE
 
 if TYPE_CHECKING:
     from kgtui.tui.panes.cells import PaneLine

@@ -12,8 +12,8 @@ from kgtui.model.series import Series
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, WARN
 from kgtui.tui.panes.overview_health import health_fields
-from tests.pilot.judging import judged
-from tests.pilot.shell import company
+from tests.pilot.app_driver import sample_snapshot
+from tests.pilot.health_snapshots import with_health
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +31,8 @@ def _clock_at_midnight() -> Iterator[None]:
     text.use_display_settings(text.DisplaySettings())
 
 
-def with_health(**fields: Any) -> Snapshot:
-    snapshot = judged(company(), GROUP, "well")
+def snapshot_with(**fields: Any) -> Snapshot:
+    snapshot = with_health(sample_snapshot(), GROUP, "well")
     return replace(snapshot, health={GROUP: replace(snapshot.health[GROUP], **fields)})
 
 
@@ -70,7 +70,7 @@ def text_of(field: Field) -> str:
     ],
 )  # fmt: skip
 def test_known_value_has_its_field(fields: dict[str, Any], label: str, expected: str) -> None:
-    assert text_of(fields_by_label(with_health(**fields))[label]) == expected
+    assert text_of(fields_by_label(snapshot_with(**fields))[label]) == expected
 
 
 @pytest.mark.parametrize(
@@ -90,22 +90,23 @@ def test_known_value_has_its_field(fields: dict[str, Any], label: str, expected:
 )
 def test_unknown_value_has_no_field(fields: dict[str, Any]) -> None:
     nothing = {"trend": None, "time_lag": None, "lost": None, "rebalances": None}
-    assert fields_by_label(with_health(**(nothing | fields))).keys() == {"verdict"}
+    assert fields_by_label(snapshot_with(**(nothing | fields))).keys() == {"verdict"}
 
 
 def test_urgent_fields_are_colored() -> None:
     found = fields_by_label(
-        with_health(loss=Loss("t", 3, 60.0, "log start", 5), rebalances=RebalanceRate(8, 8, 8, 600.0))
+        snapshot_with(loss=Loss("t", 3, 60.0, "log start", 5), rebalances=RebalanceRate(8, 8, 8, 600.0))
     )
     assert found["data loss"].lines[0][0].role == ERROR
     assert (
-        fields_by_label(with_health(loss=Loss("t", 3, 100_000.0, "log start", 5)))["data loss"].lines[0][0].role == WARN
+        fields_by_label(snapshot_with(loss=Loss("t", 3, 100_000.0, "log start", 5)))["data loss"].lines[0][0].role
+        == WARN
     )
     assert found["rebalances"].lines[0][0].role == WARN
 
 
 def test_old_verdict_shows_its_age() -> None:
-    found = fields_by_label(judged(company(), GROUP, "stuck", ago=180.0))
+    found = fields_by_label(with_health(sample_snapshot(), GROUP, "stuck", ago=180.0))
     assert text_of(found["verdict"]).startswith("✘ STOPPED observed for 2 min as of 3 min ago")
 
 
@@ -114,8 +115,8 @@ def test_trend_comes_from_samples_until_the_monitor_has_one() -> None:
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)
     assert (
-        text_of(fields_by_label(company(), series)["trend"])
+        text_of(fields_by_label(sample_snapshot(), series)["trend"])
         == "lag −5/s over the last 10 s caught up in about 10 s, 00:00"
     )
-    found = fields_by_label(with_health(trend=3.0, trend_seconds=60.0), series)
+    found = fields_by_label(snapshot_with(trend=3.0, trend_seconds=60.0), series)
     assert text_of(found["trend"]) == "lag +3/s over the last 1 min"

@@ -1,4 +1,4 @@
-"""The one door: what reaches the screen is harmless, cut to its width, and tells 0 from unknown."""
+"""Tests of text for the screen: it is harmless and fits its width, and 0 differs from unknown."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def fixed() -> Iterator[text.DisplaySettings]:
-    look = text.DisplaySettings(now=lambda: 1_000.0, zone=timezone(timedelta(hours=5, minutes=30)))
-    text.use_display_settings(look)
-    yield look
+def fixed_settings() -> Iterator[text.DisplaySettings]:
+    settings = text.DisplaySettings(now=lambda: 1_000.0, zone=timezone(timedelta(hours=5, minutes=30)))
+    text.use_display_settings(settings)
+    yield settings
     text.use_display_settings(text.DisplaySettings())
 
 
 @given(st.text(max_size=300), st.integers(0, 60), st.sampled_from(["end", "middle"]))
-def test_plain_fits_and_is_harmless(value: str, width: int, cut: text.Cut) -> None:
+def test_plain_text_is_harmless_and_fits_the_width(value: str, width: int, cut: text.Cut) -> None:
     shown = text.plain(value, width, cut=cut)
     assert cell_len(shown) <= width
     assert "\x1b" not in shown
@@ -35,26 +35,26 @@ def test_plain_fits_and_is_harmless(value: str, width: int, cut: text.Cut) -> No
 
 
 @given(st.text(max_size=80), st.integers(1, 40), st.booleans())
-def test_pad_is_exactly_as_wide(value: str, width: int, right: bool) -> None:
+def test_padded_text_has_exactly_the_width(value: str, width: int, right: bool) -> None:
     assert cell_len(text.pad(text.plain(value), width, right=right)) == width
 
 
-def test_cell_is_never_markup() -> None:
+def test_markup_in_cells_is_not_parsed() -> None:
     cell = text.cell("[bold red]x[/]")
     assert cell.plain == "[bold red]x[/]"
     assert not cell.spans
     assert text.label("[b]", text.cell("[/b]"), ("[i]", "bold")).plain == "[b][/b][i]"
 
 
-def test_long_ids_are_cut_without_being_read_whole() -> None:
+def test_long_ids_are_cut() -> None:
     assert text.plain("a" * 32_000, 9, cut="middle") == "aaaa…aaaa"
     assert text.plain("a" * 32_000, 5) == "aaaa…"
     wide = "\u65e5" * 20
     assert cell_len(text.plain(wide, 8, cut="middle")) <= 8
 
 
-def test_ascii_leaves_nothing_else(fixed: text.DisplaySettings) -> None:
-    fixed.ascii = True
+def test_ascii_mode_escapes_all_other_characters(fixed_settings: text.DisplaySettings) -> None:
+    fixed_settings.ascii = True
     assert text.plain("caf\u00e9 \u65e5") == "caf\\xe9 \\u65e5"
     assert text.plain("abcdef", 4) == "abc~"
     assert all(getattr(text.ASCII, name).isascii() for name in text.Marks.__slots__)
@@ -79,16 +79,16 @@ def test_every_state_has_a_mark_and_a_role() -> None:
         (890_000, "890k"), (999_499, "999k"), (999_500, "1M"), (1_200_000, "1.2M"), (-5, "-5"), (10**18, "1E"),
     ],
 )  # fmt: skip
-def test_short(value: int | None, shown: str) -> None:
+def test_short_numbers(value: int | None, shown: str) -> None:
     assert text.short(value) == shown
 
 
 @given(st.integers(0, 10**20))
-def test_short_is_never_wider_than_six(value: int) -> None:
+def test_short_numbers_take_at_most_six_cells(value: int) -> None:
     assert len(text.short(value)) <= 6
 
 
-def test_lag_tells_unknown_from_zero_and_none() -> None:
+def test_lag_of_zero_none_and_unknown_differ() -> None:
     assert [text.lag(0), text.lag(None), text.lag(None, 2), text.lag(4_100, 1)] == ["0", "–", "?", "≥ 4.1k"]
 
 
@@ -106,19 +106,19 @@ def test_100_and_0_percent_are_exact() -> None:
 @pytest.mark.parametrize(
     ("seconds", "shown"), [(None, "–"), (-3, "0 s"), (59.9, "59 s"), (60, "1 min"), (7_300, "2 h"), (200_000, "2 d")]
 )
-def test_age(seconds: float | None, shown: str) -> None:
+def test_durations_are_shown_in_their_largest_unit(seconds: float | None, shown: str) -> None:
     assert text.age(seconds) == shown
 
 
-def test_clock_in_the_zone_or_in_utc(fixed: text.DisplaySettings) -> None:
+def test_times_are_shown_in_local_time_or_utc(fixed_settings: text.DisplaySettings) -> None:
     assert text.clock(0.0, offset=True) == "05:30:00 +05:30"
     assert text.ago(988.0) == "12 s"
-    fixed.utc = True
+    fixed_settings.utc = True
     assert text.clock(0.0, offset=True) == "00:00:00 UTC"
     assert text.date(0.0) == "1970-01-01 00:00:00 UTC"
     assert text.clock(None) == "–"
 
 
-def test_what_is_visible_stays_as_it_is() -> None:
+def test_visible_text_is_not_changed() -> None:
     assert text.plain("payments.settle") == "payments.settle"
     assert is_visible("payments.settle")

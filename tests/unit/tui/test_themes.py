@@ -1,4 +1,4 @@
-"""Theme files: every pair of colours can be read, and a bad file is named without stopping the others."""
+"""Tests of theme files: colors have enough contrast, and an invalid file does not prevent others from loading."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ XTERM = {
     "bright_green": "#00ff00", "bright_yellow": "#ffff00", "bright_blue": "#5c5cff", "bright_magenta": "#ff00ff",
     "bright_cyan": "#00ffff", "bright_white": "#ffffff",
 }  # fmt: skip
-"""xterm's sixteen colours; `default` is white on black."""
+"""The sixteen colors of xterm."""
 
 
 def _rgb(name: str | None, default: str) -> Color:
@@ -33,21 +33,21 @@ def _rgb(name: str | None, default: str) -> Color:
     return Color.parse(name)
 
 
-def _luminance(colour: Color) -> float:
+def _luminance(color: Color) -> float:
     def linear(part: int) -> float:
-        share = part / 255
-        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+        fraction = part / 255
+        return fraction / 12.92 if fraction <= 0.04045 else ((fraction + 0.055) / 1.055) ** 2.4
 
-    return 0.2126 * linear(colour.r) + 0.7152 * linear(colour.g) + 0.0722 * linear(colour.b)
+    return 0.2126 * linear(color.r) + 0.7152 * linear(color.g) + 0.0722 * linear(color.b)
 
 
 def contrast(one: Color, other: Color) -> float:
-    """The contrast ratio of WCAG 2.2, from 1 to 21."""
+    """Return the contrast ratio of two colors by WCAG 2.2, from 1 to 21."""
     light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_at_least_five_are_shipped() -> None:
+def test_five_themes_are_shipped_dark_light_and_ansi() -> None:
     assert FAILED == []
     assert len(SHIPPED) >= 5
     assert DEFAULT in {theme.name for theme in SHIPPED}
@@ -56,14 +56,14 @@ def test_at_least_five_are_shipped() -> None:
 
 
 @pytest.mark.parametrize("theme", SHIPPED, ids=lambda theme: theme.name)
-def test_contrast(theme: Theme) -> None:
-    """WCAG: 4.5 for text, here also for every role, since marks are letters; 3 for the scroll bar."""
-    grounds = [_rgb(getattr(theme, key), "#000000") for key in ("background", "surface", "panel")]
+def test_themes_have_enough_contrast(theme: Theme) -> None:
+    """WCAG requires a ratio of 4.5 for text; roles also color marks, which are characters."""
+    backgrounds = [_rgb(getattr(theme, key), "#000000") for key in ("background", "surface", "panel")]
     values = variable_defaults(theme) | theme.variables
     inks = {"foreground": _rgb(theme.foreground, "#e5e5e5")} | {role: _rgb(values[role], "#e5e5e5") for role in ROLES}
     for name, ink in inks.items():
-        for ground in grounds:
-            assert contrast(ink, ground) >= 4.5, (theme.name, name, ground.hex)
+        for background in backgrounds:
+            assert contrast(ink, background) >= 4.5, (theme.name, name, background.hex)
     for front, back in [
         ("block-cursor-foreground", values["block-cursor-background"]),
         ("kg-on-primary", theme.primary),
@@ -72,7 +72,7 @@ def test_contrast(theme: Theme) -> None:
     blurred = _rgb(values.get("block-cursor-blurred-foreground", theme.foreground), "#e5e5e5")
     assert contrast(blurred, _rgb(values["block-cursor-blurred-background"], "#000000")) >= 4.5
     if theme.name == "kgtui-contrast":
-        assert all(contrast(ink, ground) >= 7 for ink in inks.values() for ground in grounds)
+        assert all(contrast(ink, background) >= 7 for ink in inks.values() for background in backgrounds)
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_contrast(theme: Theme) -> None:
         ('name = "../x"\nprimary = "#fff"', "name: expected"),
     ],
 )
-def test_a_bad_file_is_named_and_the_others_load(tmp_path: Path, content: str, reason: str) -> None:
+def test_an_invalid_theme_is_reported_and_others_load(tmp_path: Path, content: str, reason: str) -> None:
     roles = "\n".join(f'{role} = "#123456"' for role in ROLES)
     (tmp_path / "good.toml").write_text(f'primary = "#fff"\n[roles]\n{roles}\n', encoding="utf-8")
     complete = "dark" in content or "name" in content
-    bad = f"{content}\n[roles]\n{roles}\n" if complete else content
-    (tmp_path / "bad.toml").write_text(bad, encoding="utf-8")
+    invalid = f"{content}\n[roles]\n{roles}\n" if complete else content
+    (tmp_path / "bad.toml").write_text(invalid, encoding="utf-8")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     loaded, failed = load([tmp_path, tmp_path / "missing", None])
     assert [theme.name for theme in loaded] == ["good"]
@@ -100,7 +100,7 @@ def test_a_bad_file_is_named_and_the_others_load(tmp_path: Path, content: str, r
     assert reason in failed[0].reason
 
 
-def test_a_theme_of_the_user_replaces_ours_of_that_name(tmp_path: Path) -> None:
+def test_a_user_theme_replaces_a_shipped_one_of_the_same_name(tmp_path: Path) -> None:
     roles = "\n".join(f'{role} = "#123456"' for role in ROLES)
     (tmp_path / "x.toml").write_text(f'name = "{DEFAULT}"\nprimary = "#010203"\n[roles]\n{roles}\n', encoding="utf-8")
     loaded, _ = load([shipped_folder(), tmp_path])

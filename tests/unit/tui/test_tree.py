@@ -17,7 +17,7 @@ from kgtui.tui.tree.layout import RowKey, RowLayout
 from kgtui.tui.tree.model import TreeModel
 from kgtui.tui.tree.rows import TreeLine, TreeRow, coarse_age, column_widths, group_line, heading_line, node_line
 from kgtui.tui.tree.sorting import SORTS, Sort, merge_sorted, sort_groups
-from tests.pilot.watching import Row, many, snapshot_of, summary
+from tests.pilot.scripted_monitor import Row, many_groups, snapshot_of, summary
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -142,7 +142,7 @@ def test_sorting_keeps_equals_by_name_and_unknown_last(values: dict[str, int | N
 
 
 def _view(count: int) -> TreeModel:
-    view = TreeModel(snapshot_of(many(count)))
+    view = TreeModel(snapshot_of(many_groups(count)))
     nodes = run_at_once(build_nodes(view.snapshot, "type"))
     view.set_initial_openness(nodes)
     view.set_nodes(nodes, {})
@@ -168,7 +168,7 @@ def test_nodes_opened_by_the_user_stay_open() -> None:
     assert stable not in view.layout.opened
     view.set_open(stable, True)
     rows = view.layout.rows
-    view.snapshot = snapshot_of(many(501))
+    view.snapshot = snapshot_of(many_groups(501))
     view.set_nodes(run_at_once(build_nodes(view.snapshot, "type")), {})
     assert stable in view.layout.opened
     assert view.layout.rows in (rows, rows + 1)

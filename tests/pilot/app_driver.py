@@ -1,4 +1,4 @@
-"""The app over a hand-made cluster, for tests that press keys."""
+"""Run the app on a scripted monitor, press keys, and read the screen, for tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.session import Session, Target
 from kgtui.tui.text import DisplaySettings
-from tests.pilot.watching import NOW, HandWatch, Row, described, snapshot_of
+from tests.pilot.scripted_monitor import NOW, Row, ScriptedMonitor, snapshot_of, with_details
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,34 +46,34 @@ HOSTILE = (
     "[/red]", "[bold]x", "evil\x1b[31m", "two\nlines", "bidi\u202egnirts", "zero\u200bwidth", "smile\U0001f600",
     "\u65e5\u672c\u8a9e", "a" * 249, "b" * 32_000, "[@click=app.quit]quit[/]", "\\[escaped", "%s{0}", "",
 )  # fmt: skip
-"""Group ids that have broken terminal programs."""
+"""Group ids that can break terminal programs."""
 
 
-def company(**fields: Any) -> Snapshot:
-    """Ten groups of every type; one read in full."""
+def sample_snapshot(**fields: Any) -> Snapshot:
+    """Return a snapshot of ten groups of all types; one of them is read in full."""
     snapshot = snapshot_of(ROWS, lags=LAGS, **fields)
-    return described(snapshot, "payments.settle", 3, 900, group_epoch=41, assignment_epoch=41)
+    return with_details(snapshot, "payments.settle", 3, 900, group_epoch=41, assignment_epoch=41)
 
 
-def session_of(watch: HandWatch | None, **fields: Any) -> Session:
-    """A session on a hand-made cluster, with a fixed clock and time zone."""
+def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
+    """Return a session on a scripted monitor, with a fixed clock and time zone."""
     fields.setdefault("display", DisplaySettings(now=lambda: NOW, zone=timezone(timedelta(hours=1))))
-    return Session(Target("prod-eu", "broker-1:9092"), watch, **fields)
+    return Session(Target("prod-eu", "broker-1:9092"), monitor, **fields)
 
 
-def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp, HandWatch]:
-    """The app on this snapshot, and the watch that gives it newer ones."""
-    watch = HandWatch(snapshot)
-    return KgtuiApp(session_of(watch, state_folder=tmp_path, **fields)), watch
+def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp, ScriptedMonitor]:
+    """Return the app on a snapshot, and the monitor that publishes newer ones."""
+    monitor = ScriptedMonitor(snapshot)
+    return KgtuiApp(session_of(monitor, state_folder=tmp_path, **fields)), monitor
 
 
 def main_screen(app: KgtuiApp) -> MainScreen:
-    """The main screen, whatever stands over it."""
+    """Return the lowest main screen, whatever is above it."""
     return next(screen for screen in app.screen_stack if isinstance(screen, MainScreen))
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Wait until the tree has arranged what it was last given, and everything is drawn."""
+    """Wait until the tree shows the newest snapshot and everything is drawn."""
     await pilot.pause()
     app = pilot.app
     assert isinstance(app, KgtuiApp)
@@ -84,14 +84,14 @@ async def settled(pilot: Pilot[Any]) -> None:
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 60) -> None:
-    """Let the app run until something is so; fails after so many seconds."""
+    """Let the app run until a condition is true; fails after a number of seconds."""
     async with asyncio.timeout(seconds):
         while not true():
             await pilot.pause()
 
 
 def rows(app: KgtuiApp) -> list[str]:
-    """The lines of the tree's window as text."""
+    """Return the visible lines of the tree as text."""
     tree = main_screen(app).group_tree
     return [tree.render_line(y).text.rstrip() for y in range(tree.size.height)]
 
@@ -102,6 +102,6 @@ def screen_words(app: KgtuiApp) -> str:
 
 
 def screen_text(app: KgtuiApp) -> str:
-    """The whole screen as text."""
+    """Return the text of the whole screen."""
     strips = app.screen._compositor.render_strips(app.size)
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)

@@ -1,4 +1,4 @@
-"""Groups that were watched for a while, for tests of what the UI makes of their health."""
+"""Snapshots with the health of groups, for tests of how the screen shows it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING, Literal
 from kgtui.model.group import GroupDescription
 from kgtui.model.health import ReadHistory, health_of
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
-from tests.pilot.shell import company
-from tests.pilot.watching import NOW
+from tests.pilot.app_driver import sample_snapshot
+from tests.pilot.scripted_monitor import NOW
 
 if TYPE_CHECKING:
     from kgtui.model.health import GroupHealth
     from kgtui.model.snapshot import Snapshot
 
 Habit = Literal["well", "slow", "stuck", "new"]
-EVERY = 5.0
+READ_INTERVAL = 5.0
+"""Time between two reads of a group, in seconds."""
 
 
-def judged(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.0) -> Snapshot:
-    """The snapshot with the health of a group that was read every 5 s, until `ago` seconds before it."""
+def with_health(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.0) -> Snapshot:
+    """Return a snapshot with the health of a group.
+
+    Args:
+        habit: how the group consumes; `new` means that it was observed only for a short time.
+        ago: seconds from the last read of the group until now.
+    """
     listing = snapshot.groups[group]
     description = GroupDescription(
         group, listing.type or "classic", listing.protocol, listing.state or "Stable", listing.coordinator
@@ -29,17 +35,17 @@ def judged(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.0) ->
 
 
 def _health(description: GroupDescription, topic: str, habit: Habit, ago: float) -> GroupHealth:
-    seen = ReadHistory()
+    reads = ReadHistory()
     count = 4 if habit == "new" else 25
     for number in range(count):
         end = 5_000 + 100 * number
         position = {"well": end, "slow": end - 500 - 50 * number, "stuck": 4_200, "new": 4_200}[habit]
         offsets = GroupOffsets((CommittedOffset(topic, 0, position, 0),), bounds={(topic, 0): PartitionBounds(0, end)})
-        seen.add(NOW - ago - EVERY * (count - 1 - number), description, offsets)
-    return health_of(seen)
+        reads.add(NOW - ago - READ_INTERVAL * (count - 1 - number), description, offsets)
+    return health_of(reads)
 
 
-def hard_times() -> Snapshot:
-    """One group is stuck, one too slow, one well; of the others nobody knows."""
-    snapshot = judged(company(), "payments.settle", "stuck")
-    return judged(judged(snapshot, "orders.export", "slow"), "orders.enrich", "well")
+def unhealthy_snapshot() -> Snapshot:
+    """Return a snapshot with one stuck group, one slow group and one healthy group; the others are not observed."""
+    snapshot = with_health(sample_snapshot(), "payments.settle", "stuck")
+    return with_health(with_health(snapshot, "orders.export", "slow"), "orders.enrich", "well")

@@ -1,4 +1,4 @@
-"""Keys that arrive in one piece, as over a slow line: each acts on what the one before it did."""
+"""Tests of keys that arrive in one burst, as over a slow line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from tests.pilot.shell import app_on, company, main_screen, settled, until
+from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, settled, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,32 +14,32 @@ if TYPE_CHECKING:
     from kgtui.tui.app import KgtuiApp
 
 
-def type_at_once(app: KgtuiApp, *keys: str) -> None:
-    """Put all keys into the app's queue before it sees the first."""
+def post_keys(app: KgtuiApp, *keys: str) -> None:
+    """Put all keys into the app's queue before it handles the first."""
     for key in keys:
         app.post_message(events.Key("slash" if key == "/" else key, key if len(key) == 1 else None))
 
 
-async def test_what_follows_the_slash_is_the_filter(tmp_path: Path) -> None:
-    """None of its letters runs as a key of its own: `p` would stop polling, `d` would ask to delete."""
-    app, watch = app_on(company(), tmp_path)
+async def test_letters_after_slash_go_into_the_filter(tmp_path: Path) -> None:
+    """Otherwise `p` would pause polling, and `d` would open the delete dialog."""
+    app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        type_at_once(app, *"/pods")
+        post_keys(app, *"/pods")
         await until(pilot, lambda: main_screen(app).filter_bar.in_force == "pods")
-        assert not watch.paused
+        assert not monitor.paused
         assert app.screen is main_screen(app)
 
 
-async def test_an_action_is_about_the_row_that_the_cursor_went_to(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path)
+async def test_an_action_uses_the_row_of_the_moved_cursor(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         screen = main_screen(app)
         await pilot.press("n")
         await settled(pilot)
         before = screen.group
-        type_at_once(app, "n", "y")
+        post_keys(app, "n", "y")
         await until(pilot, lambda: bool(app.clipboard))
         assert app.clipboard == screen.group_tree.group
         assert app.clipboard != before

@@ -1,4 +1,4 @@
-"""Leaving while something is under way."""
+"""A test of quitting while workers are running."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-async def test_what_fails_because_the_app_ends_is_no_defect(tmp_path: Path) -> None:
-    """Half of the screen is gone then: the exit code stays that of the ending, and no report is written."""
+async def test_errors_while_exiting_are_no_crash(tmp_path: Path) -> None:
+    """The exit code does not change, and no crash report is written."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
     app = KgtuiApp(Session(Target("test", "b:9092"), monitor, admin, state_folder=tmp_path))

@@ -1,4 +1,4 @@
-"""A group's history made by hand: a session's samples, and a recording with a lively day."""
+"""The history of a sample group: samples of a live session, and a recording of an hour with two rebalances."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.series import SeriesStore
-from tests.pilot.watching import NOW
+from tests.pilot.scripted_monitor import NOW
 from tests.unit.history.recording_builder import START, RecordingBuilder
 
 if TYPE_CHECKING:
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 
 GROUP = "payments.settle"
 POLLS = 120
+"""Number of polls in the recording."""
 EVERY = 30
-"""Seconds from poll to poll: an hour in all."""
+"""Time between two polls of the recording, in seconds; together they last one hour."""
 
 REBALANCES = (40, 90)
-"""Polls at which a rebalance begins; it takes two."""
+"""Polls at which a rebalance begins; each takes two polls."""
 
 GAP = 60
-"""The poll before which the recorder stood still for ten minutes."""
+"""Poll before which the recorder was stopped for ten minutes."""
 
 
 def describe(poll: int, group: str = GROUP) -> GroupDescription:
-    """The group at a poll: a member more after each rebalance."""
+    """Return the group at a poll; after each rebalance it has one more member."""
     done = sum(1 for begin in REBALANCES if poll >= begin + 2)
     busy = any(begin <= poll < begin + 2 for begin in REBALANCES)
     count = 2 + done
@@ -49,44 +50,47 @@ def describe(poll: int, group: str = GROUP) -> GroupDescription:
 
 
 def offsets(poll: int) -> GroupOffsets:
-    """Written evenly, read slower between the rebalances."""
+    """Return the offsets at a poll; lag grows between the rebalances."""
     end = 10_000 + 600 * poll
     behind = 200 + 300 * max(min(poll, REBALANCES[1]) - REBALANCES[0], 0) - 500 * max(poll - REBALANCES[1], 0)
     return GroupOffsets((CommittedOffset("t", 0, end - max(behind, 200)),), bounds={("t", 0): PartitionBounds(0, end)})
 
 
 def session(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
-    """Samples of a session that ends now."""
+    """Return the samples of a live session that ends now.
+
+    Args:
+        every: seconds between two samples.
+    """
     store = SeriesStore()
     for poll in range(samples):
-        told, lag = describe(poll), offsets(poll)
-        position = lag.committed[0].offset or 0
-        end = (lag.bounds or {})["t", 0].log_end or 0
+        description, group_offsets = describe(poll), offsets(poll)
+        position = group_offsets.committed[0].offset or 0
+        end = (group_offsets.bounds or {})["t", 0].log_end or 0
         store.add(
-            GROUP, NOW - (samples - 1 - poll) * every, end - position, len(told.members or ()), description=told,
-            offsets=lag,
+            GROUP, NOW - (samples - 1 - poll) * every, end - position, len(description.members or ()),
+            description=description, offsets=group_offsets,
         )  # fmt: skip
     return store
 
 
 def seconds(poll: int) -> float:
-    """When a poll of the recording was taken."""
+    """Return the time of a poll of the recording, in seconds since the epoch."""
     return (START + poll * EVERY * 1000 + (600_000 if poll >= GAP else 0)) / 1000
 
 
 def record(path: Path) -> Path:
-    """A lake of an hour with two rebalances, a gap, and groups that come and go."""
+    """Write a lake with one hour of polls, two rebalances, a gap, and groups that join and leave; return its path."""
     recording = RecordingBuilder(path)
     for poll in range(POLLS):
-        told = describe(poll)
-        groups = {GROUP: told, "always": told, ("early" if poll < GAP else "late"): told}
-        lag = offsets(poll)
-        listing = Listing("consumer", "consumer", told.state, 1)
-        seen = PollResult(
+        description, group_offsets = describe(poll), offsets(poll)
+        groups = (GROUP, "always", "early" if poll < GAP else "late")
+        listing = Listing("consumer", "consumer", description.state, 1)
+        result = PollResult(
             dict.fromkeys(groups, listing), {group: describe(poll, group) for group in groups},
-            dict.fromkeys(groups, lag.committed), bounds=dict(lag.bounds or {}),
+            dict.fromkeys(groups, group_offsets.committed), bounds=dict(group_offsets.bounds or {}),
         )  # fmt: skip
         gap = "the recording begins" if not poll else "recorder stopped" if poll == GAP else ""
-        recording.poll(seen, round(seconds(poll) * 1000), keyframe=poll % 30 == 0, gap=gap)
+        recording.poll(result, round(seconds(poll) * 1000), keyframe=poll % 30 == 0, gap=gap)
     recording.flush()
     return path

@@ -1,4 +1,4 @@
-"""A cluster made by hand for tests of the UI: snapshots of any size, and a watch that publishes them when told to."""
+"""Snapshots of any size, and a monitor that publishes them on demand, for tests of the screen."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
 
 NOW = 1_760_000_000.0
-"""The time of every snapshot made here: 2025-10-09 08:53:20 UTC."""
+"""Time of all snapshots: 2025-10-09 08:53:20 UTC, in seconds since the epoch."""
 
 Row = tuple[str, str | None, str, str | None, int]
-"""Group id, type, protocol, state, coordinator."""
+"""One group: id, type, protocol, state, coordinator."""
 
 
 def snapshot_of(
@@ -37,25 +37,25 @@ def snapshot_of(
     serial: int = 1,
     **fields: object,
 ) -> Snapshot:
-    """A snapshot of these groups; every group of `lags` has been swept."""
+    """Return a snapshot of these groups; the lag of groups in `lags` has been read by the sweep."""
     groups: dict[str, Listing] = {}
-    known: dict[Listing, Listing] = {}
+    shared: dict[Listing, Listing] = {}
     lists: dict[Listing, list[str]] = defaultdict(list)
     for group, group_type, protocol, state, coordinator in rows:
         listing = Listing(group_type, protocol, state, coordinator)
-        listing = known.setdefault(listing, listing)
+        listing = shared.setdefault(listing, listing)
         groups[group] = listing
         lists[listing].append(group)
     for ids in lists.values():
         ids.sort()
     nodes = {node: Broker(node, f"broker-{node}", 9092) for node in range(1, brokers + 1)}
-    swept = dict(summaries or {}) | {group: summary(lag=lag) for group, lag in (lags or {}).items()}
+    all_summaries = dict(summaries or {}) | {group: summary(lag=lag) for group, lag in (lags or {}).items()}
     values: dict[str, object] = {
         "groups": groups,
         "by_listing": lists,
-        "summaries": swept,
+        "summaries": all_summaries,
         "brokers": {node: _status(node, groups, (faults or {}).get(node)) for node in nodes},
-        "swept": len(swept),
+        "swept": len(all_summaries),
     } | fields
     return Snapshot(serial, NOW, ClusterInfo("cluster", nodes, 1, {}, ("broker-1:9092",)), **values)  # type: ignore[arg-type]
 
@@ -67,12 +67,12 @@ def _status(node: int, groups: Mapping[str, Listing], fault: Fault | None) -> Br
 
 
 def summary(lag: int | None = 0, members: int | None = 1, *, unknown: int = 0, topics: tuple[str, ...] = ()) -> Summary:
-    """What a sweep found of a group."""
+    """Return the summary that the sweep keeps of a group."""
     return Summary(members, lag, unknown, 1, topics, encode_member_index(["client"], ["/10.0.0.1"], ["m-1"]), NOW - 3)
 
 
-def many(count: int, *, brokers: int = 5, stable: float = 0.9) -> list[Row]:
-    """So many consumer groups, most of them Stable."""
+def many_groups(count: int, *, brokers: int = 5, stable: float = 0.9) -> list[Row]:
+    """Return rows of a number of groups, most of them consumer groups and Stable."""
     rows: list[Row] = []
     for number in range(count):
         state = "Stable" if number % 1000 < stable * 1000 else "Empty"
@@ -81,17 +81,17 @@ def many(count: int, *, brokers: int = 5, stable: float = 0.9) -> list[Row]:
     return rows
 
 
-def described(snapshot: Snapshot, group: str, members: int = 2, lag: int = 100, **fields: object) -> Snapshot:
-    """The snapshot with one group read in full."""
+def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 100, **fields: object) -> Snapshot:
+    """Return a snapshot in which one group is read in full."""
     listing = snapshot.groups[group]
-    people = tuple(
+    all_members = tuple(
         Member(
             f"{group}-m{number}", f"client-{number}", f"/10.0.0.{number}", assignment=((f"{group}-topic", (number,)),)
         )
         for number in range(members)
     )
     values: dict[str, object] = {
-        "members": people,
+        "members": all_members,
         "assignor": "uniform",
         "source": "ConsumerGroupDescribe v1",
     } | fields
@@ -115,21 +115,21 @@ def described(snapshot: Snapshot, group: str, members: int = 2, lag: int = 100, 
     )
 
 
-class HandWatch:
-    """A monitor whose snapshots are published by the test."""
+class ScriptedMonitor:
+    """A monitor whose snapshots are published by the test. It records what the screen asks for."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.paused = False
         self.interval = 2.0
         self.series = SeriesStore()
-        self.looked_at: list[tuple[str | None, tuple[str, ...]]] = []
+        self.views: list[tuple[str | None, tuple[str, ...]]] = []
         self.configs_wanted: list[str | None] = []
         self.refreshed = 0
         self._listeners: list[Callable[[Snapshot], None]] = []
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Give every listener this snapshot."""
+        """Publish a snapshot to all subscribers."""
         self.snapshot = snapshot
         for listener in list(self._listeners):
             listener(snapshot)
@@ -139,7 +139,7 @@ class HandWatch:
         return lambda: self._listeners.remove(listener)
 
     def set_view(self, selected: str | None, visible: Sequence[str] = ()) -> None:
-        self.looked_at.append((selected, tuple(visible)))
+        self.views.append((selected, tuple(visible)))
 
     def want_configs(self, group: str | None) -> None:
         self.configs_wanted.append(group)

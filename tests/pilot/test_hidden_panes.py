@@ -1,4 +1,4 @@
-"""The panes behind the one in front: made when they are wanted, or once the groups are on the screen."""
+"""Tests of panes that are not in front: they are created later, when the groups are shown or a pane is opened."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from kgtui.tui.panes import PANES
 from kgtui.tui.panes.base import Pane
 from kgtui.tui.widgets.group_detail import PaneTabs
-from tests.pilot.shell import app_on, company, main_screen, settled, until
-from tests.pilot.watching import snapshot_of
+from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, settled, until
+from tests.pilot.scripted_monitor import snapshot_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.main import MainScreen
 
 
-def made(screen: MainScreen) -> set[str]:
-    """Ids of the panes that there are."""
+def created_panes(screen: MainScreen) -> set[str]:
+    """Return the ids of the panes that exist."""
     return {str(pane.id).removeprefix("pane-") for pane in screen.query(Pane)}
 
 
-async def test_before_there_are_groups_only_the_pane_in_front_is_made(tmp_path: Path) -> None:
-    app, watch = app_on(snapshot_of([], serial=0), tmp_path)
+async def test_hidden_panes_are_created_after_the_first_groups(tmp_path: Path) -> None:
+    app, monitor = app_on(snapshot_of([], serial=0), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         screen = main_screen(app)
-        assert made(screen) == {"overview"}
-        watch.publish(company())
-        await until(pilot, lambda: made(screen) == {entry.id for entry in PANES})
+        assert created_panes(screen) == {"overview"}
+        monitor.publish(sample_snapshot())
+        await until(pilot, lambda: created_panes(screen) == {entry.id for entry in PANES})
 
 
-async def test_a_pane_that_is_wanted_at_once_is_there_and_gets_the_focus(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path)
+async def test_a_pane_opened_at_once_exists_and_gets_the_focus(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         screen = main_screen(app)
         screen.group_tree.reveal("payments.settle")
@@ -42,12 +42,12 @@ async def test_a_pane_that_is_wanted_at_once_is_there_and_gets_the_focus(tmp_pat
         await settled(pilot)
         assert screen.detail.active == "members"
         assert screen.focused is screen.detail.pane.focus_target()
-        await until(pilot, lambda: made(screen) == {entry.id for entry in PANES})
+        await until(pilot, lambda: created_panes(screen) == {entry.id for entry in PANES})
         assert len(screen.query(Pane)) == len(PANES)
 
 
 async def test_a_click_on_a_tab_brings_its_pane_to_the_front(tmp_path: Path) -> None:
-    app, _ = app_on(company(), tmp_path)
+    app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         screen = main_screen(app)
@@ -57,6 +57,6 @@ async def test_a_click_on_a_tab_brings_its_pane_to_the_front(tmp_path: Path) -> 
             await settled(pilot)
             assert (screen.detail.active, screen.detail.pane.display) == (entry.id, True)
             at += len(f" {entry.key} {entry.title}")
-        await pilot.click(PaneTabs, offset=(at + 3, 0))  # beside them
+        await pilot.click(PaneTabs, offset=(at + 3, 0))  # beside the tabs
         assert screen.detail.active == PANES[-1].id
         assert [pane.display for pane in screen.query(Pane)].count(True) == 1
