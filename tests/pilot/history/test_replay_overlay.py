@@ -176,7 +176,7 @@ async def test_the_dialog_explains_invalid_input(tmp_path: Path) -> None:
         await until(pilot, lambda: "type the folder of a recording" in screen_words(app))
         for folder, time, message in (
             (tmp_path / "[/nowhere]", "", "does not exist"),
-            (lake, "yesterday", "the moment takes a time"),
+            (lake, "yesterday", "not 'yesterday'"),
             (lake, "90d", "the recording starts at"),
         ):
             dialog.lake.value, dialog.time.value = str(folder), time
