@@ -1,4 +1,4 @@
-"""A recorder to be killed, with keyframes and so compactions every second.
+"""Record until killed, with keyframes and therefore compactions every second.
 
 `python -m tests.unit.history.killed HOST:PORT LAKE`
 """

@@ -1,4 +1,4 @@
-"""Recordings made by hand: polls go through `Changes` and `LakeWriter`, without a clock and without a cluster."""
+"""Build recordings from given polls, without a clock and without a cluster."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 START = 1_795_250_000_000
-"""21 November 2026, 08:33 UTC, in ms."""
+"""Time of the first poll: 21 November 2026, 08:33 UTC, in ms."""
 
 CLUSTER = ClusterInfo("hand-made", brokers(2), 1, {"share.version": 1}, ("127.0.0.1:9092",))
 
 
 class RecordingBuilder:
-    """A lake that is written poll by poll."""
+    """Writes a recording poll by poll."""
 
     def __init__(self, path: Path) -> None:
         folder = LakeFolder.of(path)
@@ -33,7 +33,7 @@ class RecordingBuilder:
         self.keyframe: int | None = None
 
     def poll(self, seen: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
-        """Add a poll, a keyframe if it is the first; how many rows it has."""
+        """Add a poll, as a keyframe if it is the first, and return its number of rows."""
         rows = new_rows()
         self.changes.add(seen, seen.listings, at, rows)
         self.changes.finish(seen, rows)
@@ -48,11 +48,11 @@ class RecordingBuilder:
         return count
 
     def flush(self) -> None:
-        """Write what was added."""
+        """Write all polls that were added."""
         self.writer.seal()
         self.writer.flush()
 
     def compact(self) -> None:
-        """Tidy up everything before the newest keyframe."""
+        """Compact everything before the newest keyframe."""
         assert self.keyframe is not None
         self.writer.maintain(self.keyframe, None, START / 1000)

@@ -1,4 +1,4 @@
-"""One group's past from a lake: at every moment the same as that moment by itself, and what changed in between."""
+"""Timelines of groups agree with the state at each poll and report the changes between polls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         st.tuples(values.polls(), st.booleans(), st.sampled_from(["", "flush", "compact"])), min_size=1, max_size=6
     )
 )
-def test_every_sample_is_what_the_moment_shows(
+def test_timeline_equals_the_states_of_its_polls(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -63,7 +63,7 @@ def test_every_sample_is_what_the_moment_shows(
 
 
 def known(value: float) -> float | None:
-    """None for what is not known."""
+    """Return None instead of NaN."""
     return None if math.isnan(value) else value
 
 
@@ -71,8 +71,8 @@ def at(poll: int) -> float:
     return (START + poll * 10_000) / 1000
 
 
-def test_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None:
-    """Ten seconds from poll to poll: 50 written are 5 a second; what stands still is 0, and the first is not known."""
+def test_timeline_has_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None:
+    """Fifty records written within ten seconds are 5/s; the rate is 0 without changes, and unknown at the first poll."""
     write(tmp_path, seen(100, end=150), seen(120, end=200), seen(120, end=200), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     past = lake.group_timeline("pay", at(0), at(2))
@@ -86,7 +86,7 @@ def test_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_gap_has_no_rate_and_is_told(tmp_path: Path) -> None:
+def test_gap_has_no_rate_and_is_reported(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(seen(100), START, gap="the recording begins")
     recording.poll(seen(100), START + 10_000)
@@ -99,7 +99,7 @@ def test_a_gap_has_no_rate_and_is_told(tmp_path: Path) -> None:
     assert [sight.gap for sight in past.change_points] == ["", "recorder killed"]
 
 
-def test_who_joined_and_left_which_partitions_moved_and_what_was_rewound(tmp_path: Path) -> None:
+def test_timeline_reports_members_owners_and_rewound_offsets(tmp_path: Path) -> None:
     write(tmp_path, seen(100), seen(100, owner="m-2"), seen(40, owner="m-2"), seen(groups=("other",)))
     past = RecordingReader(tmp_path).group_timeline("pay", at(0), at(3))
     _, handed, rewound, gone = past.changes
@@ -108,7 +108,7 @@ def test_who_joined_and_left_which_partitions_moved_and_what_was_rewound(tmp_pat
     assert (gone.now.listed, gone.now.left) == (False, ("m-2",))
 
 
-def test_a_rebalance_is_told_with_how_long_it_took(tmp_path: Path) -> None:
+def test_rebalance_is_reported_with_its_duration(tmp_path: Path) -> None:
     def poll(state: str, epoch: int) -> PollResult:
         told = GroupDescription("pay", "consumer", "consumer", state, 1, group_epoch=epoch, members=(MEMBER,))
         return PollResult({"pay": Listing("consumer", "consumer", state, 1)}, {"pay": told})
@@ -127,8 +127,8 @@ def test_a_rebalance_is_told_with_how_long_it_took(tmp_path: Path) -> None:
 MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
-def test_what_a_poll_could_not_read_has_no_rate(tmp_path: Path) -> None:
-    """While its coordinator is silent, and at the poll that catches up; the silence of another broker is nothing."""
+def test_polls_that_cannot_read_offsets_have_no_rate(tmp_path: Path) -> None:
+    """This holds while the coordinator is silent and at the next poll; another silent broker has no effect."""
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
     faults = [(), (silent,), (), (other,), (own,), ()]
@@ -138,7 +138,7 @@ def test_what_a_poll_could_not_read_has_no_rate(tmp_path: Path) -> None:
     assert list(past.lag) == [400] * 6
 
 
-def test_an_interval_without_a_moment_is_empty(tmp_path: Path) -> None:
+def test_interval_without_polls_has_an_empty_timeline(tmp_path: Path) -> None:
     write(tmp_path, seen())
     past = RecordingReader(tmp_path).group_timeline("pay", at(0) - 500, at(0) - 400)
     assert not past.times
@@ -148,7 +148,7 @@ def test_an_interval_without_a_moment_is_empty(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "group", ["it's", "'; DROP TABLE groups --", "a\\'b", 'quo"te', "nul\x00", "caf\udce9", "", "ü"]
 )
-def test_group_ids_with_quotes_are_found(tmp_path: Path, group: str) -> None:
+def test_groups_with_quotes_in_their_ids_are_found(tmp_path: Path, group: str) -> None:
     write(tmp_path, seen(groups=(group, "other")), seen(groups=("other",)), seen(groups=(group, "other")))
     recording = RecordingReader(tmp_path)
     listed = [point.listed for point in recording.group_timeline(group, at(0), at(2)).change_points]

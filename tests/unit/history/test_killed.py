@@ -1,4 +1,4 @@
-"""Killed at any point, a recorder leaves whole polls, loses little, and its successor says what happened."""
+"""A recorder that is killed at any point leaves complete polls and loses little; the next recorder reports it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 SLACK = 2.5
-"""Seconds for a poll, an append and a busy machine."""
+"""Time for a poll and an append on a busy machine, in seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def cluster() -> Iterator[SimulatorProcess]:
 
 
 def record(cluster: SimulatorProcess, lake: Path) -> subprocess.Popen[str]:
-    """A recorder in a process of its own."""
+    """Start a recorder in a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "tests.unit.history.killed", cluster.bootstrap, str(lake)],
         stdout=subprocess.PIPE, text=True, cwd=ROOT,
@@ -40,7 +40,7 @@ def record(cluster: SimulatorProcess, lake: Path) -> subprocess.Popen[str]:
 
 
 def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -> int:
-    """Until the lake has more polls; how many it has."""
+    """Wait until the lake has more polls, and return their number."""
     end = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < end:
         found = polls_in(lake)
@@ -51,7 +51,7 @@ def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -
 
 
 def polls_in(lake: Path) -> int:
-    """How many whole polls a lake has."""
+    """Return the number of complete polls in a lake."""
     try:
         return len(RecordingReader(lake).polls())
     except Exception:  # noqa: BLE001 - it is being made
@@ -59,7 +59,7 @@ def polls_in(lake: Path) -> int:
 
 
 def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed: int) -> None:
-    """Kill, look at what is left, and go on in the same lake."""
+    """Kill a recorder repeatedly, check the lake each time, and continue recording into it."""
     dice, polls = random.Random(seed), 0
     for run in range(times):
         process = record(cluster, lake)
@@ -82,10 +82,10 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         polls = len(found.polls())
 
 
-def test_a_kill_leaves_whole_polls(cluster: SimulatorProcess, tmp_path: Path) -> None:
+def test_killed_recorder_leaves_complete_polls(cluster: SimulatorProcess, tmp_path: Path) -> None:
     kill_again_and_again(cluster, tmp_path / "lake", 3, seed=1)
 
 
 @pytest.mark.full
-def test_many_kills_leave_whole_polls(cluster: SimulatorProcess, tmp_path: Path) -> None:
+def test_recorder_killed_many_times_leaves_complete_polls(cluster: SimulatorProcess, tmp_path: Path) -> None:
     kill_again_and_again(cluster, tmp_path / "lake", 25, seed=2)

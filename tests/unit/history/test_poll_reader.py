@@ -1,4 +1,4 @@
-"""Groups over an interval, poll by poll, are what each moment shows."""
+"""Groups that are read poll by poll equal the state at each single poll."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOTHING = GroupOffsets((), (), {})
     ),
     skipped=st.integers(0, 3),
 )
-def test_every_poll_is_what_its_moment_shows(
+def test_polls_read_in_series_equal_single_points_in_time(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]], skipped: int
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -56,14 +56,14 @@ def test_every_poll_is_what_its_moment_shows(
             assert read.fault is None
 
 
-def test_only_the_groups_asked_for_are_read(tmp_path: Path) -> None:
+def test_only_requested_groups_are_read(tmp_path: Path) -> None:
     write(tmp_path, seen(100, groups=("pay", "ship")))
     lake = RecordingReader(tmp_path)
     (poll,) = read_polls(lake, ["pay", "nobody"], lake.polls())
     assert list(poll.groups) == ["pay"]
 
 
-def test_what_a_poll_could_not_read_is_not_taken_for_read(tmp_path: Path) -> None:
+def test_values_that_a_poll_could_not_read_are_missing(tmp_path: Path) -> None:
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay"))
     theirs = ("offsets", Fault("NO_ANSWER", "no answer", broker=1))
     of_other = ("offsets", Fault("NO_ANSWER", "no answer", broker=2))
@@ -84,7 +84,7 @@ def test_what_a_poll_could_not_read_is_not_taken_for_read(tmp_path: Path) -> Non
     assert [len(poll.faults) for poll in polls] == [0, 0, 1, 2, 0, 0]
 
 
-def test_groups_come_and_go(tmp_path: Path) -> None:
+def test_groups_appear_and_disappear_between_polls(tmp_path: Path) -> None:
     write(tmp_path, seen(1), seen(2, groups=()), seen(3), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     found = [list(poll.groups) for poll in read_polls(lake, ["pay"], lake.polls())]

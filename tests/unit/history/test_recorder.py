@@ -1,4 +1,4 @@
-"""The recorder over a scripted cluster: what it writes, and what it does when it cannot."""
+"""The recorder writes the changes of a scripted cluster, and handles disks and brokers that fail."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FAST = RecorderOptions(interval=0.02, flush=0.02, describe=0.05)
 
 @dataclass
 class Watched:
-    """A monitor that knows what the scripted cluster is."""
+    """A monitor of the scripted cluster."""
 
     admin: ScriptedAdmin
     cluster_id: str = "scripted"
@@ -55,7 +55,7 @@ class Watched:
 
 
 def scripted() -> ScriptedAdmin:
-    """Two groups with lag."""
+    """Return a scripted cluster with two groups that have lag."""
     admin = ScriptedAdmin()
     admin.add("pay", "consumer", members=(member("m-1"),), lag=5)
     admin.add("ship", "share", lag=7)
@@ -66,7 +66,7 @@ def scripted() -> ScriptedAdmin:
 async def recording(
     path: Path, admin: ScriptedAdmin | None = None, options: RecorderOptions = FAST, **changes: object
 ) -> AsyncIterator[tuple[Recorder, list[str]]]:
-    """A recorder at work, stopped in order at the end."""
+    """Run a recorder, and stop it properly at the end."""
     said: list[str] = []
     made = Recorder(Watched(admin or scripted()), admin or scripted(), path, options, notify=said.append, **changes)  # type: ignore[arg-type]
     task = asyncio.create_task(made.run())
@@ -78,20 +78,20 @@ async def recording(
 
 
 async def until(met: Callable[[], bool], timeout: float = 30.0) -> None:
-    """Wait for something that the recorder does."""
+    """Wait until a condition on the recorder holds."""
     async with asyncio.timeout(timeout):
         while not met():  # noqa: ASYNC110 - what is waited for has no event
             await asyncio.sleep(0.005)
 
 
 async def recorded_anew(made: Recorder) -> None:
-    """Wait until a poll that began after this moment is in the lake: those before it may still be on their way."""
+    """Wait until a poll that starts after this call is in the lake."""
     now = time.time()
     await until(lambda: (made.status.last or 0) > now)
 
 
 def whole(path: Path) -> bool:
-    """Whether every poll of a lake has exactly the rows that it counts, and no other poll has any."""
+    """Return whether every poll has exactly the rows that it counts, and all rows belong to a poll."""
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
     for table in TABLES:
@@ -105,7 +105,7 @@ def whole(path: Path) -> bool:
     return not found.keys() - told.keys()
 
 
-async def test_it_records_what_moves_and_what_it_moves_to(tmp_path: Path) -> None:
+async def test_recorder_writes_changed_groups_and_partitions(tmp_path: Path) -> None:
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (made, said):
         await until(lambda: made.status.polls >= 2)
@@ -121,7 +121,7 @@ async def test_it_records_what_moves_and_what_it_moves_to(tmp_path: Path) -> Non
     assert whole(tmp_path / "lake")
 
 
-async def test_everything_in_a_lake_is_its_owners_alone(tmp_path: Path) -> None:
+async def test_files_of_a_lake_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     async with recording(tmp_path / "lake", options=replace(FAST, keyframe=0.05)) as (made, _):
         await until(lambda: made.status.polls >= 12)
     for folder, _, files in os.walk(tmp_path / "lake"):
@@ -130,7 +130,7 @@ async def test_everything_in_a_lake_is_its_owners_alone(tmp_path: Path) -> None:
             assert stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) == 0o600, name
 
 
-async def test_a_second_recorder_is_refused(tmp_path: Path) -> None:
+async def test_second_recorder_of_a_lake_is_refused(tmp_path: Path) -> None:
     async with recording(tmp_path / "lake") as (made, _):
         await until(lambda: made.status.polls >= 1)
         second = Recorder(Watched(scripted()), scripted(), tmp_path / "lake")
@@ -139,7 +139,7 @@ async def test_a_second_recorder_is_refused(tmp_path: Path) -> None:
     assert not LakeFolder.of(tmp_path / "lake").lock.exists()
 
 
-async def test_a_lake_is_of_one_cluster(tmp_path: Path) -> None:
+async def test_recording_another_cluster_into_a_lake_is_refused(tmp_path: Path) -> None:
     async with recording(tmp_path / "lake") as (made, _):
         await until(lambda: made.status.polls >= 1)
     other = Recorder(Watched(scripted(), "another"), scripted(), tmp_path / "lake")
@@ -147,7 +147,7 @@ async def test_a_lake_is_of_one_cluster(tmp_path: Path) -> None:
         await other.run()
 
 
-async def test_cancelling_writes_what_waits(tmp_path: Path) -> None:
+async def test_cancelled_recorder_writes_waiting_polls(tmp_path: Path) -> None:
     admin = scripted()
     made = Recorder(Watched(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
     task = asyncio.create_task(made.run())
@@ -161,7 +161,7 @@ async def test_cancelling_writes_what_waits(tmp_path: Path) -> None:
 
 
 class Disk:
-    """A disk that can be full: appends to one table fail, before or after they were made."""
+    """A disk that can be full: appends to one table fail, before or after they are done."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.full = ""
@@ -182,10 +182,10 @@ class Disk:
 
 @pytest.mark.parametrize("table", ["partitions", "polls"])
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
-async def test_a_full_disk_is_reported_and_survived(
+async def test_recorder_reports_and_survives_a_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, late: bool
 ) -> None:
-    """Nothing is lost or doubled, wherever it stopped; also if the failed append had been made after all."""
+    """No row is lost or written twice, even if the failed append was done nevertheless."""
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin) as (made, said):
         await until(lambda: made.status.polls >= 1)
@@ -203,7 +203,7 @@ async def test_a_full_disk_is_reported_and_survived(
     assert {moment.gap for moment in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
-async def test_too_much_that_waits_is_given_up_and_the_gap_is_said(
+async def test_too_many_waiting_rows_are_dropped_and_leave_a_gap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(flushing, "MOST_WAITING", 2)
@@ -223,7 +223,7 @@ async def test_too_much_that_waits_is_given_up_and_the_gap_is_said(
         assert set(lake.at(moment).listings) == {"pay", "ship"}
 
 
-async def test_what_cannot_be_written_at_the_end_is_said_at_the_next_start(
+async def test_rows_lost_at_shutdown_are_reported_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = Disk(monkeypatch)
@@ -239,7 +239,7 @@ async def test_what_cannot_be_written_at_the_end_is_said_at_the_next_start(
     assert "recorder killed" in [moment.gap for moment in RecordingReader(tmp_path / "lake").polls()]
 
 
-async def test_a_silent_coordinator_keeps_its_last_values_and_shows_as_a_fault(tmp_path: Path) -> None:
+async def test_groups_of_a_silent_coordinator_keep_values_and_have_faults(tmp_path: Path) -> None:
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (made, _):
         await until(lambda: made.status.polls >= 2)
@@ -251,7 +251,7 @@ async def test_a_silent_coordinator_keeps_its_last_values_and_shows_as_a_fault(t
     assert frame.lag("ship").lag == 7
 
 
-async def test_a_poll_that_fails_is_reported_and_a_full_picture_follows(
+async def test_failed_poll_is_reported_and_followed_by_a_keyframe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with recording(tmp_path / "lake") as (made, said):
@@ -265,15 +265,15 @@ async def test_a_poll_that_fails_is_reported_and_a_full_picture_follows(
     assert whole(tmp_path / "lake")
 
 
-async def test_a_folder_that_cannot_be_made_is_an_error_with_its_name(tmp_path: Path) -> None:
+async def test_error_names_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     made = Recorder(Watched(scripted()), scripted(), tmp_path / "file" / "lake")
     with pytest.raises(LakeError, match=r"file/lake cannot be written: .*Not a directory"):
         await made.run()
 
 
-async def test_polls_are_compared_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A screen may be drawn on the loop: what takes long with many groups runs in other threads."""
+async def test_polls_are_compared_in_other_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long work with many groups must not block a screen on the event loop."""
     here = threading.get_ident()
     threads: dict[str, int] = {}
     for name in ("add", "finish", "all_rows"):

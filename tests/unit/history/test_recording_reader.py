@@ -1,4 +1,4 @@
-"""What is recorded is what is replayed: at every moment, whatever was flushed, cut off, compacted or thrown away."""
+"""Every poll is replayed as recorded, after any sequence of flushes, crashes, compactions and deletions."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ DAY = 86_400_000
 
 
 class Known:
-    """What a reader should find after some polls, kept in the plainest way."""
+    """The state that a reader should find, computed in the simplest way."""
 
     def __init__(self) -> None:
         self.groups: dict[str, dict[str, Any]] = {}
         self.faults: set[tuple[str, str]] = set()
 
     def take(self, seen: PollResult) -> dict[str, dict[str, Any]]:
-        """The state after a poll."""
+        """Apply a poll, and return the state after it."""
         before, self.groups = self.groups, {}
         for group, listing in seen.listings.items():
             now = {"committed": (), "share": (), "bounds": {}, "description": None} | before.get(group, {})
@@ -59,7 +59,7 @@ class Known:
 
 
 def shown(frame: PointInTime) -> dict[str, dict[str, Any]]:
-    """The same of a replayed moment."""
+    """Return the same for a replayed point in time."""
     return {
         group: {
             "listing": listing,
@@ -78,7 +78,7 @@ def shown(frame: PointInTime) -> dict[str, dict[str, Any]]:
         st.tuples(values.polls(), st.booleans(), st.sampled_from(["", "flush", "compact"])), min_size=1, max_size=6
     )
 )
-def test_every_moment_is_replayed_as_it_was_recorded(
+def test_every_poll_is_replayed_as_it_was_recorded(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -109,7 +109,7 @@ STABLE = Listing("consumer", "consumer", "Stable", 1)
 def seen(
     offset: int = 100, *, end: int = 150, owner: str = "m-1", groups: tuple[str, ...] = ("pay",), **more: Any
 ) -> PollResult:
-    """A poll in which each group has one partition and one member."""
+    """Return a poll in which each group has one partition and one member."""
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(
         dict.fromkeys(groups, more.pop("listing", STABLE)),
@@ -121,7 +121,7 @@ def seen(
 
 
 def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[int, ...] = ()) -> RecordingBuilder:
-    """A lake with one flush a poll."""
+    """Record polls with one flush per poll."""
     recording = RecordingBuilder(path)
     for number, poll in enumerate(polls):
         recording.poll(poll, START + number * every, keyframe=number in keyframes)
@@ -129,7 +129,7 @@ def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[
     return recording
 
 
-def test_only_what_changed_is_written(tmp_path: Path) -> None:
+def test_only_changed_rows_are_written(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     assert recording.poll(seen(), START) == 3
     assert recording.poll(seen(), START + 10_000) == 0
@@ -139,14 +139,14 @@ def test_only_what_changed_is_written(tmp_path: Path) -> None:
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
 
 
-def test_what_a_poll_did_not_read_stays_as_it_was(tmp_path: Path) -> None:
+def test_groups_that_a_poll_did_not_read_stay_unchanged(tmp_path: Path) -> None:
     write(tmp_path, seen(), PollResult({"pay": STABLE}))
     frame = RecordingReader(tmp_path).at(None)
     assert frame.offsets("pay").committed[0].offset == 100
     assert frame.description("pay") is not None
 
 
-def test_a_fault_lasts_until_a_poll_without_it(tmp_path: Path) -> None:
+def test_fault_lasts_until_a_poll_without_it(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, seen(faults=(slow[0],)), seen(faults=(slow[1],)), seen())
     lake = RecordingReader(tmp_path)
@@ -155,8 +155,8 @@ def test_a_fault_lasts_until_a_poll_without_it(tmp_path: Path) -> None:
     assert lake.at(lake.first).faults[0] == slow[0]
 
 
-def test_a_flush_that_was_cut_off_is_never_read(tmp_path: Path) -> None:
-    """The rows are in their tables, the poll is not in `polls`; then another recorder goes on with a keyframe."""
+def test_rows_of_an_interrupted_flush_are_ignored(tmp_path: Path) -> None:
+    """The rows are in their tables, but their poll is not in `polls`. Another recorder continues with a keyframe."""
     recording = write(tmp_path, seen(100))
     recording.poll(seen(999, groups=("pay", "half")), START + 10_000)
     polls = RecordedTable(LakeFolder.of(tmp_path).table(POLLS.name), POLLS)
@@ -182,7 +182,7 @@ def test_a_flush_that_was_cut_off_is_never_read(tmp_path: Path) -> None:
     assert sum(file["num_records"] for file in polls.files()) == 2
 
 
-def test_compaction_leaves_one_file_a_keyframe_and_says_that_no_row_changed(tmp_path: Path) -> None:
+def test_compaction_leaves_one_file_per_keyframe_without_data_change(tmp_path: Path) -> None:
     recording = write(tmp_path, *(seen(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
     files = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()
@@ -194,7 +194,7 @@ def test_compaction_leaves_one_file_a_keyframe_and_says_that_no_row_changed(tmp_
     assert '"dataChange":true' not in log
 
 
-def test_retention_removes_whole_days(tmp_path: Path) -> None:
+def test_old_days_are_deleted_as_a_whole(tmp_path: Path) -> None:
     recording = write(tmp_path, seen(), seen(101), seen(102), every=DAY, keyframes=(1, 2))
     assert recording.keyframe is not None
     recording.writer.maintain(recording.keyframe, 1, (START + 2 * DAY) / 1000)
@@ -203,7 +203,7 @@ def test_retention_removes_whole_days(tmp_path: Path) -> None:
     assert lake.at(lake.first).offsets("pay").committed[0].offset == 101
 
 
-def test_a_time_means_the_newest_moment_before_it(tmp_path: Path) -> None:
+def test_time_selects_the_newest_poll_before_it(tmp_path: Path) -> None:
     write(tmp_path, seen(100), seen(101))
     lake = RecordingReader(tmp_path)
     assert lake.at(START / 1000 + 9.9).poll == lake.first
@@ -215,7 +215,7 @@ def test_a_time_means_the_newest_moment_before_it(tmp_path: Path) -> None:
         lake.at(START / 1000 - 1)
 
 
-def test_a_lake_that_grows_is_followed(tmp_path: Path) -> None:
+def test_refresh_finds_polls_that_were_added(tmp_path: Path) -> None:
     recording = write(tmp_path, seen(100))
     lake = RecordingReader(tmp_path)
     assert lake.at(None).offsets("pay").committed[0].offset == 100
@@ -226,8 +226,8 @@ def test_a_lake_that_grows_is_followed(tmp_path: Path) -> None:
     assert lake.at(None).offsets("pay").committed[0].offset == 150
 
 
-def test_the_next_change_of_a_group_is_found_over_keyframes_and_days(tmp_path: Path) -> None:
-    """Offsets move in every poll and are no change; members, states, coming and going are."""
+def test_next_change_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
+    """Moving offsets are no change; members, states, and appearing or disappearing groups are."""
     moved = replace(STABLE, state="Empty")
     polls = (
         seen(1), seen(2), seen(3, owner="m-2"), seen(4, owner="m-2"), seen(5, owner="m-2", groups=("pay", "new")),
@@ -250,7 +250,7 @@ def test_the_next_change_of_a_group_is_found_over_keyframes_and_days(tmp_path: P
     assert changes("nobody", back=False) == []
 
 
-def test_two_moments_are_compared(tmp_path: Path) -> None:
+def test_comparison_lists_groups_members_owners_and_lag(tmp_path: Path) -> None:
     write(
         tmp_path,
         seen(100, end=150, groups=("old", "pay")),
@@ -268,7 +268,7 @@ def test_two_moments_are_compared(tmp_path: Path) -> None:
         assert found.lags[0].by == 740
 
 
-def test_a_damaged_lake_is_an_error_with_its_name(tmp_path: Path) -> None:
+def test_error_names_a_damaged_lake(tmp_path: Path) -> None:
     write(tmp_path, seen())
     for path in (tmp_path / "recorded/partitions").glob("day=*/*.parquet"):
         path.write_bytes(b"not parquet")
@@ -280,7 +280,7 @@ def test_a_damaged_lake_is_an_error_with_its_name(tmp_path: Path) -> None:
         RecordingReader(tmp_path)
 
 
-def test_what_was_compacted_and_swept_away_meanwhile_is_found_again(tmp_path: Path) -> None:
+def test_reader_finds_files_replaced_by_compaction_meanwhile(tmp_path: Path) -> None:
     recording = write(tmp_path, seen(100), seen(101), seen(102), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     recording.compact()

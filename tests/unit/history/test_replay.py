@@ -1,4 +1,4 @@
-"""A recorded moment answers as the cluster answered; nothing of it can be changed."""
+"""A replayed poll answers as the cluster did, and cannot be changed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 async def until(met: Callable[[], bool]) -> None:
-    """Wait for something that a monitor or recorder does."""
+    """Wait until a condition on a monitor or recorder holds."""
     async with asyncio.timeout(60):
         while not met():  # noqa: ASYNC110 - what is waited for has no event
             await asyncio.sleep(0.01)
@@ -41,7 +41,7 @@ async def until(met: Callable[[], bool]) -> None:
 async def watched(
     admin: GroupAdmin, moment: Callable[[], float] | None = None, **changes: Any
 ) -> AsyncIterator[Monitor]:
-    """A monitor at work."""
+    """Run a monitor."""
     monitor = Monitor(admin, MonitorOptions(interval=0.5, **changes), recorded_at=moment)
     task = asyncio.create_task(monitor.run())
     try:
@@ -52,14 +52,14 @@ async def watched(
 
 
 def by_member_id(description: GroupDescription) -> GroupDescription:
-    """Brokers give members in any order."""
+    """Sort the members, which brokers return in any order."""
     return replace(
         description, members=description.members and tuple(sorted(description.members, key=lambda m: m.member_id))
     )
 
 
-async def test_replay_equals_what_the_cluster_answered(tmp_path: Path) -> None:
-    """The whole company of the simulator, hostile names and groups of every type among it, while its clock stands."""
+async def test_replay_equals_the_answers_of_the_cluster(tmp_path: Path) -> None:
+    """The simulator's clock stands still; its groups have every type, and some have hostile ids."""
     async with (
         Simulator(seed=3, scenario="company", clock=ManualClock()) as cluster,
         connect(cluster.bootstrap.split(",")) as live,
@@ -87,7 +87,7 @@ async def test_replay_equals_what_the_cluster_answered(tmp_path: Path) -> None:
         assert share.rows
 
 
-async def test_nothing_can_be_changed(tmp_path: Path) -> None:
+async def test_replay_refuses_every_write(tmp_path: Path) -> None:
     write(tmp_path, seen())
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     (outcome,) = await admin.delete_groups(["pay"])
@@ -98,7 +98,7 @@ async def test_nothing_can_be_changed(tmp_path: Path) -> None:
     assert (await admin.list_groups()).rows
 
 
-async def test_a_group_that_was_not_there_is_not_found(tmp_path: Path) -> None:
+async def test_group_that_did_not_exist_then_is_not_found(tmp_path: Path) -> None:
     write(tmp_path, PollResult({"new": STABLE}))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     answer = await admin.describe_groups(["new", "gone"])
@@ -110,7 +110,7 @@ async def test_a_group_that_was_not_there_is_not_found(tmp_path: Path) -> None:
     assert (await admin.group_configs(["new"])).faults[0].name == "NOT_SUPPORTED"
 
 
-async def test_faults_are_answered_as_they_were(tmp_path: Path) -> None:
+async def test_recorded_faults_are_answered_unchanged(tmp_path: Path) -> None:
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay", "ask for DESCRIBE")
     silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")
     write(tmp_path, seen(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
@@ -125,8 +125,8 @@ async def test_faults_are_answered_as_they_were(tmp_path: Path) -> None:
     assert (raised.value.fault_name, raised.value.broker, raised.value.advice) == ("NO_ANSWER", 2, "wait")
 
 
-async def test_a_monitor_follows_a_seek(tmp_path: Path) -> None:
-    """What the screen does: the ordinary monitor over the replay, sent to and fro."""
+async def test_monitor_shows_the_poll_after_a_seek(tmp_path: Path) -> None:
+    """The screen uses an ordinary monitor on the replay, and seeks forward and back."""
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, seen(100), seen(120, groups=("pay", "new")), seen(140, listing=empty))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -148,8 +148,8 @@ async def test_a_monitor_follows_a_seek(tmp_path: Path) -> None:
         await until(lambda: monitor.snapshot.state_of("pay") == "Stable")
 
 
-async def test_a_moment_is_judged_by_those_before_it_and_not_by_how_long_it_is_looked_at(tmp_path: Path) -> None:
-    """Offsets of a moment stand still however often they are read; a group that worked is not to be blamed for it."""
+async def test_verdict_depends_on_earlier_polls_not_on_viewing_time(tmp_path: Path) -> None:
+    """Offsets of a poll stand still however often they are read, and the group must not be judged for that."""
     write(tmp_path, seen(100, end=150), seen(120, end=170), seen(140, end=190))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
     reads = []
@@ -169,7 +169,7 @@ async def test_a_moment_is_judged_by_those_before_it_and_not_by_how_long_it_is_l
     assert found.lag.lag == 50
 
 
-async def test_a_feed_tells_the_differences_between_moments(tmp_path: Path) -> None:
+async def test_feed_returns_differences_between_polls(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

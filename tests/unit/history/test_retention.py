@@ -1,4 +1,4 @@
-"""How long things are kept: what a lake remembers of it, and when its recorder asks."""
+"""The lake stores the retention of topics and offsets, and the recorder refreshes it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> LakeFolder:
     return folder
 
 
-def test_what_was_told_last_is_known(folder: LakeFolder) -> None:
+def test_retention_keeps_the_last_answer_per_topic(folder: LakeFolder) -> None:
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
     assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
@@ -43,14 +43,14 @@ def test_what_was_told_last_is_known(folder: LakeFolder) -> None:
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"topics": {"a": "x"}, "offsets": 1}', '{"topics": 1, "offsets": 1}']
 )
-def test_a_damaged_file_tells_nothing(folder: LakeFolder, text: str) -> None:
+def test_damaged_retention_file_counts_as_empty(folder: LakeFolder, text: str) -> None:
     (folder.path / "retention.json").write_text(text)
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({}, DAY), ())
     assert load_retention(folder) == Retention({}, DAY)
 
 
-async def test_it_is_asked_for_every_ten_minutes(folder: LakeFolder) -> None:
+async def test_retention_is_read_every_ten_minutes(folder: LakeFolder) -> None:
     admin = ScriptedAdmin()
     admin.topic_retention = Retention({"a": HOUR}, DAY)
     keeper = RetentionRefresher(admin, folder)
@@ -62,7 +62,7 @@ async def test_it_is_asked_for_every_ten_minutes(folder: LakeFolder) -> None:
     assert keeper.due(601.0)
 
 
-async def test_what_may_not_be_read_leaves_what_is_known(folder: LakeFolder) -> None:
+async def test_retention_that_may_not_be_read_keeps_stored_values(folder: LakeFolder) -> None:
     update_retention(folder, Retention({"a": HOUR}, DAY), {"a"})
 
     class Refused(ScriptedAdmin):
@@ -79,7 +79,7 @@ async def test_what_may_not_be_read_leaves_what_is_known(folder: LakeFolder) -> 
     assert load_retention(folder) == Retention({"a": HOUR}, DAY)
 
 
-async def test_a_recording_tells_it_to_those_who_look_at_it(tmp_path: Path) -> None:
+async def test_replay_answers_the_recorded_retention(tmp_path: Path) -> None:
     admin = scripted()
     topics = {topic for topic, _ in admin.bounds}
     assert topics

@@ -1,4 +1,4 @@
-"""Groups of every kind, with every odd character, for Hypothesis."""
+"""Hypothesis strategies for groups of every kind, with unusual characters."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ topologies = st.builds(
 
 @st.composite
 def members(draw: st.DrawFn) -> tuple[Member, ...]:
-    """Members with different ids, sorted by id as a replay gives them."""
+    """Return members with different ids, sorted by id as in a replay."""
     ids = sorted(draw(st.sets(texts, max_size=3)))
     return tuple(
         Member(
@@ -82,7 +82,7 @@ listings = st.builds(
 
 
 def descriptions(group: str) -> st.SearchStrategy[GroupDescription]:
-    """Of one group."""
+    """Return descriptions of one group."""
     return st.builds(
         GroupDescription,
         st.just(group),
@@ -108,7 +108,7 @@ faults = st.builds(Fault, st.sampled_from(["NO_ANSWER", "GROUP_AUTHORIZATION_FAI
 
 @st.composite
 def commits(draw: st.DrawFn) -> tuple[CommittedOffset, ...]:
-    """Sorted by topic and partition."""
+    """Return committed offsets, sorted by topic and partition."""
     places = sorted(draw(st.sets(st.tuples(st.sampled_from(["t", "t\udcff", "名"]), st.integers(0, 3)), max_size=4)))
     return tuple(
         CommittedOffset(
@@ -120,7 +120,7 @@ def commits(draw: st.DrawFn) -> tuple[CommittedOffset, ...]:
 
 @st.composite
 def shares(draw: st.DrawFn) -> tuple[ShareOffset, ...]:
-    """Sorted by topic and partition."""
+    """Return share offsets, sorted by topic and partition."""
     places = sorted(draw(st.sets(st.tuples(st.sampled_from(["t", "s"]), st.integers(0, 3)), max_size=3)))
     return tuple(
         ShareOffset(*tp, draw(st.none() | longs), draw(st.none() | ints), draw(st.none() | longs), 0, draw(texts))
@@ -133,7 +133,7 @@ GROUPS = ["plain", "caf\udce9", "\ufdd0", "[bold]x", "", "gone\x00\n"]
 
 @st.composite
 def polls(draw: st.DrawFn) -> PollResult:
-    """One poll: any of a few groups, any part of which was read."""
+    """Return one poll of any of a few groups, of which any part was read."""
     listed = {group: draw(listings) for group in draw(st.sets(st.sampled_from(GROUPS)))}
     described = {group: draw(descriptions(group)) for group in listed if draw(st.booleans())}
     committed = {group: draw(commits()) for group in listed if draw(st.booleans())}

@@ -1,4 +1,4 @@
-"""Gold tables made by hand: a row names what matters, the rest of its columns is unknown or what it has to be."""
+"""Build gold tables from a few given values; all other columns are null or have their only valid value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TIMES = {LAG: "minute", HEALTH: "window_start", CHURN: "hour", FORECAST: "hour"
 
 
 def row(table: Table, **values: Any) -> dict[str, Any]:
-    """A row of a gold table."""
+    """Return a row of a gold table."""
     unknown = values.keys() - set(table.names)
     assert not unknown, unknown
     made: dict[str, Any] = {
@@ -39,7 +39,7 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
 
 
 def write(path: Path, rows: dict[Table, list[dict[str, Any]]]) -> Path:
-    """A lake with these gold tables; those not named are empty."""
+    """Create a lake with these gold tables; tables that are not given are empty."""
     folder = LakeFolder.of(path)
     folder.prepare()
     for table in GOLD:
@@ -50,7 +50,7 @@ def write(path: Path, rows: dict[Table, list[dict[str, Any]]]) -> Path:
 
 
 def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) -> list[dict[str, Any]]:
-    """A group's course: its lag grows by one a minute until now."""
+    """Return the lag history of a group whose lag grows by one per minute until now."""
     return [
         row(
             LAG, group=group, minute=NOW - timedelta(minutes=back), lag=lag - back, rate_in=2.0, rate_out=1.5,
@@ -61,7 +61,7 @@ def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) 
 
 
 def incidents() -> dict[Table, list[dict[str, Any]]]:
-    """One of each kind."""
+    """Return gold rows with one incident of each kind."""
     old = NOW - 4 * HOUR
     return {
         LAG: [*lag_rows("pay"), *lag_rows("fraud"), *lag_rows("fill"), *lag_rows("calm", lag=59)],

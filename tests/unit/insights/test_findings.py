@@ -1,4 +1,4 @@
-"""From gold tables to findings: each kind, in the order of urgency, from rows of Delta tables."""
+"""Findings of all kinds are read from gold tables in the order of urgency."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_one_of_each_kind_by_urgency(tmp_path: Path) -> None:
+def test_findings_of_all_kinds_are_sorted_by_urgency(tmp_path: Path) -> None:
     found = read_insights(write(tmp_path, incidents()))
     assert [(finding.kind, finding.subject) for finding in found.findings] == [
         (Kind.UNHEALTHY, "pay"),
@@ -41,7 +41,7 @@ def test_one_of_each_kind_by_urgency(tmp_path: Path) -> None:
     assert all(age.written is not None for age in found.tables)
 
 
-def test_unhealthy_since_with_its_partitions(tmp_path: Path) -> None:
+def test_unhealthy_group_has_a_start_and_its_partitions(tmp_path: Path) -> None:
     finding = read_insights(write(tmp_path, incidents())).findings[0]
     assert finding.what == "stopped committing on 2 partitions; 1,000 unread records"
     assert finding.since == (NOW - 4 * HOUR).timestamp()
@@ -52,11 +52,11 @@ def test_unhealthy_since_with_its_partitions(tmp_path: Path) -> None:
     assert [values[:4] for values in finding.evidence.rows] == [("t", 1, "STOP", 700), ("t", 0, "STOP", 300)]
 
 
-def test_what_was_wrong_earlier_is_no_finding(tmp_path: Path) -> None:
+def test_groups_that_recovered_have_no_finding(tmp_path: Path) -> None:
     assert "was-ill" not in {finding.subject for finding in read_insights(write(tmp_path, incidents())).findings}
 
 
-def test_a_group_that_nobody_is_in_is_told_so() -> None:
+def test_advice_for_a_group_without_members() -> None:
     rows = [row(HEALTH, group="g", window_start=NOW, status="ERR", worst="STALL", affected=1, lag=None)]
     (finding,) = unhealthy(rows, {"g": {"state": "Empty"}})
     assert finding.what == "keeps committing the same offsets"
@@ -64,7 +64,7 @@ def test_a_group_that_nobody_is_in_is_told_so() -> None:
     assert finding.evidence.rows
 
 
-def test_what_nobody_uses_is_told_once(tmp_path: Path) -> None:
+def test_unused_groups_have_a_single_finding(tmp_path: Path) -> None:
     rows = incidents()
     rows[HEALTH].append(row(HEALTH, group="perf.a", window_start=NOW, status="ERR", worst="STOP", affected=1, lag=5))
     rows[FORECAST].append(row(FORECAST, group="tmp", hour=NOW, lag=5, lost=9, at_risk=True))
@@ -79,7 +79,7 @@ def test_what_nobody_uses_is_told_once(tmp_path: Path) -> None:
     assert family.since_at_least
 
 
-def test_a_family_too_large_to_name_is_deleted_by_its_name() -> None:
+def test_large_family_is_deleted_by_its_prefix() -> None:
     rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
     rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
     (finding,) = unused(rows)
@@ -102,21 +102,21 @@ def test_a_family_too_large_to_name_is_deleted_by_its_name() -> None:
         ({"lost": 0, "at_risk": True}, "unread records expire, before they are read"),
     ],
 )
-def test_data_at_risk(values: dict[str, Any], what: str) -> None:
+def test_text_of_data_at_risk(values: dict[str, Any], what: str) -> None:
     (finding,) = at_risk([row(FORECAST, group="g", hour=NOW, lag=1, **values)])
     assert finding.what == what
     assert finding.severity is Severity.ERROR
 
 
 @pytest.mark.parametrize(("hours", "severity"), [(1, Severity.ERROR), (48, Severity.WARN), (160, Severity.NOTE)])
-def test_the_sooner_data_is_lost_the_worse(hours: int, severity: Severity) -> None:
+def test_severity_grows_as_expiry_comes_nearer(hours: int, severity: Severity) -> None:
     (finding,) = at_risk(
         [row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=True, loss_seconds=hours * 3_600.0)]
     )
     assert finding.severity is severity
 
 
-def test_an_hour_that_has_just_begun_is_told_by_the_one_before(tmp_path: Path) -> None:
+def test_forecast_without_trend_falls_back_to_the_hour_before(tmp_path: Path) -> None:
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
     rows = [
@@ -137,11 +137,11 @@ def test_an_hour_that_has_just_begun_is_told_by_the_one_before(tmp_path: Path) -
     }
 
 
-def test_no_risk_no_finding() -> None:
+def test_forecast_without_risk_gives_no_finding() -> None:
     assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
 
 
-def test_what_is_lost_comes_before_what_will_be_and_sooner_before_later() -> None:
+def test_lost_records_come_before_records_that_will_expire() -> None:
     rows = [
         row(FORECAST, group=name, hour=NOW, lag=1, lost=lost, at_risk=True, loss_seconds=seconds)
         for name, lost, seconds in (("later", 0, 900.0), ("lost", 1, 900.0), ("soon", 0, 9.0))
@@ -149,7 +149,7 @@ def test_what_is_lost_comes_before_what_will_be_and_sooner_before_later() -> Non
     assert [f.subject for f in sorted(at_risk(rows), key=lambda f: f.urgency)] == ["lost", "soon", "later"]
 
 
-def test_a_backlog_that_grows_is_told_unless_worse_is_known() -> None:
+def test_growing_backlog_is_reported_without_a_worse_finding() -> None:
     rows = [row(FORECAST, group="g", hour=NOW, lag=500, trend=2.0, trend_error=0.5)]
     (finding,) = drain(rows, {"g": {"time_lag": 90.0}}, ())
     assert finding.what == "500 unread records, growing by 120 per minute"
@@ -159,7 +159,7 @@ def test_a_backlog_that_grows_is_told_unless_worse_is_known() -> None:
     assert drain(unsure, {"g": {"time_lag": 90.0}}, ()) == []
 
 
-def test_flapping_now_and_earlier() -> None:
+def test_flapping_now_is_worse_than_flapping_earlier() -> None:
     def hours(*backs: int) -> list[dict[str, Any]]:
         return [
             row(CHURN, group="g", hour=NOW - back * HOUR, rebalances=9, per_hour=9.0, flapping=True,
@@ -188,7 +188,7 @@ def test_flapping_now_and_earlier() -> None:
         ({"rate_in": (50.0, None, None)}, None),
     ],
 )
-def test_unusual_for_this_hour(values: dict[str, tuple[float, float, float]], what: str | None) -> None:
+def test_text_of_unusual_lag_and_rates(values: dict[str, tuple[float, float, float]], what: str | None) -> None:
     told: dict[str, Any] = {}
     for name, (value, normal, deviation) in values.items():
         told |= {name: value, f"{name}_normal": normal, f"{name}_deviation": deviation}
@@ -198,12 +198,12 @@ def test_unusual_for_this_hour(values: dict[str, tuple[float, float, float]], wh
     )
 
 
-def test_of_a_group_of_which_worse_is_told_only_what_comes_in_is() -> None:
+def test_groups_with_worse_findings_report_unusual_input_only() -> None:
     told = {"lag": 900.0, "lag_normal": 1.0, "lag_deviation": 50.0}
     assert unusual([row(BASELINE, group="g", hour=NOW, **told)], {"g"}) == []
 
 
-def test_hostile_ids_come_as_they_are(tmp_path: Path) -> None:
+def test_findings_keep_hostile_ids_unchanged(tmp_path: Path) -> None:
     for name in ("[/foo]", "<script>", "caf\udce9", "a\nb"):
         path = tmp_path / str(abs(hash(name)))
         rows = [
@@ -214,13 +214,13 @@ def test_hostile_ids_come_as_they_are(tmp_path: Path) -> None:
         assert Gold(path).lag_histories([name])[name].lag[-1] == 1_000
 
 
-def test_a_lake_without_gold_tables_says_how_to_make_them(tmp_path: Path) -> None:
+def test_error_without_gold_tables_says_how_to_create_them(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path).prepare()
     with pytest.raises(LakeError, match="kgtui pipeline run"):
         read_insights(tmp_path)
 
 
-def test_tables_that_are_not_there_or_older_are_said(tmp_path: Path) -> None:
+def test_missing_and_unreadable_gold_tables_are_listed(tmp_path: Path) -> None:
     folder = LakeFolder.of(tmp_path)
     folder.prepare()
     rows = pa.table({"day": [NOW.date()], "group": ["g"]})
@@ -234,7 +234,7 @@ def test_tables_that_are_not_there_or_older_are_said(tmp_path: Path) -> None:
         read_insights(tmp_path)
 
 
-def test_upkeep_does_not_make_a_table_younger(tmp_path: Path) -> None:
+def test_maintenance_does_not_change_the_age_of_tables(tmp_path: Path) -> None:
     write(write(tmp_path, incidents()), incidents())
     made = Gold(tmp_path).age(LAG).written
     done = {one.table: one.what for one in upkeep.optimize(tmp_path)}
@@ -244,12 +244,12 @@ def test_upkeep_does_not_make_a_table_younger(tmp_path: Path) -> None:
     assert Gold(tmp_path).age(LAG).written == made
 
 
-def test_empty_tables_have_no_findings(tmp_path: Path) -> None:
+def test_empty_gold_tables_have_no_findings(tmp_path: Path) -> None:
     found = read_insights(write(tmp_path, {}))
     assert (found.findings, found.as_of) == ((), None)
 
 
-def test_a_course_breaks_where_polls_are_missing(tmp_path: Path) -> None:
+def test_lag_history_breaks_where_polls_are_missing(tmp_path: Path) -> None:
     rows = lag_rows("g", minutes=4)
     rows[2]["steady_since"] = rows[3]["steady_since"] = rows[2]["minute"]
     rows += [{**rows[0], "topic": "t", "partition": 1, "lag": 5}]
@@ -262,13 +262,13 @@ def test_a_course_breaks_where_polls_are_missing(tmp_path: Path) -> None:
     assert gold.lag_histories(["nobody"]) == gold.lag_histories([]) == {}
 
 
-def test_every_gold_table_can_be_read(tmp_path: Path) -> None:
+def test_all_gold_tables_can_be_read(tmp_path: Path) -> None:
     gold = Gold(write(tmp_path, incidents()))
     for table in GOLD:
         assert set(gold.rows(table)[0]) == set(table.names)
 
 
-def test_urgency_within_a_kind_is_by_severity_then_weight() -> None:
+def test_findings_of_one_kind_sort_by_severity_then_weight() -> None:
     rows = [row(HEALTH, group=name, window_start=NOW, status=status, worst="STOP", affected=1, lag=lag)
             for name, status, lag in (("warn", "WARN", 99), ("small", "ERR", 1), ("large", "ERR", 9))]  # fmt: skip
     found = sorted(unhealthy(rows, {}), key=lambda finding: finding.urgency)

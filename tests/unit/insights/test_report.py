@@ -1,4 +1,4 @@
-"""The report's page: what it tells, and that nothing from a cluster can act in it."""
+"""The HTML report shows all findings, and nothing in it can run or load anything."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ALLOWED = PAGE | TEXT | TABLES | PLOTS
 
 
 class Reader(HTMLParser):
-    """Checks that every element is closed, and collects elements, attributes and text."""
+    """Parser that checks that every element is closed, and collects elements, attributes and text."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ def report(tmp_path: Path) -> Report:
     return build_report(write(tmp_path, incidents()), MADE)
 
 
-def test_the_page_tells_every_finding_with_its_evidence_and_plots(report: Report) -> None:
+def test_page_shows_findings_with_evidence_and_plots(report: Report) -> None:
     html = render_page(report, "9.9").decode()
     words = Reader(html).words
     for finding in report.insights.findings:
@@ -93,7 +93,7 @@ def test_the_page_tells_every_finding_with_its_evidence_and_plots(report: Report
         assert html.count(f"stroke: var({variable})") == 4
 
 
-def test_there_is_nothing_that_acts_or_comes_from_elsewhere(report: Report) -> None:
+def test_page_has_no_scripts_and_loads_nothing(report: Report) -> None:
     reader = read(report)
     assert reader.tags <= ALLOWED
     assert not any(name.startswith("on") for name in reader.attributes)
@@ -128,7 +128,7 @@ def about(group: str) -> Report:
 
 
 @pytest.mark.parametrize("group", HOSTILE)
-def test_hostile_ids_are_text(group: str) -> None:
+def test_hostile_ids_are_shown_as_text(group: str) -> None:
     reader = read(about(group))
     assert reader.tags <= ALLOWED
     assert not any(name.startswith("on") for name in reader.attributes)
@@ -137,7 +137,7 @@ def test_hostile_ids_are_text(group: str) -> None:
 
 @settings(max_examples=20)
 @given(st.text(st.characters(codec=None), max_size=40))
-def test_any_id_is_text(group: str) -> None:
+def test_any_id_is_shown_as_text(group: str) -> None:
     assert read(about(group)).tags <= ALLOWED
 
 
@@ -147,7 +147,7 @@ def test_long_ids_are_shortened() -> None:
     assert {len(heading) for heading in headings} == {MAX_ID_LENGTH}
 
 
-def test_times_when_groups_were_not_well(tmp_path: Path) -> None:
+def test_episodes_show_when_groups_were_unhealthy(tmp_path: Path) -> None:
     rows = incidents()
     began = NOW - 9 * HOUR
     rows[HEALTH] += [
@@ -167,7 +167,7 @@ def test_times_when_groups_were_not_well(tmp_path: Path) -> None:
     assert "STOP from 2026-11-21 07:00 to 2026-11-21 09:00 UTC" in words
 
 
-def test_an_interval_cuts_plots_and_times(tmp_path: Path) -> None:
+def test_interval_limits_plots_and_episodes(tmp_path: Path) -> None:
     lake = write(tmp_path, incidents())
     since = NOW.timestamp() - 600
     made = build_report(lake, MADE, since=since)
@@ -176,7 +176,7 @@ def test_an_interval_cuts_plots_and_times(tmp_path: Path) -> None:
     assert made.insights.findings, "what is wrong now is told whatever is drawn"
 
 
-def test_what_is_missing_is_said(report: Report) -> None:
+def test_page_lists_missing_tables(report: Report) -> None:
     broken = replace(report.insights.tables[2], error="it was <never> made")
     without = tuple(one for one in report.insights.findings if one.kind is not Kind.FLAPPING)
     made = replace(report, insights=replace(report.insights, findings=without, tables=(broken,)), episodes=())
@@ -227,7 +227,7 @@ def test_plots_of_two_weeks_fit_into_a_page_of_five_megabytes() -> None:
     assert MAX_PLOTTED_GROUPS * len(svg) < 4_000_000
 
 
-def test_a_missing_library_is_named(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_a_missing_library(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     report_module._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(LakeError, match=r"pip install 'kgtui\[report\]'"):

@@ -1,4 +1,4 @@
-"""A lake has one recorder: a second is refused by name, one that died is followed."""
+"""Only one recorder holds the lock of a lake; the lock of a dead one is taken over."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ lock = RecorderLock(Path(sys.argv[1])); lock.take(); print("held", flush=True); 
 
 
 def held_by_another(path: Path) -> subprocess.Popen[str]:
-    """A process that holds the lock until it is killed."""
+    """Start a process that holds the lock until it is killed."""
     process = subprocess.Popen(
         [sys.executable, "-c", _HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -38,7 +38,7 @@ def held_by_another(path: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_a_second_recorder_is_refused_by_host_and_process(tmp_path: Path) -> None:
+def test_refusal_names_host_and_process_of_the_holder(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with held_by_another(path) as other:
         with pytest.raises(RefusedError, match=f"process {other.pid} on {socket.gethostname()}"):
@@ -46,7 +46,7 @@ def test_a_second_recorder_is_refused_by_host_and_process(tmp_path: Path) -> Non
         other.kill()
 
 
-def test_a_lock_of_a_dead_process_is_taken_over_and_said(tmp_path: Path) -> None:
+def test_lock_of_a_dead_process_is_taken_over_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with held_by_another(path) as other:
         other.send_signal(signal.SIGKILL)
@@ -57,7 +57,7 @@ def test_a_lock_of_a_dead_process_is_taken_over_and_said(tmp_path: Path) -> None
     lock.release()
 
 
-def test_a_lock_that_was_released_leaves_nothing(tmp_path: Path) -> None:
+def test_released_lock_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first, second = RecorderLock(path), RecorderLock(path)
     first.take()
@@ -74,9 +74,7 @@ def test_a_lock_that_was_released_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("age", "refused"), [(0.0, True), (STALE + 60, False)])
-def test_another_machine_counts_as_alive_while_it_gives_signs_of_life(
-    tmp_path: Path, age: float, refused: bool
-) -> None:
+def test_holder_on_another_machine_is_alive_while_it_renews(tmp_path: Path, age: float, refused: bool) -> None:
     path = tmp_path / "lock"
     path.write_text(json.dumps({"host": "db-7.example", "pid": 41, "since": 1.0}))
     os.utime(path, (time.time() - age,) * 2)
@@ -90,7 +88,7 @@ def test_another_machine_counts_as_alive_while_it_gives_signs_of_life(
         lock.release()
 
 
-def test_signs_of_life_are_given(tmp_path: Path) -> None:
+def test_renew_updates_the_time_of_the_lock_file(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     lock = RecorderLock(path)
     lock.take()
@@ -101,7 +99,7 @@ def test_signs_of_life_are_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"host": 1}', "\0"])
-def test_a_damaged_lock_file_is_taken_over(tmp_path: Path, content: str) -> None:
+def test_damaged_lock_file_is_taken_over(tmp_path: Path, content: str) -> None:
     path = tmp_path / "lock"
     path.write_text(content)
     lock = RecorderLock(path)

@@ -1,4 +1,4 @@
-"""What a lake holds, and making it smaller: by itself, beside a recorder, and with tables that nobody can read."""
+"""Status, optimize and prune, without and beside a recorder, and with tables that cannot be read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOW = START / 1000 + 3 * 86_400
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    """Three days of two polls each, and a gold table of the same days in two files a day."""
+    """Create a lake with two polls on each of three days, and a gold table with two files for each day."""
     path = tmp_path / "lake"
     made = RecordingBuilder(path)
     for day in range(3):
@@ -50,7 +50,7 @@ def by_table(path: Path) -> dict[str, upkeep.TableStatus]:
     return {one.table.title: one for one in upkeep.status(path).tables}
 
 
-def test_status_tells_what_every_table_holds(lake: Path) -> None:
+def test_status_shows_contents_of_every_table(lake: Path) -> None:
     found = by_table(lake)
     assert list(found)[-1] == "gold/lag"
     polls, gold = found["recorded/polls"].contents, found["gold/lag"].contents
@@ -63,14 +63,14 @@ def test_status_tells_what_every_table_holds(lake: Path) -> None:
     assert 0 < gold.bytes < found["gold/lag"].disk < upkeep.status(lake).disk
 
 
-def test_a_table_without_rows_or_days(lake: Path) -> None:
+def test_status_of_a_table_without_rows_or_days(lake: Path) -> None:
     load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": pa.array([], pa.string())}))
     held = by_table(lake)["gold/cleanup"].contents
     assert held is not None
     assert (held.rows, held.first, held.last) == (0, None, None)
 
 
-def test_a_damaged_table_is_said_and_the_others_are_told(lake: Path) -> None:
+def test_damaged_table_has_an_error_and_others_a_status(lake: Path) -> None:
     log = lake / "gold/lag/_delta_log"
     (log / "00000000000000000000.json").write_text("{")
     found = by_table(lake)
@@ -82,7 +82,7 @@ def test_a_damaged_table_is_said_and_the_others_are_told(lake: Path) -> None:
     assert not done["recorded"].error
 
 
-def test_what_is_no_lake_is_refused(tmp_path: Path) -> None:
+def test_maintenance_refuses_a_folder_that_is_no_lake(tmp_path: Path) -> None:
     for work in (
         upkeep.status,
         lambda path: list(upkeep.optimize(path)),
@@ -92,14 +92,14 @@ def test_what_is_no_lake_is_refused(tmp_path: Path) -> None:
             work(tmp_path)
 
 
-def test_a_newer_lake_is_refused(lake: Path) -> None:
+def test_maintenance_refuses_a_newer_lake(lake: Path) -> None:
     marker = lake / "lake.json"
     marker.write_text(json.dumps({**json.loads(marker.read_text()), "version": 99}))
     with pytest.raises(LakeError, match="newer kgtui"):
         upkeep.status(lake)
 
 
-def test_optimize_leaves_every_moment_as_it_was(lake: Path) -> None:
+def test_optimize_leaves_all_polls_unchanged(lake: Path) -> None:
     def moments() -> list[object]:
         read = RecordingReader(lake)
         return [(moment, read.at(moment).positions("pay")) for moment in read.polls()]
@@ -117,7 +117,7 @@ def test_optimize_leaves_every_moment_as_it_was(lake: Path) -> None:
     assert again["recorded"].what == again["gold/lag"].what == "nothing to compact"
 
 
-def test_optimize_leaves_recorded_tables_to_a_recorder(lake: Path) -> None:
+def test_optimize_skips_tables_that_a_recorder_writes(lake: Path) -> None:
     holder = "import sys; from pathlib import Path; from kgtui.lake.lock import RecorderLock as L\n"
     holder += "lock = L(Path(sys.argv[1])); lock.take(); print('held', flush=True); sys.stdin.read()"
     process = subprocess.Popen(
@@ -136,7 +136,7 @@ def test_optimize_leaves_recorded_tables_to_a_recorder(lake: Path) -> None:
     assert upkeep.status(lake).recorder is None
 
 
-def test_optimize_does_not_hide_that_a_recorder_was_killed(lake: Path) -> None:
+def test_optimize_keeps_the_trace_of_a_killed_recorder(lake: Path) -> None:
     path = LakeFolder.of(lake).lock
     killed = {"host": socket.gethostname(), "pid": _dead_pid(), "since": 1.0}
     path.write_text(json.dumps(killed))
@@ -149,7 +149,7 @@ def test_optimize_does_not_hide_that_a_recorder_was_killed(lake: Path) -> None:
     lock.release()
 
 
-def test_a_recorder_on_another_machine_counts_while_it_gives_signs_of_life(tmp_path: Path) -> None:
+def test_status_shows_a_live_recorder_on_another_machine(tmp_path: Path) -> None:
     path = tmp_path / "recorder.lock"
     path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "since": 1.0}))
     assert str(current_holder(path)) == "process 1 on elsewhere"
@@ -158,7 +158,7 @@ def test_a_recorder_on_another_machine_counts_while_it_gives_signs_of_life(tmp_p
     assert current_holder(tmp_path / "nothing") is None
 
 
-def test_prune_removes_whole_days(lake: Path) -> None:
+def test_prune_deletes_whole_days(lake: Path) -> None:
     done = {one.table: one for one in upkeep.prune(lake, KeepRules(2), now=NOW)}
     assert done["gold/lag"].what.startswith("2 rows before 2026-11-22 in 2 files")
     assert done["gold/lag"].what.endswith("were deleted")
@@ -171,11 +171,11 @@ def test_prune_removes_whole_days(lake: Path) -> None:
     assert "no rows before" in next(upkeep.prune(lake, KeepRules(2), now=NOW)).what
 
 
-def test_polls_go_first_so_that_no_half_poll_is_left(lake: Path) -> None:
+def test_prune_starts_with_polls(lake: Path) -> None:
     assert next(upkeep.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
 
-def test_a_dry_run_removes_nothing(lake: Path) -> None:
+def test_dry_run_deletes_nothing(lake: Path) -> None:
     before = by_table(lake)
     done = list(upkeep.prune(lake, KeepRules(1), now=NOW, dry_run=True))
     assert any(one.what.endswith("would be deleted") for one in done)
@@ -184,21 +184,21 @@ def test_a_dry_run_removes_nothing(lake: Path) -> None:
     }
 
 
-def test_each_layer_and_table_can_be_kept_for_its_own_time(lake: Path) -> None:
+def test_layers_and_tables_have_their_own_keep_rules(lake: Path) -> None:
     keep = KeepRules(None, (("gold", 1), ("gold/lag", None)))
     assert list(upkeep.prune(lake, keep, now=NOW)) == []
     done = list(upkeep.prune(lake, KeepRules(1, (("recorded", None),)), now=NOW))
     assert [one.table for one in done] == ["gold/lag"]
 
 
-def test_a_table_without_days_is_left_as_it_is(lake: Path) -> None:
+def test_prune_leaves_tables_without_days_alone(lake: Path) -> None:
     load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": ["a"]}))
     done = {one.table: one for one in upkeep.prune(lake, KeepRules(1), now=NOW)}
     assert "has no days" in done["gold/cleanup"].what
 
 
 @pytest.mark.parametrize(("name", "says"), [("gold/leg", "no table gold/leg"), ("recorded/polls", "pruned together")])
-def test_names_that_make_no_sense_are_refused(lake: Path, name: str, says: str) -> None:
+def test_keep_rules_with_wrong_names_are_refused(lake: Path, name: str, says: str) -> None:
     with pytest.raises(LakeError, match=says):
         list(upkeep.prune(lake, KeepRules(None, ((name, 1),)), now=NOW))
 

@@ -1,4 +1,4 @@
-"""Files in which a group is found without reading the rest."""
+"""Compacted files return the rows of a group without reading the rest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = ("group", "member_id", "poll")
 
 
 def rows(groups: Mapping[str, int]) -> pa.Table:
-    """So many members of each group."""
+    """Return group → number of rows as a table of members."""
     always = (day_of(START), START, START)
     made = [
         (*always, group, f"m-{number:03d}", False, *(None,) * 7, "{}")
@@ -49,14 +49,14 @@ def written(path: Path, groups: Mapping[str, int]) -> CompactedFile:
 
 
 def members(file: CompactedFile, blocks: Sequence[int]) -> dict[str, int]:
-    """Group → how many members."""
+    """Return group → number of members in some blocks."""
     found: dict[str, int] = {}
     for row in file.read(blocks, COLUMNS).to_pylist():
         found[row["group"]] = found.get(row["group"], 0) + 1
     return found
 
 
-def test_each_group_is_in_one_block_and_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_group_is_completely_in_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 10)
     groups = {f"team-{number:02d}.größe": 1 + number % 7 for number in range(50)} | {"team-20.huge": 60, "": 3}
     file = written(tmp_path / "file", groups)
@@ -71,13 +71,13 @@ def test_each_group_is_in_one_block_and_all_of_it(tmp_path: Path, monkeypatch: p
     assert all(size >= 10 for size in sizes[:-1])
 
 
-def test_a_group_that_is_not_there_is_in_no_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_group_is_in_no_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 1)
     file = written(tmp_path / "file", {"b": 1, "d": 1})
     assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
 
 
-def test_what_is_too_long_to_be_told_is_read_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_group_ids_too_long_for_statistics_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 1)
     groups = {"a": 1, "x" * 32_000: 2, "z": 1}
     file = written(tmp_path / "file", groups)
@@ -86,7 +86,7 @@ def test_what_is_too_long_to_be_told_is_read_all_the_same(tmp_path: Path, monkey
     assert members(file, [0]) == groups
 
 
-def test_a_file_that_was_cut_within_a_group_is_read_in_larger_blocks(tmp_path: Path) -> None:
+def test_row_groups_that_share_a_group_form_one_block(tmp_path: Path) -> None:
     groups = {"a": 5, "b": 5, "c": 5}
     pq.write_table(rows(groups), tmp_path / "file", row_group_size=2)
     file = CompactedFile(tmp_path / "file", MEMBERS)
@@ -96,7 +96,7 @@ def test_a_file_that_was_cut_within_a_group_is_read_in_larger_blocks(tmp_path: P
         assert members(file, [block])[group] == count
 
 
-def test_rows_that_may_be_of_no_group_are_one_block(tmp_path: Path) -> None:
+def test_rows_without_a_group_are_one_block(tmp_path: Path) -> None:
     always: tuple[Any, ...] = (day_of(START), START, START)
     made = [(*always, "broker", 1, None, "A", False, None, None, None)]
     table = arrow_table(FAULTS, made).drop_columns([PARTITION])
@@ -105,7 +105,7 @@ def test_rows_that_may_be_of_no_group_are_one_block(tmp_path: Path) -> None:
     assert (len(file), file.block_of("")) == (1, 0)
 
 
-def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 

@@ -1,4 +1,4 @@
-"""Which days of gold are to be made: those with more than before, the newest that was made, and all that follow."""
+"""Pending days are those with new rows, the newest computed day, and all later days."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DAY_MS = 86_400_000
 
 @pytest.fixture
 def folder(tmp_path: Path) -> LakeFolder:
-    """A lake without gold, and a recording of two days."""
+    """Create a lake without gold tables and a recording of two days."""
     folder = LakeFolder.of(tmp_path / "lake")
     made = RecordingBuilder(folder.path)
     for day in range(2):
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def write(folder: LakeFolder, table: Table, *days: date) -> None:
-    """Append a row of each of the days, otherwise of nothing."""
+    """Append one row per day; all other columns are empty."""
     fill: dict[str, Any] = {"string": "", "boolean": False, "long": 0, "int": 0, "double": 0.0}
     rows = [
         {
@@ -54,7 +54,7 @@ def write(folder: LakeFolder, table: Table, *days: date) -> None:
 
 
 def make(folder: LakeFolder) -> tuple[date, ...]:
-    """Do what is due; which days that was."""
+    """Compute the pending days, and return them."""
     create_tables(folder, GOLD)
     found = pending_days(folder)
     for table in GOLD:
@@ -63,20 +63,20 @@ def make(folder: LakeFolder) -> tuple[date, ...]:
     return found.days
 
 
-def test_the_first_time_all_days_are_due_and_then_none(folder: LakeFolder) -> None:
+def test_all_days_are_pending_once(folder: LakeFolder) -> None:
     assert pending_days(folder).days == (FIRST, SECOND)
     assert make(folder) == (FIRST, SECOND)
     assert pending_days(folder).days == ()
 
 
-def test_what_is_remembered_is_not_written_again(folder: LakeFolder) -> None:
+def test_unchanged_state_file_is_not_written_again(folder: LakeFolder) -> None:
     make(folder)
     before = (folder.path / "_checkpoints" / "gold.json").stat().st_ino
     pending_days(folder).mark_done()
     assert (folder.path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
-def test_with_anything_new_the_newest_day_that_was_made_is_due_too(folder: LakeFolder) -> None:
+def test_new_rows_make_the_newest_computed_day_pending_too(folder: LakeFolder) -> None:
     make(folder)
     write(folder, COMMITS, THIRD)
     assert pending_days(folder).days == (SECOND, THIRD)
@@ -84,13 +84,13 @@ def test_with_anything_new_the_newest_day_that_was_made_is_due_too(folder: LakeF
     assert pending_days(folder).days == ()
 
 
-def test_what_comes_late_makes_its_day_and_all_that_follow_due(folder: LakeFolder) -> None:
+def test_late_rows_make_their_day_and_later_days_pending(folder: LakeFolder) -> None:
     make(folder)
     write(folder, COMMITS, FIRST)
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_upkeep_makes_nothing_due(folder: LakeFolder) -> None:
+def test_maintenance_makes_no_day_pending(folder: LakeFolder) -> None:
     for _ in range(2):
         write(folder, COMMITS, FIRST)
     make(folder)
@@ -101,7 +101,7 @@ def test_upkeep_makes_nothing_due(folder: LakeFolder) -> None:
     assert pending_days(folder).days == ()
 
 
-def test_what_is_not_remembered_is_made_again_from_the_newest_day_on(folder: LakeFolder) -> None:
+def test_without_state_file_only_the_newest_day_is_pending(folder: LakeFolder) -> None:
     make(folder)
     memory = folder.path / "_checkpoints" / "gold.json"
     assert memory.stat().st_mode & 0o077 == 0
@@ -109,14 +109,14 @@ def test_what_is_not_remembered_is_made_again_from_the_newest_day_on(folder: Lak
     assert pending_days(folder).days == (SECOND,)
 
 
-def test_a_run_that_did_not_end_is_done_again(folder: LakeFolder) -> None:
+def test_interrupted_run_is_repeated(folder: LakeFolder) -> None:
     create_tables(folder, GOLD)
     for table in GOLD[:-1]:
         write(folder, table, FIRST)
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_a_table_that_was_removed_is_made_of_all_days(folder: LakeFolder) -> None:
+def test_removed_gold_table_makes_all_days_pending(folder: LakeFolder) -> None:
     make(folder)
     for table in (CHURN, BASELINE):
         path = folder.table(table.name, table.layer)
@@ -125,14 +125,14 @@ def test_a_table_that_was_removed_is_made_of_all_days(folder: LakeFolder) -> Non
         assert make(folder) == (FIRST, SECOND)
 
 
-def test_a_run_that_was_killed_while_it_made_a_table_is_done_again(folder: LakeFolder) -> None:
+def test_run_killed_while_creating_a_table_is_repeated(folder: LakeFolder) -> None:
     for table in (CHURN, BASELINE):
         (folder.table(table.name, table.layer) / "_delta_log").mkdir(parents=True)
     assert pending_days(folder).days == (FIRST, SECOND)
     assert make(folder) == (FIRST, SECOND)
 
 
-def test_a_table_that_cannot_be_read_is_named(folder: LakeFolder) -> None:
+def test_error_names_a_table_that_cannot_be_read(folder: LakeFolder) -> None:
     make(folder)
     log = folder.table(COMMITS.name, COMMITS.layer) / "_delta_log"
     log.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The tables have one definition, which needs nothing but Python; and a folder says whether it is a lake."""
+"""Table definitions need only the standard library, and folders are checked before they are used as a lake."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_definition_needs_no_library() -> None:
+def test_schemas_import_no_library() -> None:
     code = (
         "import sys, kgtui.lake.schemas, kgtui.lake.folder\n"
         "print(*{'pyarrow', 'deltalake', 'msgspec', 'asyncio'} & set(sys.modules))"
@@ -30,17 +30,17 @@ def test_the_definition_needs_no_library() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_every_table_can_be_cut_by_day_keyframe_and_poll(table: object) -> None:
+def test_recorded_tables_have_day_keyframe_and_poll(table: object) -> None:
     assert table.names[:3] == ("day", "keyframe", "poll")  # type: ignore[attr-defined]
     assert set(table.key) <= set(table.names)  # type: ignore[attr-defined]
     assert len(set(table.names)) == len(table.names)  # type: ignore[attr-defined]
 
 
-def test_polls_come_last_because_they_make_the_rest_count() -> None:
+def test_polls_is_the_last_table_of_a_flush() -> None:
     assert TABLES[-1] is POLLS
 
 
-def test_arrow_schemas_follow_the_definition() -> None:
+def test_arrow_schemas_match_the_table_definitions() -> None:
     for table in TABLES:
         schema = arrow_schema(table)
         assert schema.names == list(table.names)
@@ -49,7 +49,7 @@ def test_arrow_schemas_follow_the_definition() -> None:
         assert str(schema.field("day").type) == "date32[day]"
 
 
-def test_tables_of_every_layer_have_a_name_a_key_and_an_arrow_schema() -> None:
+def test_all_tables_have_names_keys_and_arrow_schemas() -> None:
     tables = [*BRONZE, *SILVER, *GOLD]
     assert len({(table.layer, table.name) for table in tables}) == len(tables)
     for table in tables:
@@ -58,7 +58,7 @@ def test_tables_of_every_layer_have_a_name_a_key_and_an_arrow_schema() -> None:
         assert arrow_schema(table).names == list(table.names)
 
 
-def test_a_new_lake_is_its_owners_alone(tmp_path: Path) -> None:
+def test_new_lake_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     folder = LakeFolder.of(tmp_path / "deep" / "lake")
     folder.prepare()
     folder.check()
@@ -66,7 +66,7 @@ def test_a_new_lake_is_its_owners_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE((folder.path / MARKER).stat().st_mode) == 0o600
 
 
-def test_a_lake_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_newer_lake_is_refused_and_not_changed(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     marker = tmp_path / "lake" / MARKER
     told = json.loads(marker.read_text()) | {"version": VERSION + 1}
@@ -78,13 +78,13 @@ def test_a_lake_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format": "kgtui lake", "version": "1"}', b"\xff\x00"])
-def test_a_marker_that_is_not_ours_makes_no_lake(tmp_path: Path, content: bytes) -> None:
+def test_folder_with_a_foreign_marker_is_no_lake(tmp_path: Path, content: bytes) -> None:
     (tmp_path / MARKER).write_bytes(content)
     with pytest.raises(LakeError, match=str(tmp_path)):
         LakeFolder.of(tmp_path).check()
 
 
-def test_what_is_no_lake_says_what_it_is(tmp_path: Path) -> None:
+def test_error_says_why_a_folder_is_no_lake(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     (tmp_path / "file").touch()
@@ -99,7 +99,7 @@ def test_what_is_no_lake_says_what_it_is(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "photos").iterdir()] == ["cat.jpg"]
 
 
-def test_a_lake_without_a_poll_says_so(tmp_path: Path) -> None:
+def test_lake_without_polls_cannot_be_opened(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     with pytest.raises(LakeError, match="no recorded poll yet"):
         RecordingReader(tmp_path / "lake")
