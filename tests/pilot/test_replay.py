@@ -15,7 +15,7 @@ from kgtui.tui.app import KgtuiApp
 from kgtui.tui.session import Session, Target
 from tests.pilot.app_driver import screen_text, screen_words, until
 from tests.scripted import ScriptedAdmin
-from tests.unit.history.test_recording_reader import seen, write
+from tests.unit.history.test_recording_reader import poll_of, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ async def test_the_screen_shows_the_poll_of_a_time(tmp_path: Path, monkeypatch: 
     """The header has the name of the lake and REPLAY; after a seek, the tree has the groups of the other poll."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
-    write(tmp_path / "prod", seen(100, groups=("before",)), seen(120, groups=("after",)))
+    write(tmp_path / "prod", poll_of(100, groups=("before",)), poll_of(120, groups=("after",)))
     args = parse_args(["replay", str(tmp_path / "prod"), "--at", "10s"])
     admin = await open_recording(args.lake, args.at)
     async with AsyncExitStack() as stack:
@@ -49,7 +49,7 @@ async def test_keys_move_through_a_recording(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     times = (1_763_719_200, 1_763_719_210, 1_763_719_220)
-    write(tmp_path / "prod", *(seen(at, groups=("always", f"at-{at % 100}")) for at in times))
+    write(tmp_path / "prod", *(poll_of(at, groups=("always", f"at-{at % 100}")) for at in times))
     args = parse_args(["replay", str(tmp_path / "prod")])
     admin = await open_recording(args.lake, args.at)
     async with AsyncExitStack() as stack:

@@ -15,7 +15,7 @@ from kgtui.insights.reader import read_insights
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas.gold import HEALTH
 from tests.unit.history.recording_builder import START, RecordingBuilder
-from tests.unit.history.test_recording_reader import seen
+from tests.unit.history.test_recording_reader import poll_of
 from tests.unit.insights.gold_rows import NOW, incidents, row, write
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def test_lake_comes_from_environment_variable(
 def test_filter_uses_the_last_recorded_state(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     lake = tmp_path / "lake"
     made = RecordingBuilder(lake)
-    made.poll(seen(groups=("pay",)), START)
+    made.poll(poll_of(groups=("pay",)), START)
     made.flush()
     write(lake, incidents())
     assert main(["insights", "state:Stable", "--lake", str(lake), "--format", "json"]) == 0

@@ -16,7 +16,7 @@ from kgtui.lake.delta import load_deltalake
 from kgtui.lake.maintenance import KeepRules
 from kgtui.model.amounts import in_bytes, short
 from tests.unit.history.recording_builder import START, RecordingBuilder
-from tests.unit.history.test_recording_reader import seen
+from tests.unit.history.test_recording_reader import poll_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def lake(tmp_path: Path) -> Path:
     """A lake with one recorded poll."""
     recording = RecordingBuilder(tmp_path / "lake")
-    recording.poll(seen(), START)
+    recording.poll(poll_of(), START)
     recording.flush()
     return tmp_path / "lake"
 

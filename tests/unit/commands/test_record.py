@@ -19,7 +19,7 @@ from kgtui.history import RecordingReader
 from kgtui.lake import delta
 from kgtui.simulator import Options, SimulatorProcess, spawn
 from tests.unit.history.recording_builder import START
-from tests.unit.history.test_recording_reader import seen, write
+from tests.unit.history.test_recording_reader import poll_of, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,7 +132,7 @@ def test_message_without_deltalake_says_what_to_install(
 
 
 def test_recording_can_be_listed_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path / "lake", seen(100), seen(120, groups=("pay", "new")))
+    write(tmp_path / "lake", poll_of(100), poll_of(120, groups=("pay", "new")))
     lake = ["--lake", str(tmp_path / "lake")]
 
     def listed(*more: str) -> dict[str, object]:
@@ -155,7 +155,7 @@ def test_recording_can_be_listed_and_shown(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_replay_without_terminal_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path / "lake", seen())
+    write(tmp_path / "lake", poll_of())
     assert cli.main(["replay", str(tmp_path / "lake")]) == 2
     assert "kgtui ls --lake" in capsys.readouterr().err
 

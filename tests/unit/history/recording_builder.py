@@ -32,19 +32,19 @@ class RecordingBuilder:
         self.changes = ChangeTracker()
         self.keyframe: int | None = None
 
-    def poll(self, seen: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
+    def poll(self, result: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
         """Add a poll, as a keyframe if it is the first, and return its number of rows."""
         rows = new_rows()
-        self.changes.add(seen, seen.listings, at, rows)
-        self.changes.finish(seen, rows)
+        self.changes.add(result, result.listings, at, rows)
+        self.changes.finish(result, rows)
         if keyframe or self.keyframe is None:
             self.keyframe, rows = at, self.changes.all_rows()
         count = sum(map(len, rows.values()))
-        told = (
+        poll_row = (
             datetime.fromtimestamp(at / 1000, UTC), "run", None, gap or None, 10_000, 5, count,
-            len(seen.listings), 2, 2, CLUSTER.cluster_id, cluster_text(CLUSTER) if self.keyframe == at else None,
+            len(result.listings), 2, 2, CLUSTER.cluster_id, cluster_text(CLUSTER) if self.keyframe == at else None,
         )  # fmt: skip
-        self.writer.add(at, self.keyframe, rows, told)
+        self.writer.add(at, self.keyframe, rows, poll_row)
         return count
 
     def flush(self) -> None:

@@ -16,7 +16,7 @@ from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member
 from tests.unit.history import values
 from tests.unit.history.recording_builder import START, RecordingBuilder
-from tests.unit.history.test_recording_reader import seen, write
+from tests.unit.history.test_recording_reader import poll_of, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,23 +42,27 @@ def test_timeline_equals_the_states_of_its_polls(
     recording.flush()
     lake = RecordingReader(path)
     for group in {group for seen_, _, _ in polls for group in seen_.listings}:
-        past = lake.group_timeline(group, lake.first.at, lake.last.at)
-        assert list(past.times) == [moment.at for moment in lake.polls()]
-        for index, moment in enumerate(lake.polls()):
-            frame = lake.at(moment)
-            if group not in frame.listings:
-                assert math.isnan(past.lag[index])
-                assert past.change_point_at(moment.at) is None or not past.change_point_at(moment.at).listed  # type: ignore[union-attr]
+        timeline = lake.group_timeline(group, lake.first.at, lake.last.at)
+        assert list(timeline.times) == [poll.at for poll in lake.polls()]
+        for index, poll in enumerate(lake.polls()):
+            state = lake.at(poll)
+            if group not in state.listings:
+                assert math.isnan(timeline.lag[index])
+                assert timeline.change_point_at(poll.at) is None or not timeline.change_point_at(poll.at).listed  # type: ignore[union-attr]
                 continue
-            lag, sight, description = frame.lag(group).lag, past.change_point_at(moment.at), frame.description(group)
-            assert known(past.lag[index]) == (lag if lag is None else float(lag % 2**64))
-            assert sight is not None
-            assert sight.state == frame.listings[group].state
+            lag, change_point, description = (
+                state.lag(group).lag,
+                timeline.change_point_at(poll.at),
+                state.description(group),
+            )
+            assert known(timeline.lag[index]) == (lag if lag is None else float(lag % 2**64))
+            assert change_point is not None
+            assert change_point.state == state.listings[group].state
             epochs = (None, None) if description is None else (description.group_epoch, description.assignment_epoch)
-            assert (sight.epoch, sight.assignment_epoch) == epochs
+            assert (change_point.epoch, change_point.assignment_epoch) == epochs
             if index:
-                before, now = lake.at(lake.polls()[index - 1]).member_ids(group), frame.member_ids(group)
-                came = next((one for one in past.change_points if one.at == moment.at), None)
+                before, now = lake.at(lake.polls()[index - 1]).member_ids(group), state.member_ids(group)
+                came = next((one for one in timeline.change_points if one.at == poll.at), None)
                 assert (set(came.joined), set(came.left)) == (now - before, before - now) if came else before == now
 
 
@@ -72,46 +76,52 @@ def at(poll: int) -> float:
 
 
 def test_timeline_has_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None:
-    """Fifty records written within ten seconds are 5/s; the rate is 0 without changes, and unknown at the first poll."""
-    write(tmp_path, seen(100, end=150), seen(120, end=200), seen(120, end=200), keyframes=(2,))
+    """Fifty records within ten seconds are 5/s; the rate is 0 without changes, and unknown at the first poll."""
+    write(tmp_path, poll_of(100, end=150), poll_of(120, end=200), poll_of(120, end=200), keyframes=(2,))
     lake = RecordingReader(tmp_path)
-    past = lake.group_timeline("pay", at(0), at(2))
-    assert list(past.lag) == [50, 80, 80]
-    assert list(past.members) == [1, 1, 1]
-    assert [known(rate) for rate in past.written] == [None, 5.0, 0.0]
-    assert [known(rate) for rate in past.read] == [None, 2.0, 0.0]
-    moment = lake.group_timeline("pay", at(1), at(1))
-    assert [list(column) for column in (moment.lag, moment.read)] == [
+    timeline = lake.group_timeline("pay", at(0), at(2))
+    assert list(timeline.lag) == [50, 80, 80]
+    assert list(timeline.members) == [1, 1, 1]
+    assert [known(rate) for rate in timeline.written] == [None, 5.0, 0.0]
+    assert [known(rate) for rate in timeline.read] == [None, 2.0, 0.0]
+    poll = lake.group_timeline("pay", at(1), at(1))
+    assert [list(column) for column in (poll.lag, poll.read)] == [
         [80], [2.0],
     ]  # fmt: skip
 
 
 def test_gap_has_no_rate_and_is_reported(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
-    recording.poll(seen(100), START, gap="the recording begins")
-    recording.poll(seen(100), START + 10_000)
-    recording.poll(seen(900, end=950), START + 500_000, keyframe=True, gap="recorder killed")
+    recording.poll(poll_of(100), START, gap="the recording begins")
+    recording.poll(poll_of(100), START + 10_000)
+    recording.poll(poll_of(900, end=950), START + 500_000, keyframe=True, gap="recorder killed")
     recording.flush()
-    past = RecordingReader(tmp_path).group_timeline("pay", at(0), at(50))
-    assert [known(rate) for rate in past.read] == [None, 0.0, None]
-    assert past.gaps == ((at(1), at(50), "recorder killed"),)
-    assert past.change_point_at(at(20)) is None
-    assert [sight.gap for sight in past.change_points] == ["", "recorder killed"]
+    timeline = RecordingReader(tmp_path).group_timeline("pay", at(0), at(50))
+    assert [known(rate) for rate in timeline.read] == [None, 0.0, None]
+    assert timeline.gaps == ((at(1), at(50), "recorder killed"),)
+    assert timeline.change_point_at(at(20)) is None
+    assert [change_point.gap for change_point in timeline.change_points] == ["", "recorder killed"]
 
 
 def test_timeline_reports_members_owners_and_rewound_offsets(tmp_path: Path) -> None:
-    write(tmp_path, seen(100), seen(100, owner="m-2"), seen(40, owner="m-2"), seen(groups=("other",)))
-    past = RecordingReader(tmp_path).group_timeline("pay", at(0), at(3))
-    _, handed, rewound, gone = past.changes
+    write(
+        tmp_path,
+        poll_of(100),
+        poll_of(100, owner="m-2"),
+        poll_of(40, owner="m-2"),
+        poll_of(groups=("other",)),
+    )
+    timeline = RecordingReader(tmp_path).group_timeline("pay", at(0), at(3))
+    _, handed, rewound, gone = timeline.changes
     assert (handed.now.joined, handed.now.left, handed.now.moved) == (("m-2",), ("m-1",), 1)
-    assert (rewound.now.rewound, known(past.read[2])) == (60, None)
+    assert (rewound.now.rewound, known(timeline.read[2])) == (60, None)
     assert (gone.now.listed, gone.now.left) == (False, ("m-2",))
 
 
 def test_rebalance_is_reported_with_its_duration(tmp_path: Path) -> None:
     def poll(state: str, epoch: int) -> PollResult:
-        told = GroupDescription("pay", "consumer", "consumer", state, 1, group_epoch=epoch, members=(MEMBER,))
-        return PollResult({"pay": Listing("consumer", "consumer", state, 1)}, {"pay": told})
+        reported = GroupDescription("pay", "consumer", "consumer", state, 1, group_epoch=epoch, members=(MEMBER,))
+        return PollResult({"pay": Listing("consumer", "consumer", state, 1)}, {"pay": reported})
 
     states = [("Stable", 4), ("Assigning", 5), ("Reconciling", 5), ("Stable", 5)]
     write(tmp_path, *(poll(state, epoch) for state, epoch in states))
@@ -132,24 +142,29 @@ def test_polls_that_cannot_read_offsets_have_no_rate(tmp_path: Path) -> None:
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
     faults = [(), (silent,), (), (other,), (own,), ()]
-    write(tmp_path, *(seen(100 + 20 * n, end=500 + 20 * n, faults=told) for n, told in enumerate(faults)))
-    past = RecordingReader(tmp_path).group_timeline("pay", at(0), at(5))
-    assert [known(rate) for rate in past.read] == [None, None, None, 2.0, None, None]
-    assert list(past.lag) == [400] * 6
+    write(tmp_path, *(poll_of(100 + 20 * n, end=500 + 20 * n, faults=reported) for n, reported in enumerate(faults)))
+    timeline = RecordingReader(tmp_path).group_timeline("pay", at(0), at(5))
+    assert [known(rate) for rate in timeline.read] == [None, None, None, 2.0, None, None]
+    assert list(timeline.lag) == [400] * 6
 
 
 def test_interval_without_polls_has_an_empty_timeline(tmp_path: Path) -> None:
-    write(tmp_path, seen())
-    past = RecordingReader(tmp_path).group_timeline("pay", at(0) - 500, at(0) - 400)
-    assert not past.times
-    assert not past.change_points
+    write(tmp_path, poll_of())
+    timeline = RecordingReader(tmp_path).group_timeline("pay", at(0) - 500, at(0) - 400)
+    assert not timeline.times
+    assert not timeline.change_points
 
 
 @pytest.mark.parametrize(
     "group", ["it's", "'; DROP TABLE groups --", "a\\'b", 'quo"te', "nul\x00", "caf\udce9", "", "ü"]
 )
 def test_groups_with_quotes_in_their_ids_are_found(tmp_path: Path, group: str) -> None:
-    write(tmp_path, seen(groups=(group, "other")), seen(groups=("other",)), seen(groups=(group, "other")))
+    write(
+        tmp_path,
+        poll_of(groups=(group, "other")),
+        poll_of(groups=("other",)),
+        poll_of(groups=(group, "other")),
+    )
     recording = RecordingReader(tmp_path)
     listed = [point.listed for point in recording.group_timeline(group, at(0), at(2)).change_points]
     assert listed == [True, False, True]

@@ -14,7 +14,7 @@ import pytest
 from kgtui.history import RecordingReader
 from kgtui.simulator import Options, SimulatorProcess, spawn
 from tests.unit.history.killed import FLUSH
-from tests.unit.history.test_recorder import whole
+from tests.unit.history.test_recorder import has_complete_polls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,14 +69,14 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         finally:
             process.kill()
         killed = time.time()
-        said = process.communicate()[0]
-        assert run == 0 or "crashed" in said
+        messages = process.communicate()[0]
+        assert run == 0 or "crashed" in messages
         found = RecordingReader(lake)
-        whole(lake)
+        has_complete_polls(lake)
         assert killed - found.last.at < FLUSH + SLACK
-        for moment in (found.first, found.last, dice.choice(found.polls())):
-            assert len(found.at(moment).listings) >= 100
-        gaps = [moment.gap for moment in found.polls() if moment.gap]
+        for poll in (found.first, found.last, dice.choice(found.polls())):
+            assert len(found.at(poll).listings) >= 100
+        gaps = [poll.gap for poll in found.polls() if poll.gap]
         assert gaps == ["the recording begins"] + ["recorder killed"] * run
         assert len(found.polls()) > polls
         polls = len(found.polls())

@@ -15,7 +15,7 @@ from kgtui.model.answer import Fault
 from kgtui.model.offsets import GroupOffsets
 from tests.unit.history import values
 from tests.unit.history.recording_builder import START, RecordingBuilder
-from tests.unit.history.test_recording_reader import STABLE, seen, write
+from tests.unit.history.test_recording_reader import STABLE, poll_of, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,16 +48,16 @@ def test_polls_read_in_series_equal_single_points_in_time(
     found = list(read_polls(lake, groups, moments))
     assert [seen_then.poll for seen_then in found] == moments
     for seen_then in found:
-        frame = lake.at(seen_then.poll)
-        assert seen_then.groups.keys() == frame.listings.keys()
+        state = lake.at(seen_then.poll)
+        assert seen_then.groups.keys() == state.listings.keys()
         for group, read in seen_then.groups.items():
-            assert read.description == frame.description(group)
-            assert (read.offsets or NOTHING) == frame.offsets(group)
+            assert read.description == state.description(group)
+            assert (read.offsets or NOTHING) == state.offsets(group)
             assert read.fault is None
 
 
 def test_only_requested_groups_are_read(tmp_path: Path) -> None:
-    write(tmp_path, seen(100, groups=("pay", "ship")))
+    write(tmp_path, poll_of(100, groups=("pay", "ship")))
     lake = RecordingReader(tmp_path)
     (poll,) = read_polls(lake, ["pay", "nobody"], lake.polls())
     assert list(poll.groups) == ["pay"]
@@ -70,8 +70,9 @@ def test_values_that_a_poll_could_not_read_are_missing(tmp_path: Path) -> None:
     logs = ("logs", Fault("NO_ANSWER", "no answer", broker=1))
     undescribed = ("describe", Fault("COORDINATOR_LOAD_IN_PROGRESS", "loading", 14, 1, "pay"))
     write(
-        tmp_path, seen(100), seen(101, faults=(own,)), seen(102, faults=(theirs,)), seen(103, faults=(of_other, logs)),
-        seen(104, faults=(undescribed,)), PollResult({"pay": STABLE}),
+        tmp_path, poll_of(100), poll_of(101, faults=(own,)), poll_of(102, faults=(theirs,)),
+        poll_of(103, faults=(of_other, logs)),
+        poll_of(104, faults=(undescribed,)), PollResult({"pay": STABLE}),
     )  # fmt: skip
     lake = RecordingReader(tmp_path)
     polls = list(read_polls(lake, ["pay"], lake.polls()))
@@ -85,7 +86,7 @@ def test_values_that_a_poll_could_not_read_are_missing(tmp_path: Path) -> None:
 
 
 def test_groups_appear_and_disappear_between_polls(tmp_path: Path) -> None:
-    write(tmp_path, seen(1), seen(2, groups=()), seen(3), keyframes=(2,))
+    write(tmp_path, poll_of(1), poll_of(2, groups=()), poll_of(3), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     found = [list(poll.groups) for poll in read_polls(lake, ["pay"], lake.polls())]
     assert found == [["pay"], [], ["pay"]]

@@ -67,30 +67,31 @@ async def recording(
     path: Path, admin: ScriptedAdmin | None = None, options: RecorderOptions = FAST, **changes: object
 ) -> AsyncIterator[tuple[Recorder, list[str]]]:
     """Run a recorder, and stop it properly at the end."""
-    said: list[str] = []
-    made = Recorder(Watched(admin or scripted()), admin or scripted(), path, options, notify=said.append, **changes)  # type: ignore[arg-type]
-    task = asyncio.create_task(made.run())
+    messages: list[str] = []
+    watch, admin = Watched(admin or scripted()), admin or scripted()
+    recorder = Recorder(watch, admin, path, options, notify=messages.append, **changes)  # type: ignore[arg-type]
+    task = asyncio.create_task(recorder.run())
     try:
-        yield made, said
+        yield recorder, messages
     finally:
-        made.stop()
+        recorder.stop()
         await asyncio.wait_for(task, 30)
 
 
-async def until(met: Callable[[], bool], timeout: float = 30.0) -> None:
+async def until(condition: Callable[[], bool], timeout: float = 30.0) -> None:
     """Wait until a condition on the recorder holds."""
     async with asyncio.timeout(timeout):
-        while not met():  # noqa: ASYNC110 - what is waited for has no event
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event
             await asyncio.sleep(0.005)
 
 
-async def recorded_anew(made: Recorder) -> None:
+async def wait_for_new_poll(recorder: Recorder) -> None:
     """Wait until a poll that starts after this call is in the lake."""
     now = time.time()
-    await until(lambda: (made.status.last or 0) > now)
+    await until(lambda: (recorder.status.last or 0) > now)
 
 
-def whole(path: Path) -> bool:
+def has_complete_polls(path: Path) -> bool:
     """Return whether every poll has exactly the rows that it counts, and all rows belong to a poll."""
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
@@ -99,31 +100,31 @@ def whole(path: Path) -> bool:
         if table is not POLLS:
             found.update(rows)
     polls = RecordedTable(folder.table(POLLS.name), POLLS).read(["poll", "rows"]).to_pylist()
-    told = {row["poll"]: row["rows"] for row in polls}
-    assert len(polls) == len(told)
-    assert {poll: found[poll] for poll in told} == told
-    return not found.keys() - told.keys()
+    reported = {row["poll"]: row["rows"] for row in polls}
+    assert len(polls) == len(reported)
+    assert {poll: found[poll] for poll in reported} == reported
+    return not found.keys() - reported.keys()
 
 
 async def test_recorder_writes_changed_groups_and_partitions(tmp_path: Path) -> None:
     admin = scripted()
-    async with recording(tmp_path / "lake", admin) as (made, said):
-        await until(lambda: made.status.polls >= 2)
+    async with recording(tmp_path / "lake", admin) as (recorder, messages):
+        await until(lambda: recorder.status.polls >= 2)
         admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1003),)
-        await recorded_anew(made)
-    assert said == []
+        await wait_for_new_poll(recorder)
+    assert messages == []
     lake = RecordingReader(tmp_path / "lake")
-    lags = [lake.at(moment).lag("pay").lag for moment in lake.polls()]
+    lags = [lake.at(poll).lag("pay").lag for poll in lake.polls()]
     assert lags[0] == 5
     assert lags[-1] == 2
     assert lake.at(None).lag("ship").lag == 7
-    assert [moment.gap for moment in lake.polls()] == ["the recording begins"] + [""] * (len(lags) - 1)
-    assert whole(tmp_path / "lake")
+    assert [poll.gap for poll in lake.polls()] == ["the recording begins"] + [""] * (len(lags) - 1)
+    assert has_complete_polls(tmp_path / "lake")
 
 
 async def test_files_of_a_lake_are_readable_by_their_owner_only(tmp_path: Path) -> None:
-    async with recording(tmp_path / "lake", options=replace(FAST, keyframe=0.05)) as (made, _):
-        await until(lambda: made.status.polls >= 12)
+    async with recording(tmp_path / "lake", options=replace(FAST, keyframe=0.05)) as (recorder, _):
+        await until(lambda: recorder.status.polls >= 12)
     for folder, _, files in os.walk(tmp_path / "lake"):
         assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700, folder
         for name in files:
@@ -131,8 +132,8 @@ async def test_files_of_a_lake_are_readable_by_their_owner_only(tmp_path: Path) 
 
 
 async def test_second_recorder_of_a_lake_is_refused(tmp_path: Path) -> None:
-    async with recording(tmp_path / "lake") as (made, _):
-        await until(lambda: made.status.polls >= 1)
+    async with recording(tmp_path / "lake") as (recorder, _):
+        await until(lambda: recorder.status.polls >= 1)
         second = Recorder(Watched(scripted()), scripted(), tmp_path / "lake")
         with pytest.raises(RefusedError, match=f"process {os.getpid()} on"):
             await second.run()
@@ -140,8 +141,8 @@ async def test_second_recorder_of_a_lake_is_refused(tmp_path: Path) -> None:
 
 
 async def test_recording_another_cluster_into_a_lake_is_refused(tmp_path: Path) -> None:
-    async with recording(tmp_path / "lake") as (made, _):
-        await until(lambda: made.status.polls >= 1)
+    async with recording(tmp_path / "lake") as (recorder, _):
+        await until(lambda: recorder.status.polls >= 1)
     other = Recorder(Watched(scripted(), "another"), scripted(), tmp_path / "lake")
     with pytest.raises(LakeError, match="holds cluster scripted, and this is cluster another"):
         await other.run()
@@ -149,10 +150,10 @@ async def test_recording_another_cluster_into_a_lake_is_refused(tmp_path: Path) 
 
 async def test_cancelled_recorder_writes_waiting_polls(tmp_path: Path) -> None:
     admin = scripted()
-    made = Recorder(Watched(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
-    task = asyncio.create_task(made.run())
-    await until(lambda: made._lake.waiting > 0)
-    assert made.status.polls == 0
+    recorder = Recorder(Watched(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
+    task = asyncio.create_task(recorder.run())
+    await until(lambda: recorder._lake.waiting > 0)
+    assert recorder.status.polls == 0
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -187,20 +188,20 @@ async def test_recorder_reports_and_survives_a_full_disk(
 ) -> None:
     """No row is lost or written twice, even if the failed append was done nevertheless."""
     disk, admin = Disk(monkeypatch), scripted()
-    async with recording(tmp_path / "lake", admin) as (made, said):
-        await until(lambda: made.status.polls >= 1)
+    async with recording(tmp_path / "lake", admin) as (recorder, messages):
+        await until(lambda: recorder.status.polls >= 1)
         disk.full, disk.late = table, late
         admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1001),)
         await until(lambda: disk.refused >= 3)
-        assert "No space left" in made.status.error
+        assert "No space left" in recorder.status.error
         disk.full = ""
-        await until(lambda: not made.status.error)
-    assert len(said) == 2
-    assert "cannot be written" in said[0]
-    assert said[1] == "recording continues"
-    assert whole(tmp_path / "lake")
+        await until(lambda: not recorder.status.error)
+    assert len(messages) == 2
+    assert "cannot be written" in messages[0]
+    assert messages[1] == "recording continues"
+    assert has_complete_polls(tmp_path / "lake")
     assert RecordingReader(tmp_path / "lake").at(None).lag("pay").lag == 4
-    assert {moment.gap for moment in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
+    assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
 async def test_too_many_waiting_rows_are_dropped_and_leave_a_gap(
@@ -208,68 +209,68 @@ async def test_too_many_waiting_rows_are_dropped_and_leave_a_gap(
 ) -> None:
     monkeypatch.setattr(flushing, "MOST_WAITING", 2)
     disk, admin = Disk(monkeypatch), scripted()
-    async with recording(tmp_path / "lake", admin, replace(FAST, keyframe=0.1)) as (made, said):
-        await until(lambda: made.status.polls >= 1)
+    async with recording(tmp_path / "lake", admin, replace(FAST, keyframe=0.1)) as (recorder, messages):
+        await until(lambda: recorder.status.polls >= 1)
         disk.full = "polls"
-        await until(lambda: any("were dropped" in line for line in said))
+        await until(lambda: any("were dropped" in line for line in messages))
         disk.full = ""
-        await until(lambda: not made.status.error)
+        await until(lambda: not recorder.status.error)
         admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1004),)
-        await recorded_anew(made)
+        await wait_for_new_poll(recorder)
     lake = RecordingReader(tmp_path / "lake")
-    assert "could not be written" in [moment.gap for moment in lake.polls()]
+    assert "could not be written" in [poll.gap for poll in lake.polls()]
     assert lake.at(None).lag("pay").lag == 1
-    for moment in lake.polls():
-        assert set(lake.at(moment).listings) == {"pay", "ship"}
+    for poll in lake.polls():
+        assert set(lake.at(poll).listings) == {"pay", "ship"}
 
 
 async def test_rows_lost_at_shutdown_are_reported_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = Disk(monkeypatch)
-    async with recording(tmp_path / "lake") as (made, _):
-        await until(lambda: made.status.polls >= 1)
+    async with recording(tmp_path / "lake") as (recorder, _):
+        await until(lambda: recorder.status.polls >= 1)
         disk.full = "polls"
-        await until(lambda: made.status.waiting > 0 or disk.refused > 0)
+        await until(lambda: recorder.status.waiting > 0 or disk.refused > 0)
     disk.full = ""
-    async with recording(tmp_path / "lake") as (made, said):
-        await until(lambda: made.status.polls >= 1)
-    assert f"process {os.getpid()}" in said[0]
-    assert "are lost" in said[0]
-    assert "recorder killed" in [moment.gap for moment in RecordingReader(tmp_path / "lake").polls()]
+    async with recording(tmp_path / "lake") as (recorder, messages):
+        await until(lambda: recorder.status.polls >= 1)
+    assert f"process {os.getpid()}" in messages[0]
+    assert "are lost" in messages[0]
+    assert "recorder killed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
 
 
 async def test_groups_of_a_silent_coordinator_keep_values_and_have_faults(tmp_path: Path) -> None:
     admin = scripted()
-    async with recording(tmp_path / "lake", admin) as (made, _):
-        await until(lambda: made.status.polls >= 2)
+    async with recording(tmp_path / "lake", admin) as (recorder, _):
+        await until(lambda: recorder.status.polls >= 2)
         admin.broken["pay"] = Fault("NO_ANSWER", "no answer", broker=1, group="pay")
-        await recorded_anew(made)
-    frame = RecordingReader(tmp_path / "lake").at(None)
-    assert frame.lag("pay").lag == 5
-    assert frame.group_faults["offsets", "pay"] == admin.broken["pay"]
-    assert frame.lag("ship").lag == 7
+        await wait_for_new_poll(recorder)
+    state = RecordingReader(tmp_path / "lake").at(None)
+    assert state.lag("pay").lag == 5
+    assert state.group_faults["offsets", "pay"] == admin.broken["pay"]
+    assert state.lag("ship").lag == 7
 
 
 async def test_failed_poll_is_reported_and_followed_by_a_keyframe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with recording(tmp_path / "lake") as (made, said):
-        await until(lambda: made.status.polls >= 1)
+    async with recording(tmp_path / "lake") as (recorder, messages):
+        await until(lambda: recorder.status.polls >= 1)
         with monkeypatch.context() as broken:
-            broken.setattr(made._poller, "look", lambda *_, **__: 1 / 0)
-            await until(lambda: bool(said))
-        await recorded_anew(made)
-    assert "a poll failed: division by zero" in said[0]
-    assert "a poll failed" in [moment.gap for moment in RecordingReader(tmp_path / "lake").polls()]
-    assert whole(tmp_path / "lake")
+            broken.setattr(recorder._poller, "look", lambda *_, **__: 1 / 0)
+            await until(lambda: bool(messages))
+        await wait_for_new_poll(recorder)
+    assert "a poll failed: division by zero" in messages[0]
+    assert "a poll failed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
+    assert has_complete_polls(tmp_path / "lake")
 
 
 async def test_error_names_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    made = Recorder(Watched(scripted()), scripted(), tmp_path / "file" / "lake")
+    recorder = Recorder(Watched(scripted()), scripted(), tmp_path / "file" / "lake")
     with pytest.raises(LakeError, match=r"file/lake cannot be written: .*Not a directory"):
-        await made.run()
+        await recorder.run()
 
 
 async def test_polls_are_compared_in_other_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,18 +278,18 @@ async def test_polls_are_compared_in_other_threads(tmp_path: Path, monkeypatch: 
     here = threading.get_ident()
     threads: dict[str, int] = {}
     for name in ("add", "finish", "all_rows"):
-        monkeypatch.setattr(ChangeTracker, name, _noting(getattr(ChangeTracker, name), name, threads))
-    monkeypatch.setattr(PollResult, "release", _noting(PollResult.release, "release", threads))
-    async with recording(tmp_path, alone=False) as (made, _):
-        await until(lambda: made.status.polls > 2)
+        monkeypatch.setattr(ChangeTracker, name, _noting_thread(getattr(ChangeTracker, name), name, threads))
+    monkeypatch.setattr(PollResult, "release", _noting_thread(PollResult.release, "release", threads))
+    async with recording(tmp_path, alone=False) as (recorder, _):
+        await until(lambda: recorder.status.polls > 2)
     assert threads.keys() == {"add", "finish", "all_rows", "release"}
     assert here not in threads.values()
     assert list(RecordingReader(tmp_path).at().listings) == ["pay", "ship"]
 
 
-def _noting(done: Callable[..., object], name: str, threads: dict[str, int]) -> Callable[..., object]:
+def _noting_thread(function: Callable[..., object], name: str, threads: dict[str, int]) -> Callable[..., object]:
     def noted(*arguments: object) -> object:
         threads[name] = threading.get_ident()
-        return done(*arguments)
+        return function(*arguments)
 
     return noted

@@ -31,44 +31,46 @@ if TYPE_CHECKING:
 DAY = 86_400_000
 
 
-class Known:
+class ExpectedState:
     """The state that a reader should find, computed in the simplest way."""
 
     def __init__(self) -> None:
         self.groups: dict[str, dict[str, Any]] = {}
         self.faults: set[tuple[str, str]] = set()
 
-    def take(self, seen: PollResult) -> dict[str, dict[str, Any]]:
+    def apply(self, result: PollResult) -> dict[str, dict[str, Any]]:
         """Apply a poll, and return the state after it."""
         before, self.groups = self.groups, {}
-        for group, listing in seen.listings.items():
+        for group, listing in result.listings.items():
             now = {"committed": (), "share": (), "bounds": {}, "description": None} | before.get(group, {})
-            now |= {"listing": listing, "description": seen.descriptions.get(group, now["description"])}
-            if group in seen.committed or group in seen.share:
-                committed, share = seen.committed.get(group, ()), seen.share.get(group, ())
+            now |= {"listing": listing, "description": result.descriptions.get(group, now["description"])}
+            if group in result.committed or group in result.share:
+                committed, share = result.committed.get(group, ()), result.share.get(group, ())
                 places = [(row.topic, row.partition) for rows in (committed, share) for row in rows]
-                logs = {tp: seen.bounds[tp] for tp in places if tp in seen.bounds}
+                logs = {tp: result.bounds[tp] for tp in places if tp in result.bounds}
                 about = now["description"]
-                if about is not None and group in seen.committed:
+                if about is not None and group in result.committed:
                     owned = partitions_read(about.members, about.topology)
-                    extra = {tp: seen.bounds[tp] for tp in owned if tp in seen.bounds and not seen.bounds[tp].error}
+                    extra = {
+                        tp: result.bounds[tp] for tp in owned if tp in result.bounds and not result.bounds[tp].error
+                    }
                     logs = extra | logs
                 now |= {"committed": committed, "share": share, "bounds": logs}
             self.groups[group] = now
         return self.groups
 
 
-def shown(frame: PointInTime) -> dict[str, dict[str, Any]]:
+def state_of(state: PointInTime) -> dict[str, dict[str, Any]]:
     """Return the same for a replayed point in time."""
     return {
         group: {
             "listing": listing,
-            "description": frame.description(group),
-            "committed": frame.offsets(group).committed,
-            "share": frame.offsets(group).share,
-            "bounds": frame.offsets(group).bounds,
+            "description": state.description(group),
+            "committed": state.offsets(group).committed,
+            "share": state.offsets(group).share,
+            "bounds": state.offsets(group).bounds,
         }
-        for group, listing in frame.listings.items()
+        for group, listing in state.listings.items()
     }
 
 
@@ -82,12 +84,12 @@ def test_every_poll_is_replayed_as_it_was_recorded(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
-    recording, known = RecordingBuilder(path), Known()
+    recording, expected_state = RecordingBuilder(path), ExpectedState()
     expected = {}
-    for number, (seen, keyframe, then) in enumerate(polls):
-        recording.poll(seen, START + number * 10_000, keyframe=keyframe)
-        groups = known.take(seen)
-        expected[START + number * 10_000] = groups, {(scope, fault.name) for scope, fault in seen.faults}
+    for number, (poll_of, keyframe, then) in enumerate(polls):
+        recording.poll(poll_of, START + number * 10_000, keyframe=keyframe)
+        groups = expected_state.apply(poll_of)
+        expected[START + number * 10_000] = groups, {(scope, fault.name) for scope, fault in poll_of.faults}
         if then:
             recording.flush()
         if then == "compact":
@@ -95,18 +97,18 @@ def test_every_poll_is_replayed_as_it_was_recorded(
     recording.flush()
 
     lake = RecordingReader(path)
-    assert [moment.ms for moment in lake.polls()] == list(expected)
-    for moment in lake.polls():
-        frame, (groups, faults) = lake.at(moment), expected[moment.ms]
-        assert shown(frame) == groups
-        assert {(scope, fault.name) for scope, fault in frame.faults} == faults
-        assert (frame.cluster, frame.answered) == (CLUSTER, 2)
+    assert [poll.ms for poll in lake.polls()] == list(expected)
+    for poll in lake.polls():
+        state, (groups, faults) = lake.at(poll), expected[poll.ms]
+        assert state_of(state) == groups
+        assert {(scope, fault.name) for scope, fault in state.faults} == faults
+        assert (state.cluster, state.answered) == (CLUSTER, 2)
 
 
 STABLE = Listing("consumer", "consumer", "Stable", 1)
 
 
-def seen(
+def poll_of(
     offset: int = 100, *, end: int = 150, owner: str = "m-1", groups: tuple[str, ...] = ("pay",), **more: Any
 ) -> PollResult:
     """Return a poll in which each group has one partition and one member."""
@@ -131,34 +133,36 @@ def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[
 
 def test_only_changed_rows_are_written(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
-    assert recording.poll(seen(), START) == 3
-    assert recording.poll(seen(), START + 10_000) == 0
-    assert recording.poll(seen(101), START + 20_000) == 1
-    assert recording.poll(seen(101, owner="m-2"), START + 30_000) == 3  # one member came, one left, the owner changed
+    assert recording.poll(poll_of(), START) == 3
+    assert recording.poll(poll_of(), START + 10_000) == 0
+    assert recording.poll(poll_of(101), START + 20_000) == 1
+    assert (
+        recording.poll(poll_of(101, owner="m-2"), START + 30_000) == 3
+    )  # one member came, one left, the owner changed
     assert recording.poll(PollResult({}), START + 40_000) == 3
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
 
 
 def test_groups_that_a_poll_did_not_read_stay_unchanged(tmp_path: Path) -> None:
-    write(tmp_path, seen(), PollResult({"pay": STABLE}))
-    frame = RecordingReader(tmp_path).at(None)
-    assert frame.offsets("pay").committed[0].offset == 100
-    assert frame.description("pay") is not None
+    write(tmp_path, poll_of(), PollResult({"pay": STABLE}))
+    state = RecordingReader(tmp_path).at(None)
+    assert state.offsets("pay").committed[0].offset == 100
+    assert state.description("pay") is not None
 
 
 def test_fault_lasts_until_a_poll_without_it(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
-    write(tmp_path, seen(faults=(slow[0],)), seen(faults=(slow[1],)), seen())
+    write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)
-    counts = [len(lake.at(moment).faults) for moment in lake.polls()]
+    counts = [len(lake.at(poll).faults) for poll in lake.polls()]
     assert counts == [1, 1, 0]
     assert lake.at(lake.first).faults[0] == slow[0]
 
 
 def test_rows_of_an_interrupted_flush_are_ignored(tmp_path: Path) -> None:
     """The rows are in their tables, but their poll is not in `polls`. Another recorder continues with a keyframe."""
-    recording = write(tmp_path, seen(100))
-    recording.poll(seen(999, groups=("pay", "half")), START + 10_000)
+    recording = write(tmp_path, poll_of(100))
+    recording.poll(poll_of(999, groups=("pay", "half")), START + 10_000)
     polls = RecordedTable(LakeFolder.of(tmp_path).table(POLLS.name), POLLS)
     (batch,) = [recording.writer._open]
     assert batch is not None
@@ -171,19 +175,19 @@ def test_rows_of_an_interrupted_flush_are_ignored(tmp_path: Path) -> None:
     assert lake.at(None).offsets("pay").committed[0].offset == 100
 
     again = RecordingBuilder(tmp_path)
-    again.poll(seen(200), START + 20_000, gap="recorder killed")
+    again.poll(poll_of(200), START + 20_000, gap="recorder killed")
     again.flush()
     again.compact()
     lake.refresh()
-    assert [moment.gap for moment in lake.polls()] == ["", "recorder killed"]
-    for moment, offset in zip(lake.polls(), (100, 200), strict=True):
-        assert list(lake.at(moment).listings) == ["pay"]
-        assert lake.at(moment).offsets("pay").committed[0].offset == offset
+    assert [poll.gap for poll in lake.polls()] == ["", "recorder killed"]
+    for poll, offset in zip(lake.polls(), (100, 200), strict=True):
+        assert list(lake.at(poll).listings) == ["pay"]
+        assert lake.at(poll).offsets("pay").committed[0].offset == offset
     assert sum(file["num_records"] for file in polls.files()) == 2
 
 
 def test_compaction_leaves_one_file_per_keyframe_without_data_change(tmp_path: Path) -> None:
-    recording = write(tmp_path, *(seen(100 + number) for number in range(9)), keyframes=(4, 8))
+    recording = write(tmp_path, *(poll_of(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
     files = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()
     assert sorted(file["num_records"] for file in files) == [1, 4, 4]
@@ -195,16 +199,16 @@ def test_compaction_leaves_one_file_per_keyframe_without_data_change(tmp_path: P
 
 
 def test_old_days_are_deleted_as_a_whole(tmp_path: Path) -> None:
-    recording = write(tmp_path, seen(), seen(101), seen(102), every=DAY, keyframes=(1, 2))
+    recording = write(tmp_path, poll_of(), poll_of(101), poll_of(102), every=DAY, keyframes=(1, 2))
     assert recording.keyframe is not None
     recording.writer.maintain(recording.keyframe, 1, (START + 2 * DAY) / 1000)
     lake = RecordingReader(tmp_path)
-    assert [moment.ms for moment in lake.polls()] == [START + DAY, START + 2 * DAY]
+    assert [poll.ms for poll in lake.polls()] == [START + DAY, START + 2 * DAY]
     assert lake.at(lake.first).offsets("pay").committed[0].offset == 101
 
 
 def test_time_selects_the_newest_poll_before_it(tmp_path: Path) -> None:
-    write(tmp_path, seen(100), seen(101))
+    write(tmp_path, poll_of(100), poll_of(101))
     lake = RecordingReader(tmp_path)
     assert lake.at(START / 1000 + 9.9).poll == lake.first
     assert lake.at(START / 1000 + 10).poll == lake.last
@@ -216,10 +220,10 @@ def test_time_selects_the_newest_poll_before_it(tmp_path: Path) -> None:
 
 
 def test_refresh_finds_polls_that_were_added(tmp_path: Path) -> None:
-    recording = write(tmp_path, seen(100))
+    recording = write(tmp_path, poll_of(100))
     lake = RecordingReader(tmp_path)
     assert lake.at(None).offsets("pay").committed[0].offset == 100
-    recording.poll(seen(150), START + 10_000)
+    recording.poll(poll_of(150), START + 10_000)
     recording.flush()
     assert lake.refresh() == 1
     assert lake.refresh() == 0
@@ -230,9 +234,10 @@ def test_next_change_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
     """Moving offsets are no change; members, states, and appearing or disappearing groups are."""
     moved = replace(STABLE, state="Empty")
     polls = (
-        seen(1), seen(2), seen(3, owner="m-2"), seen(4, owner="m-2"), seen(5, owner="m-2", groups=("pay", "new")),
-        seen(6, owner="m-2", groups=("new",)), seen(7, owner="m-2", groups=("new",)),
-        seen(8, owner="m-2", groups=("new", "pay"), listing=moved),
+        poll_of(1), poll_of(2), poll_of(3, owner="m-2"), poll_of(4, owner="m-2"),
+        poll_of(5, owner="m-2", groups=("pay", "new")),
+        poll_of(6, owner="m-2", groups=("new",)), poll_of(7, owner="m-2", groups=("new",)),
+        poll_of(8, owner="m-2", groups=("new", "pay"), listing=moved),
     )  # fmt: skip
     write(tmp_path, *polls, every=DAY // 3, keyframes=(2, 3, 4, 5, 7))
     lake = RecordingReader(tmp_path)
@@ -253,8 +258,8 @@ def test_next_change_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
 def test_comparison_lists_groups_members_owners_and_lag(tmp_path: Path) -> None:
     write(
         tmp_path,
-        seen(100, end=150, groups=("old", "pay")),
-        seen(110, end=900, owner="m-2", groups=("new", "pay"), listing=replace(STABLE, state="Reconciling")),
+        poll_of(100, end=150, groups=("old", "pay")),
+        poll_of(110, end=900, owner="m-2", groups=("new", "pay"), listing=replace(STABLE, state="Reconciling")),
     )
     lake = RecordingReader(tmp_path)
     for found in (lake.compare(lake.first, lake.last), lake.compare(lake.last.at, lake.first.at)):
@@ -269,7 +274,7 @@ def test_comparison_lists_groups_members_owners_and_lag(tmp_path: Path) -> None:
 
 
 def test_error_names_a_damaged_lake(tmp_path: Path) -> None:
-    write(tmp_path, seen())
+    write(tmp_path, poll_of())
     for path in (tmp_path / "recorded/partitions").glob("day=*/*.parquet"):
         path.write_bytes(b"not parquet")
     with pytest.raises(LakeError, match=f"{tmp_path} cannot be read"):
@@ -281,7 +286,7 @@ def test_error_names_a_damaged_lake(tmp_path: Path) -> None:
 
 
 def test_reader_finds_files_replaced_by_compaction_meanwhile(tmp_path: Path) -> None:
-    recording = write(tmp_path, seen(100), seen(101), seen(102), keyframes=(2,))
+    recording = write(tmp_path, poll_of(100), poll_of(101), poll_of(102), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     recording.compact()
     table = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2])

@@ -20,7 +20,7 @@ from kgtui.model.group import Listing
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.simulator import ManualClock, Simulator
 from tests.unit.history.recording_builder import START, RecordingBuilder
-from tests.unit.history.test_recording_reader import STABLE, seen, write
+from tests.unit.history.test_recording_reader import STABLE, poll_of, write
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -30,19 +30,17 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupDescription
 
 
-async def until(met: Callable[[], bool]) -> None:
+async def until(condition: Callable[[], bool]) -> None:
     """Wait until a condition on a monitor or recorder holds."""
     async with asyncio.timeout(60):
-        while not met():  # noqa: ASYNC110 - what is waited for has no event
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event
             await asyncio.sleep(0.01)
 
 
 @asynccontextmanager
-async def watched(
-    admin: GroupAdmin, moment: Callable[[], float] | None = None, **changes: Any
-) -> AsyncIterator[Monitor]:
+async def watched(admin: GroupAdmin, poll: Callable[[], float] | None = None, **changes: Any) -> AsyncIterator[Monitor]:
     """Run a monitor."""
-    monitor = Monitor(admin, MonitorOptions(interval=0.5, **changes), recorded_at=moment)
+    monitor = Monitor(admin, MonitorOptions(interval=0.5, **changes), recorded_at=poll)
     task = asyncio.create_task(monitor.run())
     try:
         yield monitor
@@ -72,23 +70,23 @@ async def test_replay_equals_the_answers_of_the_cluster(tmp_path: Path) -> None:
             await until(lambda: recorder.status.polls >= 2 or task.done())
             recorder.stop()
             await task
-        past = await ReplayAdmin.open(RecordingReader(tmp_path / "lake"))
-        assert (await past.list_groups()).rows == listed.rows
-        told, now = await past.cluster(), await live.cluster()
-        assert (told.cluster_id, told.brokers, told.features) == (now.cluster_id, now.brokers, now.features)
-        recorded = await read_in_full(past, Deadline(30), groups)
+        timeline = await ReplayAdmin.open(RecordingReader(tmp_path / "lake"))
+        assert (await timeline.list_groups()).rows == listed.rows
+        reported, now = await timeline.cluster(), await live.cluster()
+        assert (reported.cluster_id, reported.brokers, reported.features) == (now.cluster_id, now.brokers, now.features)
+        recorded = await read_in_full(timeline, Deadline(30), groups)
         wanted = await read_in_full(live, Deadline(30), groups)
         assert len(groups) > 20
         assert {group: by_member_id(row) for group, row in wanted.descriptions.items()} == recorded.descriptions
         assert recorded.offsets_by_group() == wanted.offsets_by_group()
         assert recorded.group_faults(DESCRIBE).keys() == wanted.group_faults(DESCRIBE).keys()
-        share = await past.list_groups(types=["Share"], states=["stable"])
+        share = await timeline.list_groups(types=["Share"], states=["stable"])
         assert share.rows == (await live.list_groups(types=["share"], states=["Stable"])).rows
         assert share.rows
 
 
 async def test_replay_refuses_every_write(tmp_path: Path) -> None:
-    write(tmp_path, seen())
+    write(tmp_path, poll_of())
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     (outcome,) = await admin.delete_groups(["pay"])
     assert not outcome.ok
@@ -113,7 +111,7 @@ async def test_group_that_did_not_exist_then_is_not_found(tmp_path: Path) -> Non
 async def test_recorded_faults_are_answered_unchanged(tmp_path: Path) -> None:
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay", "ask for DESCRIBE")
     silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")
-    write(tmp_path, seen(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
+    write(tmp_path, poll_of(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     offsets = await admin.committed_offsets(["pay", "b"])
     assert list(offsets.rows) == ["b"]
@@ -128,7 +126,7 @@ async def test_recorded_faults_are_answered_unchanged(tmp_path: Path) -> None:
 async def test_monitor_shows_the_poll_after_a_seek(tmp_path: Path) -> None:
     """The screen uses an ordinary monitor on the replay, and seeks forward and back."""
     empty = Listing("consumer", "consumer", "Empty", 2)
-    write(tmp_path, seen(100), seen(120, groups=("pay", "new")), seen(140, listing=empty))
+    write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
     async with watched(admin, metadata_interval=0.1) as monitor:
         monitor.set_view("pay")
@@ -150,7 +148,7 @@ async def test_monitor_shows_the_poll_after_a_seek(tmp_path: Path) -> None:
 
 async def test_verdict_depends_on_earlier_polls_not_on_viewing_time(tmp_path: Path) -> None:
     """Offsets of a poll stand still however often they are read, and the group must not be judged for that."""
-    write(tmp_path, seen(100, end=150), seen(120, end=170), seen(140, end=190))
+    write(tmp_path, poll_of(100, end=150), poll_of(120, end=170), poll_of(140, end=190))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
     reads = []
     async with watched(admin, lambda: admin.poll.at) as monitor:

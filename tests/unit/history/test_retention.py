@@ -53,13 +53,13 @@ def test_damaged_retention_file_counts_as_empty(folder: LakeFolder, text: str) -
 async def test_retention_is_read_every_ten_minutes(folder: LakeFolder) -> None:
     admin = ScriptedAdmin()
     admin.topic_retention = Retention({"a": HOUR}, DAY)
-    keeper = RetentionRefresher(admin, folder)
-    await keeper.look((), now=0.0, timeout=1)
-    assert keeper.due(1.0), "nothing was asked about"
-    await keeper.look({"a", "b"}, now=1.0, timeout=1)
+    refresher = RetentionRefresher(admin, folder)
+    await refresher.look((), now=0.0, timeout=1)
+    assert refresher.due(1.0), "nothing was asked about"
+    await refresher.look({"a", "b"}, now=1.0, timeout=1)
     assert load_retention(folder) == admin.topic_retention
-    assert not keeper.due(600.0)
-    assert keeper.due(601.0)
+    assert not refresher.due(600.0)
+    assert refresher.due(601.0)
 
 
 async def test_retention_that_may_not_be_read_keeps_stored_values(folder: LakeFolder) -> None:

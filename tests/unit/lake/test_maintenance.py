@@ -22,7 +22,7 @@ from kgtui.lake.folder import LakeFolder
 from kgtui.lake.lock import RecorderLock, current_holder
 from kgtui.lake.maintenance import KeepRules
 from tests.unit.history.recording_builder import START, RecordingBuilder
-from tests.unit.history.test_recording_reader import seen
+from tests.unit.history.test_recording_reader import poll_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def lake(tmp_path: Path) -> Path:
     made = RecordingBuilder(path)
     for day in range(3):
         for minute in range(2):
-            made.poll(seen(day * 2 + minute), START + day * DAY + minute * 60_000, keyframe=not minute)
+            made.poll(poll_of(day * 2 + minute), START + day * DAY + minute * 60_000, keyframe=not minute)
             made.flush()
     for _ in range(2):
         rows = {"day": [date(2026, 11, 21 + day) for day in range(3)], "lag": [1, 2, 3]}

@@ -16,7 +16,7 @@ from kgtui.lake.pending_days import pending_days
 from kgtui.lake.schemas import BASELINE, CHURN, COMMITS, GOLD
 from kgtui.lake.tables import create_tables
 from tests.unit.history.recording_builder import START, RecordingBuilder
-from tests.unit.history.test_recording_reader import seen
+from tests.unit.history.test_recording_reader import poll_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> LakeFolder:
     folder = LakeFolder.of(tmp_path / "lake")
     made = RecordingBuilder(folder.path)
     for day in range(2):
-        made.poll(seen(day), START + day * DAY_MS, keyframe=True)
+        made.poll(poll_of(day), START + day * DAY_MS, keyframe=True)
     made.flush()
     return folder
 
