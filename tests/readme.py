@@ -1,4 +1,4 @@
-"""What the README has from the program itself: `python -m tests.readme` writes both tables anew."""
+"""Generates the tables of the README: `python -m tests.readme` writes them into the file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PRINTED_BY = {"keys": "kgtui.tui.screen_actions.table", "filter": "kgtui.model.q
 
 
 def table(mark: str) -> str:
-    """What belongs between two marks."""
+    """Return the text that belongs between two marks."""
     program = [sys.executable, "-m", PRINTED_BY[mark]]
     return subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
 
 
 def between(text: str, mark: str) -> str:
-    """What is between two marks. Raises `ValueError` when they are not there once each."""
+    """Return the text between two marks. Raises `ValueError` unless both marks occur exactly once."""
     found = re.findall(f"^<!-- {mark} -->\n(.*?)^<!-- /{mark} -->$", text, re.DOTALL | re.MULTILINE)
     if len(found) != 1:
         raise ValueError(f"the README should have <!-- {mark} --> and <!-- /{mark} --> once, each on a line of its own")
@@ -28,7 +28,7 @@ def between(text: str, mark: str) -> str:
 
 
 def with_tables(text: str) -> str:
-    """The README with both tables as the program prints them now."""
+    """Return the README with its tables generated again."""
     for mark in PRINTED_BY:
         old = f"<!-- {mark} -->\n{between(text, mark)}<!-- /{mark} -->"
         text = text.replace(old, f"<!-- {mark} -->\n{table(mark)}<!-- /{mark} -->")
@@ -36,7 +36,7 @@ def with_tables(text: str) -> str:
 
 
 def fenced(text: str, language: str) -> list[str]:
-    """The code blocks in a language."""
+    """Return the code blocks in a language."""
     return re.findall(f"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 

@@ -1,6 +1,6 @@
-"""Makes `screenshots/*.svg` from the running app: the real screen on the simulated company, its clock standing still.
+"""Creates `screenshots/*.svg` from the running app on the simulated cluster, with a stopped clock.
 
-Run `python -m tests.screenshots`, after every change of the screen.
+Run `python -m tests.screenshots` after every change of the screen.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PATIENCE = 20.0  # seconds for the app to know all groups
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One picture: the keys that lead to it, each typed once the screen has come to rest."""
+    """One picture, and the keys that lead to it; each key is sent after the screen has settled."""
 
     name: str
     keys: tuple[str, ...]
@@ -55,7 +55,7 @@ SCENES = (
 
 
 async def main() -> None:
-    """Make every picture."""
+    """Create every picture."""
     FOLDER.mkdir(exist_ok=True)
     clock = ManualClock(STARTED)
     async with Simulator(clock=clock, groups=400) as cluster:
@@ -85,14 +85,14 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, bootstrap: str) -> None
                 while not monitor.snapshot.groups or monitor.snapshot.swept < len(monitor.snapshot.groups):
                     await pilot.pause(0.05)
             for key in scene.keys:
-                await _rest(pilot)
+                await _settle(pilot)
                 await pilot.press(key)
-            await _rest(pilot)
+            await _settle(pilot)
             app.save_screenshot(f"{scene.name}.svg", str(FOLDER))
 
 
-async def _rest(pilot: Pilot[int]) -> None:
-    """Let what the last key asked for arrive and be drawn."""
+async def _settle(pilot: Pilot[int]) -> None:
+    """Wait until the effects of the last key have arrived and are drawn."""
     await pilot.pause(0.4)
     await pilot.pause()
 

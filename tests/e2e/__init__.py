@@ -1,5 +1,5 @@
-"""The installed program in a real terminal: what a person sees, key by key, and what is left when it ends.
+"""The installed program in a real terminal: what a user sees after each key, and what is left when the program ends.
 
-`tests.e2e.terminal` runs it in tmux. Tests wait for texts, never for time; they share a running program where
-they can, and each leaves it as it found it.
+`tests.e2e.terminal` runs the program in tmux. Tests wait for texts instead of for time. Tests share a running program
+where they can, and each test leaves it as it found it.
 """

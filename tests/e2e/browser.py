@@ -1,4 +1,4 @@
-"""A headless Chromium that shows one page: what it made of it, and a picture."""
+"""A headless Chromium that loads one page and returns its DOM, or a screenshot."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _PATIENCE = 120.0
 
 
 class Browser:
-    """Starts anew for each page, with a profile of its own.
+    """Starts a new process with a new profile for each page.
 
     Args:
-        folder: an empty one, for profiles and pictures.
+        folder: an empty folder, for profiles and pictures.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,12 +34,12 @@ class Browser:
         self._runs = 0
 
     def dom(self, page: Path, *flags: str) -> str:
-        """The page as the browser understood it."""
+        """Return the DOM of the page as HTML."""
         return self._run(*flags, "--dump-dom", page.as_uri()).decode()
 
-    def picture(self, page: Path, *flags: str) -> bytes:
-        """The page as a PNG of 900×1200."""
-        path = self._folder / f"picture-{self._runs}.png"
+    def screenshot(self, page: Path, *flags: str) -> bytes:
+        """Return the page as a PNG of 900×1200 pixels."""
+        path = self._folder / f"screenshot-{self._runs}.png"
         self._run(*flags, "--window-size=900,1200", f"--screenshot={path}", page.as_uri())
         return path.read_bytes()
 
@@ -51,8 +51,8 @@ class Browser:
         return subprocess.run(command, check=True, capture_output=True, timeout=_PATIENCE).stdout
 
 
-def corner(png: bytes) -> tuple[int, int, int]:
-    """Red, green and blue of the pixel at the top left of a PNG, whose filter leaves the first pixel as it is."""
+def top_left_color(png: bytes) -> tuple[int, int, int]:
+    """Return red, green and blue of the top left pixel of a PNG, which the filter of the first row leaves as it is."""
     at, data, colours = 8, b"", 3
     while at < len(png):
         length, kind = struct.unpack_from(">I4s", png, at)

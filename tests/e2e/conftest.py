@@ -1,4 +1,4 @@
-"""Clusters and running programs that tests share."""
+"""Simulated clusters and running programs that tests share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZES = ((120, 40), (80, 24))
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks these tests, and keeps those of a module together, so that one running program serves them."""
+    """Mark the tests, and keep those of a module in one worker, so that they share one running program."""
     for item in items:
         if item.path.parent.name == "e2e":
             item.add_marker(pytest.mark.e2e)
@@ -34,14 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SimulatorProcess]:
-    """The company's cluster with everything that makes careless programs fail."""
+    """The simulated cluster with the ids that make careless programs fail."""
     with spawn(Options(scenario="wild")) as process:
         yield process
 
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    """A terminal of 120×40 with a shell."""
+    """A terminal of 120×40 cells with a shell."""
     with Terminal(tmp_path) as terminal:
         yield terminal
 
@@ -50,7 +50,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 def running(
     request: pytest.FixtureRequest, cluster: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Ui]:
-    """The UI on `cluster`, started once for the module and size."""
+    """The screen on `cluster`, started once per module and size."""
     with Terminal(tmp_path_factory.mktemp("home"), size=request.param) as terminal:
         ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
         ui.start()
@@ -59,6 +59,6 @@ def running(
 
 @pytest.fixture
 def ui(running: Ui) -> Ui:
-    """The UI on `cluster`, as after its start."""
-    running.settle()
+    """The screen on `cluster`, in the state after its start."""
+    running.restore_start_state()
     return running

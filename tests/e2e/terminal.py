@@ -1,4 +1,4 @@
-"""A terminal of known size with a shell in it, seen and typed into through tmux.
+"""A terminal of known size with a shell in it, controlled through tmux.
 
 ::
 
@@ -10,7 +10,7 @@
         assert terminal.status() == 0
         terminal.check_clean()
 
-Each terminal has a tmux server, a home, a configuration and a state folder of its own.
+Each terminal has its own tmux server, home folder, configuration folder and state folder.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _PROMPT = re.compile(r"^<(\d+)>\s*$")
 
 
 def clean_environment(folder: Path) -> dict[str, str]:
-    """The environment of a program under test: nothing of the person's who runs the tests."""
+    """Return the environment of a program under test, without the settings of the user who runs the tests."""
     return {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
         "HOME": str(folder),
@@ -66,7 +66,7 @@ class Terminal:
     """A shell in a terminal.
 
     Attributes:
-        folder: home of the programs in it; `state` is where they keep audit log and backups.
+        folder: home folder of the programs; `state` is where they keep audit log and backups.
         size: columns and rows at the start.
     """
 
@@ -81,12 +81,12 @@ class Terminal:
 
     @property
     def state(self) -> Path:
-        """The state folder."""
+        """Path of the state folder."""
         return self.folder / "state"
 
     @property
     def config(self) -> Path:
-        """The configuration folder."""
+        """Path of the configuration folder."""
         return self.folder / "config"
 
     def __enter__(self) -> Self:
@@ -111,11 +111,11 @@ class Terminal:
     # Typing
 
     def start(self, *arguments: str) -> None:
-        """Start the program; returns at once."""
+        """Start the program, and return at once."""
         self.enter(shlex.join([PROGRAM, *arguments]))
 
     def enter(self, line: str) -> None:
-        """Type a line for the shell, on an empty screen."""
+        """Clear the screen, and enter a line in the shell."""
         self._tmux("clear-history")
         self.type(f"clear; {line}")
         self.keys("Enter")
@@ -125,12 +125,12 @@ class Terminal:
         self._tmux("send-keys", "-l", "--", text)
 
     def keys(self, *names: str) -> None:
-        """Press keys, by tmux's names: `Enter`, `Escape`, `Down`, `PPage`, `C-c`, `d`."""
+        """Press keys, given by the names that tmux uses: `Enter`, `Escape`, `Down`, `PPage`, `C-c`, `d`."""
         for name in names:
             self._tmux("send-keys", "--", name)
 
     def paste(self, text: str) -> None:
-        """Paste a text as a terminal does, bracketed."""
+        """Paste a text in bracketed paste mode."""
         self._tmux("set-buffer", "-b", "pasted", "--", text)
         self._tmux("paste-buffer", "-b", "pasted", "-p", "-d")
 
@@ -146,34 +146,34 @@ class Terminal:
     # Seeing
 
     def screen(self) -> str:
-        """What is on the screen, a line for each row."""
+        """Return the text on the screen, one line per row."""
         return self._tmux("capture-pane", "-p")
 
-    def painted(self) -> str:
-        """What is on the screen with its colours, as escape sequences."""
+    def screen_with_colors(self) -> str:
+        """Return the screen with its colors as escape sequences."""
         return self._tmux("capture-pane", "-p", "-e")
 
-    def everything(self) -> str:
-        """What is on the screen and what has scrolled out of it."""
+    def screen_and_history(self) -> str:
+        """Return the text on the screen and what has scrolled off it."""
         return self._tmux("capture-pane", "-p", "-S", "-")
 
     @property
     def title(self) -> str:
-        """The window's title."""
+        """Return the title of the window."""
         return self._asked("pane_title")
 
-    def copied(self) -> str:
-        """What was copied last, by the terminal's clipboard sequence; empty if nothing was."""
+    def clipboard(self) -> str:
+        """Return the text that was copied last with the clipboard sequence of the terminal; empty if none was."""
         shown = subprocess.run(
             ["tmux", "-L", self._name, "show-buffer"], check=False, capture_output=True, timeout=TIMEOUT
         )
         return shown.stdout.decode("utf-8", "surrogateescape")
 
     def wait_for(self, wanted: str | Callable[[str], object], timeout: float = TIMEOUT) -> str:
-        """Wait until a text is on the screen, or something is true of the screen; the screen.
+        """Wait until a text is on the screen, or a function of the screen returns true; return the screen.
 
         Raises:
-            AssertionError: it did not come; carries the screen.
+            AssertionError: the time is over; the message has the screen.
         """
         seen = self._until(lambda screen: _holds(wanted, screen), timeout)
         if seen is None:
@@ -182,20 +182,20 @@ class Terminal:
         return seen
 
     def wait_until_gone(self, text: str, timeout: float = TIMEOUT) -> str:
-        """Wait until a text is on the screen no more; the screen."""
+        """Wait until a text is no longer on the screen, and return the screen."""
         seen = self._until(lambda screen: text not in screen, timeout)
         if seen is None:
             raise AssertionError(f"{text!r} stayed for {timeout:g} s. The screen:\n{self._framed()}")
         return seen
 
     def row_of(self, text: str) -> int:
-        """The row with a text, from 0."""
+        """Return the row with a text, counted from 0."""
         return next(row for row, line in enumerate(self.screen().split("\n")) if text in line)
 
     # The program's end
 
     def pid(self) -> int:
-        """Process id of the program that was started."""
+        """Return the process id of the program that was started."""
         shell = self._asked("pane_pid")
         children = subprocess.run(["pgrep", "-P", shell], check=False, capture_output=True, text=True).stdout.split()
         if not children:
@@ -207,27 +207,27 @@ class Terminal:
         os.kill(self.pid(), number)
 
     def at_prompt(self) -> bool:
-        """Whether the shell waits for a command."""
+        """Return whether the shell waits for a command."""
         return self._prompt() is not None
 
     def status(self, timeout: float = TIMEOUT) -> int:
-        """Wait until the program has ended; its exit code."""
+        """Wait until the program has ended, and return its exit code."""
         self.wait_for(lambda _: self.at_prompt(), timeout)
         return int(self._prompt() or -1)
 
     def check_clean(self, said: Iterable[str] = ()) -> None:
-        """Check that the program that ended left the terminal as it found it.
+        """Check that the program, which has ended, left the terminal in the state in which it found it.
 
         Args:
-            said: lines that it may have left behind; by default none.
+            said: lines that the program may leave on the screen; none by default.
 
         Raises:
-            AssertionError: with what is not as it was.
+            AssertionError: something differs; the message says what.
         """
         assert self._asked("alternate_on") == "0", "still on the alternate screen"
         assert self._asked("cursor_flag") == "1", "the cursor is hidden"
         assert self._asked("mouse_any_flag") == "0", "the mouse is still taken"
-        left = [line for line in self.everything().splitlines() if line.strip() and not _PROMPT.match(line)]
+        left = [line for line in self.screen_and_history().splitlines() if line.strip() and not _PROMPT.match(line)]
         assert left == list(said), f"left behind on the terminal: {left}"
         self.enter("stty -a")
         modes = set(self.wait_for(lambda screen: "echoke" in screen and self.at_prompt()).replace(";", " ").split())

@@ -1,4 +1,4 @@
-"""Brokers that die, stall, stutter and refuse, seen by somebody who keeps looking at the screen."""
+"""Brokers that stop, stall, answer slowly or refuse, as a user at the screen sees them."""
 
 from __future__ import annotations
 
@@ -21,117 +21,117 @@ PATIENCE = 30.0
 
 
 @pytest.fixture(scope="module")
-def five() -> Iterator[SimulatorProcess]:
-    """Five brokers, and commits on topics that are gone."""
+def cluster_with_faults() -> Iterator[SimulatorProcess]:
+    """Five simulated brokers, with commits on topics that were deleted."""
     with spawn(Options(scenario="wild", brokers=5)) as process:
         yield process
 
 
 @pytest.fixture(scope="module")
-def watching(five: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
-    """The UI on them, polling fast."""
+def ui_of_module(cluster_with_faults: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
+    """The screen on this cluster, with a short polling interval."""
     with Terminal(tmp_path_factory.mktemp("home")) as terminal:
-        ui = Ui(terminal, "--interval", "0.5", "--bootstrap-server", five.bootstrap)
+        ui = Ui(terminal, "--interval", "0.5", "--bootstrap-server", cluster_with_faults.bootstrap)
         ui.start()
         yield ui
 
 
 @pytest.fixture
-def bad(watching: Ui, five: SimulatorProcess) -> Iterator[Ui]:
-    """The UI while all is well, and all is well again afterwards."""
-    watching.settle()
-    yield watching
-    five.control("clear")
-    watching.wait_until_complete(PATIENCE)
+def ui(ui_of_module: Ui, cluster_with_faults: SimulatorProcess) -> Iterator[Ui]:
+    """The screen while the cluster is healthy; faults are removed afterwards."""
+    ui_of_module.restore_start_state()
+    yield ui_of_module
+    cluster_with_faults.control("clear")
+    ui_of_module.wait_until_complete(PATIENCE)
 
 
-def test_a_silent_broker_ages_only_its_own_groups(bad: Ui, five: SimulatorProcess) -> None:
-    """Its line says since when; the tree keeps its groups; nothing of the others is lost."""
-    before = names_shown(bad.terminal.screen())
-    five.control("black_hole", node=4)
-    screen = bad.terminal.wait_for("broker 4: no answer for", PATIENCE)
+def test_silent_broker_affects_only_its_own_groups(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    """The status line says since when; the tree keeps its groups, and other groups stay current."""
+    before = names_shown(ui.terminal.screen())
+    cluster_with_faults.control("black_hole", node=4)
+    screen = ui.terminal.wait_for("broker 4: no answer for", PATIENCE)
     assert "brokers 4/5" in screen
     assert "LIVE" in screen
     assert "groups are as of" in screen or "group is as of" in screen
     assert names_shown(screen) & before
-    five.control("clear")
-    bad.terminal.wait_until_gone("broker 4: no answer", PATIENCE)
+    cluster_with_faults.control("clear")
+    ui.terminal.wait_until_gone("broker 4: no answer", PATIENCE)
 
 
-def test_a_slow_broker_keeps_no_key_waiting(bad: Ui, five: SimulatorProcess) -> None:
-    five.control("latency", node=2, seconds=3.0)
-    bad.filter("kind:simple", shown=3)
-    bad.terminal.keys("Home", "Left")
-    bad.terminal.wait_until_gone("spark-checkpoints", timeout=3.0)
-    bad.terminal.keys("Right")
-    bad.terminal.wait_for("spark-checkpoints", timeout=3.0)
-    bad.drop_filter()
+def test_slow_broker_does_not_delay_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    cluster_with_faults.control("latency", node=2, seconds=3.0)
+    ui.filter("kind:simple", shown=3)
+    ui.terminal.keys("Home", "Left")
+    ui.terminal.wait_until_gone("spark-checkpoints", timeout=3.0)
+    ui.terminal.keys("Right")
+    ui.terminal.wait_for("spark-checkpoints", timeout=3.0)
+    ui.drop_filter()
 
 
-def test_a_dead_broker_comes_back(bad: Ui, five: SimulatorProcess) -> None:
-    """Others take its groups over; none leaves the tree."""
-    groups = groups_in_header(bad.terminal.screen())
-    five.control("kill", node=3)
-    bad.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, PATIENCE)
-    five.control("restart", node=3)
-    bad.terminal.keys("r")  # at once, where it would be found at the next look at the cluster
-    screen = bad.terminal.wait_for("brokers 5/5", PATIENCE)
+def test_groups_of_a_dead_broker_move_and_stay_in_the_tree(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    """Other brokers take over its groups until it returns."""
+    groups = groups_in_header(ui.terminal.screen())
+    cluster_with_faults.control("kill", node=3)
+    ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, PATIENCE)
+    cluster_with_faults.control("restart", node=3)
+    ui.terminal.keys("r")  # at once, where it would be found at the next look at the cluster
+    screen = ui.terminal.wait_for("brokers 5/5", PATIENCE)
     assert groups_in_header(screen) == groups
 
 
 def groups_in_header(screen: str) -> str:
-    """How many groups the header tells."""
+    """Return the number of groups that the header shows."""
     return next(part for part in screen.split("\n")[0].split(" · ") if "group" in part).split()[0]
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-def test_damaged_answers_cost_nothing_but_time(bad: Ui, five: SimulatorProcess, kind: str) -> None:
+def test_damaged_responses_are_retried(ui: Ui, cluster_with_faults: SimulatorProcess, kind: str) -> None:
     for node in range(1, 6):
-        five.control("damage", node=node, kind=kind, times=3)
-    served = five.control("stats")["requests"]["1"]
-    bad.terminal.wait_for(lambda _: five.control("stats")["requests"]["1"] > served + 8, PATIENCE)
-    bad.wait_until_complete(PATIENCE)
+        cluster_with_faults.control("damage", node=node, kind=kind, times=3)
+    served = cluster_with_faults.control("stats")["requests"]["1"]
+    ui.terminal.wait_for(lambda _: cluster_with_faults.control("stats")["requests"]["1"] > served + 8, PATIENCE)
+    ui.wait_until_complete(PATIENCE)
 
 
-def test_a_forbidden_group_names_the_missing_permission(bad: Ui, five: SimulatorProcess) -> None:
-    bad.select("iot.aggregate")
-    five.control("forbid_groups", patterns=["iot.*"])
-    bad.terminal.wait_for("DESCRIBE", PATIENCE)
-    bad.terminal.keys("e")
-    screen = bad.terminal.wait_for("esc closes")
+def test_forbidden_group_names_the_missing_permission(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    ui.select("iot.aggregate")
+    cluster_with_faults.control("forbid_groups", patterns=["iot.*"])
+    ui.terminal.wait_for("DESCRIBE", PATIENCE)
+    ui.terminal.keys("e")
+    screen = ui.terminal.wait_for("esc closes")
     assert "GROUP_AUTHORIZATION_FAILED" in screen
     assert "DESCRIBE" in screen
-    bad.terminal.keys("Escape")
-    bad.terminal.wait_until_gone("esc closes")
-    bad.drop_filter()
+    ui.terminal.keys("Escape")
+    ui.terminal.wait_until_gone("esc closes")
+    ui.drop_filter()
 
 
-def test_a_forbidden_cluster_is_no_error(bad: Ui, five: SimulatorProcess) -> None:
-    """Without DESCRIBE on the cluster, a list is shorter and says nothing: what is left is shown."""
-    five.control("forbid_cluster")
-    five.control("forbid_groups", patterns=["*"])
-    bad.terminal.keys("r")
-    screen = bad.terminal.wait_for("no group that this user may see", PATIENCE)
+def test_missing_cluster_permission_is_no_error(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    """Without DESCRIBE on the cluster, brokers return shorter lists without an error."""
+    cluster_with_faults.control("forbid_cluster")
+    cluster_with_faults.control("forbid_groups", patterns=["*"])
+    ui.terminal.keys("r")
+    screen = ui.terminal.wait_for("no group that this user may see", PATIENCE)
     assert "DESCRIBE" in screen
-    five.control("clear")
-    bad.terminal.keys("r")
-    bad.terminal.wait_for("customers.sync", PATIENCE)
+    cluster_with_faults.control("clear")
+    ui.terminal.keys("r")
+    ui.terminal.wait_for("customers.sync", PATIENCE)
 
 
-def test_a_group_is_deleted_while_looked_at(bad: Ui, five: SimulatorProcess) -> None:
-    """Its pane keeps what was known and says since when; nothing else is selected in its place."""
-    bad.select("tmp-debug-anna")
-    five.control("remove_group", name="tmp-debug-anna")
-    screen = bad.terminal.wait_for("no longer listed", PATIENCE)
+def test_deleted_group_stays_in_its_pane_with_the_time(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    """The pane keeps the last details and says since when the group is gone; no other group is selected instead."""
+    ui.select("tmp-debug-anna")
+    cluster_with_faults.control("remove_group", name="tmp-debug-anna")
+    screen = ui.terminal.wait_for("no longer listed", PATIENCE)
     assert "tmp-debug-anna" in screen
-    bad.drop_filter()
-    bad.terminal.keys("Home")
+    ui.drop_filter()
+    ui.terminal.keys("Home")
 
 
-def test_a_topic_is_deleted_that_still_has_commits(bad: Ui, five: SimulatorProcess) -> None:
-    bad.select("search.index-blue")
-    bad.pane("4", "search.documents")
-    five.control("delete_topic", name="search.documents")
-    bad.terminal.wait_for("topic deleted", PATIENCE)
-    bad.pane("1", "described by")
-    bad.drop_filter()
+def test_commits_on_a_deleted_topic_are_marked(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+    ui.select("search.index-blue")
+    ui.pane("4", "search.documents")
+    cluster_with_faults.control("delete_topic", name="search.documents")
+    ui.terminal.wait_for("topic deleted", PATIENCE)
+    ui.pane("1", "described by")
+    ui.drop_filter()

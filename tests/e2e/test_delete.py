@@ -1,4 +1,4 @@
-"""Deleting from the screen: an Empty group goes after its name was typed, and a live one never."""
+"""Deleting on the screen: an Empty group after its id was typed, and a live group never."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ EMPTY = {120: "tmp-debug-anna", 80: "console-consumer-11877"}
 """A group to delete on a screen of each width."""
 
 
-def records(ui: Ui, group: str) -> list[str]:
-    """What the audit log has of a group, in order."""
+def audit_entries(ui: Ui, group: str) -> list[str]:
+    """Return the entries of the audit log about a group, in order."""
     (log,) = ui.terminal.state.glob("audit*")
     written = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     return [json.dumps(record) for record in written if group in json.dumps(record)]
 
 
-def test_an_empty_group_is_deleted_by_its_name(ui: Ui) -> None:
-    """The dialog says what is lost and where the backup goes; afterwards the group is gone and both files are there."""
+def test_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
+    """The dialog shows what is lost and where the backup is written; the group is gone, and both files exist."""
     terminal = ui.terminal
     group = EMPTY[terminal.size[0]]
     ui.select(group)
@@ -43,15 +43,15 @@ def test_an_empty_group_is_deleted_by_its_name(ui: Ui) -> None:
     terminal.wait_for("1 deleted")
     terminal.keys("Escape")
     terminal.wait_for("0 shown")
-    assert len(records(ui, group)) >= 2
+    assert len(audit_entries(ui, group)) >= 2
     backups = [path for path in (terminal.state / "backups").rglob("*") if path.is_file()]
     assert any(group in path.read_text(encoding="utf-8") for path in backups)
     ui.leave_pane()
     ui.drop_filter()
 
 
-def test_a_cancelled_dialog_changes_nothing(ui: Ui) -> None:
-    """Cancel has the focus: enter right after `d` is harmless."""
+def test_cancelled_dialog_changes_nothing(ui: Ui) -> None:
+    """Cancel has the focus, so that enter directly after `d` is harmless."""
     ui.select("perf-test-2025-11")
     ui.terminal.keys("d")
     ui.terminal.wait_for("Type its name")
@@ -62,7 +62,7 @@ def test_a_cancelled_dialog_changes_nothing(ui: Ui) -> None:
     ui.drop_filter()
 
 
-def test_a_live_group_is_refused_with_the_reason(ui: Ui) -> None:
+def test_live_group_is_refused_with_a_reason(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.terminal.keys("d")
     ui.terminal.wait_for("stop them first")
@@ -71,8 +71,8 @@ def test_a_live_group_is_refused_with_the_reason(ui: Ui) -> None:
     ui.drop_filter()
 
 
-def test_marked_groups_are_planned_together(ui: Ui) -> None:
-    """Allowed and refused are told apart, and the number of groups is asked for."""
+def test_marked_groups_share_one_plan(ui: Ui) -> None:
+    """The plan separates allowed and refused groups, and their number must be typed."""
     terminal = ui.terminal
     ui.filter("/^(mirror-checkpoints|flink-savepoint-7|customers.sync)$/", shown=3)
     terminal.keys("*")
@@ -92,7 +92,7 @@ def test_marked_groups_are_planned_together(ui: Ui) -> None:
     ("found_by", "asked"),
     [("[/red]", "[/red]"), ("gnp.exe", r"\u202egnp.exe"), ("lines", r"two\nlines"), ("longest", "yyyyyyyyyyyy 32000")],
 )  # fmt: skip
-def test_a_hostile_name_is_asked_for_as_one_can_type_it(ui: Ui, found_by: str, asked: str) -> None:
+def test_id_with_control_characters_is_confirmed_in_typable_form(ui: Ui, found_by: str, asked: str) -> None:
     ui.select(found_by)
     ui.terminal.keys("d")
     screen = ui.terminal.wait_for("Type its")
@@ -103,7 +103,7 @@ def test_a_hostile_name_is_asked_for_as_one_can_type_it(ui: Ui, found_by: str, a
     ui.drop_filter()
 
 
-def test_read_only_has_no_delete(terminal: Terminal, cluster: SimulatorProcess) -> None:
+def test_read_only_screen_offers_no_delete(terminal: Terminal, cluster: SimulatorProcess) -> None:
     """Neither in the footer, nor by key, nor in the palette."""
     ui = Ui(terminal, "--read-only", "--bootstrap-server", cluster.bootstrap)
     ui.start()

@@ -1,4 +1,4 @@
-"""However the program ends, the terminal is as it was before, and nothing is left behind on it."""
+"""However the program ends, the terminal is restored and nothing is left on it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("key", ["q", "C-c"])
-def test_a_key_ends_it(terminal: Terminal, cluster: SimulatorProcess, key: str) -> None:
+def test_quit_key_restores_the_terminal(terminal: Terminal, cluster: SimulatorProcess, key: str) -> None:
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
     terminal.keys(key)
     assert terminal.status() == 0
@@ -30,7 +30,7 @@ def test_a_key_ends_it(terminal: Terminal, cluster: SimulatorProcess, key: str) 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: str(number.name))
-def test_a_signal_ends_it(terminal: Terminal, cluster: SimulatorProcess, number: signal.Signals) -> None:
+def test_signal_restores_the_terminal(terminal: Terminal, cluster: SimulatorProcess, number: signal.Signals) -> None:
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
     terminal.signal(number)
     assert terminal.status() == 128 + number
@@ -38,10 +38,9 @@ def test_a_signal_ends_it(terminal: Terminal, cluster: SimulatorProcess, number:
 
 
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
-def test_it_ends_when_its_terminal_is_gone(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
-    """Started with `setsid`, by a tool or in a container, no signal tells it; it must not read an end for ever.
-
-    Nor may it wait for ever to write frames that were not taken any more before that.
+def test_program_ends_when_its_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
+    """With `setsid`, in a container or under another tool, no signal reports it. The program must not read end of file
+    forever, nor wait forever to write frames that are no longer read.
     """
     here, there = pty.openpty()
     program = subprocess.Popen(
@@ -67,8 +66,8 @@ def test_it_ends_when_its_terminal_is_gone(tmp_path: Path, cluster: SimulatorPro
         program.wait()
 
 
-def test_ctrl_z_gives_the_shell_back_and_fg_returns(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """The suspended program leaves a plain terminal, and draws all of its screen again."""
+def test_ctrl_z_suspends_and_fg_redraws(terminal: Terminal, cluster: SimulatorProcess) -> None:
+    """The suspended program leaves a plain terminal, and redraws the whole screen afterwards."""
     ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
     ui.start()
     terminal.keys("C-z")
@@ -83,8 +82,8 @@ def test_ctrl_z_gives_the_shell_back_and_fg_returns(terminal: Terminal, cluster:
     assert terminal.status() == 0
 
 
-def test_the_demo_ends_with_its_cluster(terminal: Terminal) -> None:
-    """One command for a newcomer: a cluster, the UI on it, and neither process left over."""
+def test_demo_stops_its_cluster_at_the_end(terminal: Terminal) -> None:
+    """One command starts both processes, and neither is left over."""
     Ui(terminal, "demo", "--brokers", "2").start()
     terminal.wait_for("customers.sync")
     terminal.keys("q")
@@ -93,8 +92,8 @@ def test_the_demo_ends_with_its_cluster(terminal: Terminal) -> None:
     terminal.wait_for("none")
 
 
-def test_the_reader_of_a_list_goes_away(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """`ls | head` ends quietly, whatever `head` has not read."""
+def test_closed_pipe_ends_ls_quietly(terminal: Terminal, cluster: SimulatorProcess) -> None:
+    """As in `ls | head`, however much `head` has not read."""
     terminal.enter(f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said | head -1")
     assert terminal.status() == 0
     assert "GROUP" in terminal.screen()

@@ -1,4 +1,4 @@
-"""Ids that would act on a careless terminal: shown so that they cannot, and copied so that they are exact."""
+"""Ids with control characters are displayed harmlessly and copied exactly."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ ACTING = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
 """Characters that must never reach the terminal."""
 
 
-def test_the_tree_shows_them_all_harmlessly(ui: Ui) -> None:
-    """Escapes are written out; neither title nor colours nor the order of letters changes."""
+def test_tree_escapes_control_characters_in_ids(ui: Ui) -> None:
+    """Neither the title, nor colors, nor the order of letters changes."""
     terminal = ui.terminal
     terminal.keys("b", "b", "b", "b", "b", "Home")
     screen = terminal.wait_for(r"\x1b[31mred\x1b[0m")
@@ -46,8 +46,8 @@ def test_the_tree_shows_them_all_harmlessly(ui: Ui) -> None:
 
 
 @pytest.mark.parametrize("found_by", FOUND)
-def test_they_are_looked_at_and_copied(ui: Ui, found_by: str) -> None:
-    """In each pane, in the toast and in the clipboard: the id itself, or what a shell reads as it."""
+def test_every_pane_escapes_ids_and_copies_them_exactly(ui: Ui, found_by: str) -> None:
+    """The clipboard has the id itself, or a command line that a shell parses to the id."""
     group, terminal = FOUND[found_by], ui.terminal
     assert group in hostile_group_ids()
     ui.select(found_by)
@@ -55,7 +55,7 @@ def test_they_are_looked_at_and_copied(ui: Ui, found_by: str) -> None:
         terminal.keys(key)
     screen = terminal.wait_for("described by")
     terminal.keys("y")
-    terminal.wait_for(lambda _: _meant(terminal.copied()) == group)
+    terminal.wait_for(lambda _: _parsed_by_shell(terminal.clipboard()) == group)
     screen += terminal.wait_for("Copied")
     assert not set(ACTING) & set(screen)
     assert terminal.title != "new title"
@@ -63,8 +63,8 @@ def test_they_are_looked_at_and_copied(ui: Ui, found_by: str) -> None:
     ui.drop_filter()
 
 
-def _meant(copied: str) -> str:
-    """The id that a shell makes of what was copied, or the copied text itself where nothing is quoted."""
+def _parsed_by_shell(copied: str) -> str:
+    """Return the id that a shell parses from a copied command, or the copied text if nothing in it is quoted."""
     if not copied.startswith("$'") or not copied.endswith("'"):
         return copied
     said = subprocess.run(["bash", "-c", f"printf %s {copied}"], capture_output=True, check=True)

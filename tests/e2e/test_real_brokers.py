@@ -1,4 +1,4 @@
-"""The UI on real 4.3.1 brokers: live groups of every type, and users who may do little."""
+"""The screen on real 4.3.1 brokers: live groups of every type, and users with few permissions."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ LIVE_ROLES = ("classic", "static", "connect", "sr", "consumer", "mixed")
 
 
 @pytest.fixture(scope="module")
-def real(live_431: Live, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
-    """The UI on the broker with live groups."""
+def ui_on_real_broker(live_431: Live, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
+    """The screen on the broker with live groups."""
     with Terminal(tmp_path_factory.mktemp("home"), size=(140, 40)) as terminal:
         ui = Ui(terminal, "--interval", "1", "--bootstrap-server", live_431.bootstrap)
         ui.start()
         yield ui
 
 
-def test_each_live_group_is_shown_and_cannot_be_deleted(live_431: Live, real: Ui) -> None:
-    """State, members and lag are those of the groups made; `d` says why not."""
+def test_live_groups_are_shown_and_cannot_be_deleted(live_431: Live, ui_on_real_broker: Ui) -> None:
+    """State, members and lag are those of the groups created; `d` shows why they cannot be deleted."""
     groups = [live_431[role] for role in LIVE_ROLES]
     groups += [g for g in live_431.groups.values() if g.type in {"share", "streams"} and g.state == "Stable"]
-    terminal = real.terminal
+    terminal = ui_on_real_broker.terminal
     assert {group.type for group in groups} == {"classic", "consumer", "share", "streams"}
     for group in groups:
-        real.settle()
-        screen = real.select(f"/^{re.escape(group.id)}$/", group.id)
+        ui_on_real_broker.restore_start_state()
+        screen = ui_on_real_broker.select(f"/^{re.escape(group.id)}$/", group.id)
         assert re.search(
             rf"^ state .*{group.state}" if "▏" not in screen else rf"▏ state +. {group.state}", screen, re.M
         )
@@ -48,16 +48,15 @@ def test_each_live_group_is_shown_and_cannot_be_deleted(live_431: Live, real: Ui
         terminal.keys("d")
         terminal.wait_for("stop", PATIENCE)
         assert "Type its name" not in terminal.screen()
-        real.drop_filter()
+        ui_on_real_broker.drop_filter()
 
 
-def test_an_empty_group_is_deleted(live_431: Live, real: Ui) -> None:
-    """One made for this test, and its offsets are in the backup."""
+def test_empty_group_is_deleted_with_a_backup(live_431: Live, ui_on_real_broker: Ui) -> None:
     live_431.cluster.commit("made-to-be-deleted", {("orders", 0): 7})
-    real.settle()
-    terminal = real.terminal
+    ui_on_real_broker.restore_start_state()
+    terminal = ui_on_real_broker.terminal
     terminal.keys("r")
-    real.select("made-to-be-deleted")
+    ui_on_real_broker.select("made-to-be-deleted")
     terminal.keys("d")
     terminal.wait_for("Type its name")
     terminal.type("made-to-be-deleted")
@@ -65,12 +64,12 @@ def test_an_empty_group_is_deleted(live_431: Live, real: Ui) -> None:
     terminal.wait_for("1 deleted", PATIENCE)
     terminal.keys("Escape")
     terminal.wait_for("0 shown")
-    real.drop_filter()
+    ui_on_real_broker.drop_filter()
     backups = (terminal.state / "backups").rglob("*.jsonl")
     assert any("made-to-be-deleted" in path.read_text(encoding="utf-8") for path in backups)
 
 
-def test_a_user_who_may_do_nothing_is_told_what_to_ask_for(secure_broker: Secure, terminal: Terminal) -> None:
+def test_user_without_permissions_sees_which_to_request(secure_broker: Secure, terminal: Terminal) -> None:
     login = str(secure_broker.command_config("nobody"))
     terminal.start("--bootstrap-server", secure_broker.sasl, "--command-config", login)
     screen = terminal.wait_for("DESCRIBE on Cluster", PATIENCE)
@@ -79,7 +78,7 @@ def test_a_user_who_may_do_nothing_is_told_what_to_ask_for(secure_broker: Secure
     assert terminal.status() == 0
 
 
-def test_a_team_sees_its_own_groups(secure_broker: Secure, terminal: Terminal) -> None:
+def test_team_user_sees_only_its_groups(secure_broker: Secure, terminal: Terminal) -> None:
     login = str(secure_broker.command_config("team"))
     terminal.start("--bootstrap-server", secure_broker.sasl, "--command-config", login)
     screen = terminal.wait_for("team-a-live", PATIENCE)
@@ -88,7 +87,7 @@ def test_a_team_sees_its_own_groups(secure_broker: Secure, terminal: Terminal) -
     assert terminal.status() == 0
 
 
-def test_a_forbidden_topic_is_named_as_what_is_missing(secure_broker: Secure, terminal: Terminal) -> None:
+def test_forbidden_topic_is_named(secure_broker: Secure, terminal: Terminal) -> None:
     """ConsumerGroupDescribe needs DESCRIBE on every topic that the group reads."""
     login = str(secure_broker.command_config("groupsonly"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)

@@ -1,4 +1,4 @@
-"""A recording of real 4.3.1 brokers, by processes of their own: what is in it, for whom, and what is not."""
+"""Recordings of real 4.3.1 brokers by processes of their own: content, permissions, no secrets."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 kgtui = partial(runs.kgtui, patience=120)
 
 
-def answer(*words: str) -> dict[str, Any]:
-    """The JSON that a command prints."""
+def json_of(*words: str) -> dict[str, Any]:
+    """Return the JSON that a command prints."""
     found: dict[str, Any] = json.loads(kgtui(*words, "--format", "json").stdout)
     return found
 
@@ -37,22 +37,22 @@ def lake(live_431: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-def test_ls_and_show_tell_of_the_recording_what_they_tell_of_the_brokers(live_431: Live, lake: str) -> None:
+def test_ls_and_show_print_the_same_for_recording_and_brokers(live_431: Live, lake: str) -> None:
     where = ("--bootstrap-server", live_431.bootstrap)
     told = ("group", "type", "state", "coordinator", "lag", "members")
-    live, recorded = (answer("ls", "--lag", "--members", *of) for of in (where, ("--lake", lake)))
+    live, recorded = (json_of("ls", "--lag", "--members", *of) for of in (where, ("--lake", lake)))
     ids = {group.id for group in live_431.groups.values()}
     assert ids <= {row["group"] for row in recorded["groups"]}
     of_brokers = {row["group"]: [row.get(name) for name in told] for row in live["groups"] if row["group"] in ids}
     of_lake = {row["group"]: [row.get(name) for name in told] for row in recorded["groups"] if row["group"] in ids}
     assert of_lake == of_brokers
     sayable = {name for name in ids if "\0" not in name}  # no program can be given that byte
-    shown = answer("show", *sorted(sayable), "--lake", lake)
+    shown = json_of("show", *sorted(sayable), "--lake", lake)
     assert {row["group"] for row in shown["groups"]} == sayable
 
 
-def test_check_judges_what_was_recorded(live_431: Live, lake: str) -> None:
-    """Whoever stands still is in error once so short a time decides it."""
+def test_check_of_the_recording_finds_stopped_groups(live_431: Live, lake: str) -> None:
+    """A group without progress is in error once the recording is long enough."""
     ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)
     groups = {row["group"]: row for row in found["groups"]}
@@ -66,11 +66,11 @@ def test_check_judges_what_was_recorded(live_431: Live, lake: str) -> None:
     assert (ran.returncode, found["check"]["failed"]) == (1, True)
 
 
-def test_it_is_its_owners_alone_and_holds_no_secrets(secure_broker: Secure, tmp_path: Path) -> None:
+def test_lake_is_private_and_contains_no_secrets(secure_broker: Secure, tmp_path: Path) -> None:
     lake, login = tmp_path / "lake", str(secure_broker.command_config("viewer"))
     words = ("--bootstrap-server", secure_broker.sasl, "--command-config", login, "--interval", "1", "--for", "3")
     assert kgtui("record", str(lake), *words).returncode == 0
-    assert answer("ls", "--lake", str(lake))["groups"]
+    assert json_of("ls", "--lake", str(lake))["groups"]
     found = [lake]
     for folder, folders, files in os.walk(lake):
         found += [lake / folder / name for name in (*folders, *files)]

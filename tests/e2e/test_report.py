@@ -1,4 +1,4 @@
-"""The report's page in a real browser: it asks for nothing, hostile ids do nothing, and it is light or dark."""
+"""The page of `kgtui report` in a real browser: no requests, no scripts from ids, light and dark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from kgtui.cli import main
 from kgtui.lake.schemas.gold import HEALTH, LAG
-from tests.e2e.browser import Browser, corner
+from tests.e2e.browser import Browser, top_left_color
 from tests.unit.insights.gold_rows import NOW, incidents, lag_rows, row, write
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Listener:
-    """A server on loopback that counts who asks it for something."""
+class RequestCounter:
+    """A server on loopback that records the requests it receives."""
 
     def __init__(self) -> None:
         asked = self.asked = []  # type: list[str]
@@ -33,7 +33,7 @@ class Listener:
                 self.end_headers()
 
             def log_message(self, *_: object) -> None:
-                """Nothing on stderr."""
+                """Print nothing on stderr."""
 
         self.server = HTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
@@ -47,8 +47,8 @@ class Listener:
 
 
 @pytest.fixture
-def listener() -> Iterator[Listener]:
-    made = Listener()
+def listener() -> Iterator[RequestCounter]:
+    made = RequestCounter()
     yield made
     made.stop()
 
@@ -59,8 +59,8 @@ def browser(tmp_path: Path) -> Browser:
     return Browser(tmp_path / "browser")
 
 
-def reported(tmp_path: Path, *groups: str) -> Path:
-    """The page on one incident of each kind, and on groups of these names."""
+def report_page(tmp_path: Path, *groups: str) -> Path:
+    """The page for one incident of each kind, with these group ids."""
     rows = incidents()
     for name in groups:
         bad = {"window_start": NOW, "status": "ERR", "worst": "STOP", "affected": 1, "lag": 7, "bad_since": NOW}
@@ -71,7 +71,9 @@ def reported(tmp_path: Path, *groups: str) -> Path:
     return out
 
 
-def test_hostile_ids_ask_for_nothing_and_do_nothing(tmp_path: Path, browser: Browser, listener: Listener) -> None:
+def test_ids_with_markup_cause_no_requests_and_no_scripts(
+    tmp_path: Path, browser: Browser, listener: RequestCounter
+) -> None:
     url = listener.url
     harmful = [
         f"<img src={url}/img onerror=\"document.title='owned'\">",
@@ -81,7 +83,7 @@ def test_hostile_ids_ask_for_nothing_and_do_nothing(tmp_path: Path, browser: Bro
         f"<svg/onload=\"location='{url}/svg'\">",
         f"</style><body background={url}/back>",
     ]
-    dom = browser.dom(reported(tmp_path, *harmful))
+    dom = browser.dom(report_page(tmp_path, *harmful))
     assert listener.asked == []
     assert re.findall(r"<title>([^<]*)</title>", dom)[0].startswith("Groups of ")
     assert not re.findall(r"<(script|img|iframe|link|object|embed)\b", dom)
@@ -89,18 +91,18 @@ def test_hostile_ids_ask_for_nothing_and_do_nothing(tmp_path: Path, browser: Bro
     assert "<path" in dom
 
 
-def test_the_listener_would_have_heard_it(tmp_path: Path, browser: Browser, listener: Listener) -> None:
+def test_request_counter_sees_requests_of_a_page(tmp_path: Path, browser: Browser, listener: RequestCounter) -> None:
     page = tmp_path / "careless.html"
     page.write_text(f"<body><img src={listener.url}/img>")
     browser.dom(page)
     assert listener.asked == ["/img"]
 
 
-def test_the_page_is_light_or_dark_as_the_reader_likes(tmp_path: Path, browser: Browser) -> None:
-    page = reported(tmp_path)
-    assert corner(browser.picture(page)) == (0xFF, 0xFF, 0xFF)
-    assert corner(browser.picture(page, "--blink-settings=preferredColorScheme=0")) == (0x14, 0x17, 0x1C)
+def test_page_follows_the_color_scheme_of_the_browser(tmp_path: Path, browser: Browser) -> None:
+    page = report_page(tmp_path)
+    assert top_left_color(browser.screenshot(page)) == (0xFF, 0xFF, 0xFF)
+    assert top_left_color(browser.screenshot(page, "--blink-settings=preferredColorScheme=0")) == (0x14, 0x17, 0x1C)
 
 
-def test_the_page_is_for_its_owner_alone(tmp_path: Path) -> None:
-    assert os.stat(reported(tmp_path)).st_mode & 0o777 == 0o600
+def test_page_has_mode_0600(tmp_path: Path) -> None:
+    assert os.stat(report_page(tmp_path)).st_mode & 0o777 == 0o600

@@ -1,4 +1,4 @@
-"""What a person does in the first minutes: look, move, search, open panes, group, sort, ask for help."""
+"""What a new user tries first: move, search, open panes, group, sort, read the help."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tests.e2e.ui import Ui
 
 
-def listed(cluster: SimulatorProcess, folder: Path) -> list[str]:
-    """The groups that the command line lists."""
+def listed_groups(cluster: SimulatorProcess, folder: Path) -> list[str]:
+    """Return the groups that the command line lists."""
     done = subprocess.run(
         [PROGRAM, "ls", "--bootstrap-server", cluster.bootstrap, "--format", "json"],
         check=True, capture_output=True, env=clean_environment(folder), timeout=60,
@@ -29,9 +29,9 @@ def listed(cluster: SimulatorProcess, folder: Path) -> list[str]:
     return [row["group"] for row in json.loads(done.stdout)["groups"]]
 
 
-def test_every_group_is_in_the_tree(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
-    """Page by page through all of them; what fits and needs no escaping is there to the letter."""
-    ids = listed(cluster, tmp_path)
+def test_tree_shows_every_group(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
+    """All pages are compared; ids that fit and need no escapes are shown exactly."""
+    ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
     assert f"{len(ids)} groups" in terminal.screen()
     # Not by state, which some of them change meanwhile.
@@ -56,7 +56,7 @@ def test_every_group_is_in_the_tree(ui: Ui, cluster: SimulatorProcess, tmp_path:
     terminal.wait_for("customers.sync")
 
 
-def test_a_filter_is_typed_and_dropped(ui: Ui) -> None:
+def test_filter_is_typed_and_removed(ui: Ui) -> None:
     screen = ui.filter("type:share", shown=6)
     assert "emails.workers" in screen
     assert "customers.sync" not in screen
@@ -64,8 +64,8 @@ def test_a_filter_is_typed_and_dropped(ui: Ui) -> None:
     ui.terminal.wait_for("customers.sync")
 
 
-def test_a_mistake_in_a_filter_is_shown_in_place(ui: Ui) -> None:
-    """The last good filter stays in force, and the words say what was expected."""
+def test_wrong_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
+    """The last valid filter stays active, and the message says what was expected."""
     ui.filter("type:share", shown=6)
     ui.begin_filter()
     ui.terminal.type("d")
@@ -79,7 +79,7 @@ def test_a_mistake_in_a_filter_is_shown_in_place(ui: Ui) -> None:
     ui.drop_filter()
 
 
-def test_each_pane_opens_by_its_key(ui: Ui) -> None:
+def test_every_pane_opens_by_its_key(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.pane("1", "ConsumerGroupDescribe")
     ui.pane("2", "aggregate-6")
@@ -91,7 +91,7 @@ def test_each_pane_opens_by_its_key(ui: Ui) -> None:
     ui.drop_filter()
 
 
-def test_a_pane_fills_the_screen_and_gives_it_back(ui: Ui) -> None:
+def test_pane_is_maximized_and_restored(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.leave_pane()
     ui.terminal.keys("f")
@@ -102,8 +102,8 @@ def test_a_pane_fills_the_screen_and_gives_it_back(ui: Ui) -> None:
     ui.drop_filter()
 
 
-def test_the_tree_is_grouped_and_sorted_in_every_way(ui: Ui) -> None:
-    """Each press of `b` and `s` says what it did, and the last ones come back to the start."""
+def test_tree_is_grouped_and_sorted_in_every_way(ui: Ui) -> None:
+    """Each press of `b` and `s` shows what it did, and the last one returns to the first order."""
     ui.filter("kind:simple", shown=3)
     for name in ("by state", "by coordinator", "by topic", "by name", "ungrouped", "by type, state"):
         ui.terminal.keys("b")
@@ -120,7 +120,7 @@ def test_the_tree_is_grouped_and_sorted_in_every_way(ui: Ui) -> None:
     ui.drop_filter()
 
 
-def test_nodes_close_and_open(ui: Ui) -> None:
+def test_nodes_collapse_and_expand(ui: Ui) -> None:
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("Home", "Left")
     ui.terminal.wait_until_gone("spark-checkpoints")
@@ -129,7 +129,7 @@ def test_nodes_close_and_open(ui: Ui) -> None:
     ui.drop_filter()
 
 
-def test_marks_are_counted(ui: Ui) -> None:
+def test_marked_groups_are_counted(ui: Ui) -> None:
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("*")
     ui.terminal.wait_for("3 marked")
@@ -147,7 +147,7 @@ def test_help_lists_keys_and_filter_terms(ui: Ui) -> None:
     ui.terminal.wait_for("by type, state")
 
 
-def test_the_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
+def test_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
     ui.terminal.keys("C-p")
     ui.terminal.wait_for("Search for commands")
     ui.terminal.type("aggregate")
@@ -171,18 +171,18 @@ def test_the_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
 def test_ids_and_commands_are_copied(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.terminal.keys("y")
-    ui.terminal.wait_for(lambda _: ui.terminal.copied() == "iot.aggregate")
+    ui.terminal.wait_for(lambda _: ui.terminal.clipboard() == "iot.aggregate")
     ui.terminal.keys("Y")
     ui.terminal.wait_for("Copied (OSC 52)")
-    ui.terminal.wait_for(lambda _: ui.terminal.copied().startswith("kafka-consumer-groups.sh --bootstrap-server"))
-    assert "--group iot.aggregate" in ui.terminal.copied()
+    ui.terminal.wait_for(lambda _: ui.terminal.clipboard().startswith("kafka-consumer-groups.sh --bootstrap-server"))
+    assert "--group iot.aggregate" in ui.terminal.clipboard()
     ui.terminal.keys("Escape")
     ui.terminal.wait_until_gone("Copied (OSC 52)")
     ui.leave_pane()
     ui.drop_filter()
 
 
-def test_the_window_is_resized_while_it_runs(ui: Ui) -> None:
+def test_screen_adapts_when_the_window_is_resized(ui: Ui) -> None:
     """Down to 60×20, where everything still works, and back."""
     terminal: Terminal = ui.terminal
     ui.filter("kind:simple", shown=3)
@@ -205,12 +205,12 @@ def test_the_window_is_resized_while_it_runs(ui: Ui) -> None:
 
 
 def _shows_more_than(seen: frozenset[str]) -> Callable[[str], object]:
-    """Whether there are other groups on the screen than those."""
+    """Return whether the screen shows other groups than these."""
     return lambda screen: names_shown(screen) - seen
 
 
 def _fits(width: int, height: int) -> Callable[[str], object]:
-    """Whether header and footer stand where they belong on a screen of this size."""
+    """Return a function that checks that header and footer are in place for this size."""
 
     def fits(screen: str) -> bool:
         lines = screen.rstrip("\n").split("\n")

@@ -1,4 +1,4 @@
-"""No cluster, none that answers, or something else on its port: said at once, with what to try, and tried again."""
+"""No cluster, a silent cluster, or another server on its port: the screen says so, gives advice, and retries."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ PATIENCE = 45.0
 
 
 def free_port() -> int:
-    """A port of loopback where nothing listens."""
+    """Return a port on loopback on which nothing listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
         return port
 
 
-def test_the_start_screen_without_a_cluster(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """Says what was tried, names the file to write, and takes an address; a wrong one can be corrected."""
+def test_start_screen_lists_attempts_and_takes_an_address(terminal: Terminal, cluster: SimulatorProcess) -> None:
+    """It names the configuration file to write, and a wrong address can be corrected."""
     terminal.start()
     screen = terminal.wait_for("which Kafka cluster?")
     assert "localhost:9092" in screen
@@ -52,8 +52,8 @@ def test_the_start_screen_without_a_cluster(terminal: Terminal, cluster: Simulat
     assert terminal.status() == 0
 
 
-def test_nothing_reachable_until_the_cluster_comes_up(terminal: Terminal) -> None:
-    """The address and the reason, what to look at, and a screen that fills by itself."""
+def test_screen_shows_the_reason_until_the_cluster_answers(terminal: Terminal) -> None:
+    """It shows the address, the reason and advice, and fills when the cluster comes up."""
     port = free_port()
     terminal.start("--interval", "0.5", "--bootstrap-server", f"127.0.0.1:{port}")
     screen = terminal.wait_for("Check:")
@@ -68,8 +68,8 @@ def test_nothing_reachable_until_the_cluster_comes_up(terminal: Terminal) -> Non
 
 
 @asynccontextmanager
-async def answering(reply: bytes, context: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """The port of a server that is no broker: it sends `reply` to whatever comes, and closes."""
+async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+    """Run a server that is no broker, sends `reply` to every request and closes; return its port."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if await reader.read(1):
@@ -82,13 +82,13 @@ async def answering(reply: bytes, context: ssl.SSLContext | None = None) -> Asyn
 
 
 @pytest.mark.parametrize("side", ["http", "tls"])
-async def test_a_wrong_port(tmp_path: Path, side: str) -> None:
-    """A web server, and a listener that wants TLS: the screen says that this is no plain Kafka listener."""
+async def test_server_that_is_no_broker_is_reported(tmp_path: Path, side: str) -> None:
+    """A web server, and a listener that expects TLS."""
     context = None
     if side == "tls":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(make_certificates(tmp_path / "tls").server)
-    async with answering(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", context) as port:
+    async with port_of_other_server(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", context) as port:
         screen, code = await asyncio.to_thread(_shown_for, tmp_path / "home", port, side)
     assert "Check:" in screen
     assert "security.protocol" in screen

@@ -1,4 +1,4 @@
-"""The README says what is so: its example runs, its tables are the program's, its commands parse, its links lead."""
+"""The README is correct: its example runs, its tables are generated, its commands parse, and its links exist."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.readme import PRINTED_BY, README, ROOT, between, fenced, table, with_
 TEXT = README.read_text(encoding="utf-8")
 
 
-def commands() -> list[list[str]]:
-    """Every command line of kgtui's in a shell block, without its first word."""
+def commands_in_readme() -> list[list[str]]:
+    """Return every kgtui command line in a shell block, without its first word."""
     found = []
     for line in "\n".join(fenced(TEXT, "sh")).splitlines():
         words = shlex.split(line, comments=True)
@@ -36,8 +36,8 @@ def commands() -> list[list[str]]:
     return found
 
 
-async def test_the_python_example_runs_as_it_stands() -> None:
-    """In a process of its own, on a simulated cluster; only the address is another."""
+async def test_python_example_runs() -> None:
+    """In a process of its own on a simulated cluster; only the address is replaced."""
     (code,) = fenced(TEXT, "python")
     assert code.count('"localhost:9092"') == 1
     async with simulated_live_groups.simulator("4.4") as cluster:
@@ -58,13 +58,13 @@ async def test_the_python_example_runs_as_it_stands() -> None:
 
 
 @pytest.mark.parametrize("mark", PRINTED_BY)
-def test_tables_are_what_the_program_prints(mark: str) -> None:
-    """If this fails: `python -m tests.readme` writes them anew."""
+def test_generated_tables_are_current(mark: str) -> None:
+    """If this fails, `python -m tests.readme` writes them again."""
     assert between(TEXT, mark) == table(mark)
     assert with_tables(TEXT) == TEXT
 
 
-def test_the_filter_table_has_every_term_with_an_example_that_parses() -> None:
+def test_filter_table_has_every_term_with_a_valid_example() -> None:
     rows = [line for line in between(TEXT, "filter").splitlines() if line.startswith("| `")]
     examples = [re.findall(r"`([^`]*)`", line) for line in rows]
     assert examples == [[row.term, row.example] for row in HELP]
@@ -74,9 +74,9 @@ def test_the_filter_table_has_every_term_with_an_example_that_parses() -> None:
     assert len({line.count(" | ") for line in rows}) == 1
 
 
-@pytest.mark.parametrize("words", commands(), ids=" ".join)
-def test_commands_parse(words: list[str]) -> None:
-    """By the parser that the program uses, the filters in them too."""
+@pytest.mark.parametrize("words", commands_in_readme(), ids=" ".join)
+def test_commands_in_the_readme_parse(words: list[str]) -> None:
+    """With the parser that the program uses; the filters in them are parsed too."""
     if words[:1] == ["groups"]:
         assert "list" in read_options(words[1:], OPTIONS)
         return
@@ -86,13 +86,15 @@ def test_commands_parse(words: list[str]) -> None:
             parse(text)
 
 
-def test_the_commands_are_found_and_a_wrong_one_would_be_noticed() -> None:
-    assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {w[0] for w in commands()}
+def test_wrong_command_in_the_readme_would_be_found() -> None:
+    assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {
+        w[0] for w in commands_in_readme()
+    }
     with pytest.raises(UsageError):
         parse_args(["ls", "--no-such-option"])
 
 
-def test_the_configuration_examples_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configuration_examples_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys, config = fenced(TEXT, "toml")
     (tmp_path / "config.toml").write_text(config + keys, encoding="utf-8")
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path))
@@ -102,19 +104,19 @@ def test_the_configuration_examples_are_read(tmp_path: Path, monkeypatch: pytest
     assert settings.keys == {"refresh": "f5"}
 
 
-def test_links_lead_to_what_is_there() -> None:
+def test_links_in_the_readme_exist() -> None:
     links = [link for link in re.findall(r"\]\(([^)#\s]+)", TEXT) if "://" not in link]
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_the_table_of_calls_names_every_call_of_the_interface() -> None:
+def test_table_of_calls_names_every_method_of_group_admin() -> None:
     rows = re.findall(r"^\| `[^|]*\| (`[^|]*)\|$", TEXT[TEXT.index("| Java's Admin |") :], re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     calls = {name for name, _ in inspect.getmembers(GroupAdmin, inspect.isfunction) if not name.startswith("_")}
     assert named == calls - {"close"}
 
 
-def test_folders_of_the_house_are_all_named() -> None:
+def test_readme_names_every_package() -> None:
     named = set(re.findall(r"^\| `kgtui/(\w+)` \|", TEXT, re.MULTILINE))
     assert named == {path.parent.name for path in (ROOT / "kgtui").glob("*/__init__.py")}
