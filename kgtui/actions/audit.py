@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def group(self) -> str:
-        """Group id."""
+        """The id of the group."""
         return str(self.intent.get("group", ""))
 
 

@@ -53,7 +53,7 @@ class Backup:
 
     @property
     def group(self) -> str:
-        """Group id."""
+        """The id of the group."""
         return str(self.header["group"])
 
     @property

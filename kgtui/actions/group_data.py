@@ -39,7 +39,7 @@ class GroupData:
 
     @property
     def group(self) -> str:
-        """Group id."""
+        """The id of the group."""
         return self.description.group
 
     @property

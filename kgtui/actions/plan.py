@@ -67,12 +67,12 @@ class Allowed:
 
     @property
     def group(self) -> str:
-        """Group id."""
+        """The id of the group."""
         return self.description.group
 
     @property
     def type(self) -> str:
-        """Group type."""
+        """The type of the group."""
         return self.description.type
 
 

@@ -146,7 +146,7 @@ class ClusterWatch:
         history = self.histories[group]
         gone = fault is not None and fault.code == _GROUP_ID_NOT_FOUND
         if gone or (description is not None and description.state == DEAD):
-            history.vanish()
+            history.mark_gone()
             self.group_faults.pop(group, None)
             return
         offsets = read.offsets_of(group)
@@ -206,7 +206,7 @@ class RecordedWatch:
         self.group_faults.clear()
         for group, history in self.histories.items():
             if read.poll.gap:
-                history.interrupt()
+                history.begin_gap()
             self._add(read.poll, group, history, read.groups.get(group))
         return True
 
@@ -215,7 +215,7 @@ class RecordedWatch:
         description = None if read is None else read.description
         gone = fault is not None and fault.code == _GROUP_ID_NOT_FOUND
         if read is None or gone or (description is not None and description.state == DEAD):
-            history.vanish()
+            history.mark_gone()
             return
         history.add(poll.at, description, read.offsets, fault=fault is not None or description is None)
         if fault is not None and fault.group is not None:

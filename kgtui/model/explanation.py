@@ -229,7 +229,7 @@ def reason_text(reason: str) -> str:
     return "not reported" if reason == "not told" else reason
 
 
-def of_fault(fault: Fault) -> Explanation:
+def explain_fault(fault: Fault) -> Explanation:
     """Explain a fault. The advice of the fault comes before that of its error name."""
     text = _FAULTS.get(fault.name, _Text(_OTHERS))
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
@@ -238,18 +238,18 @@ def of_fault(fault: Fault) -> Explanation:
     return Explanation(title, fault.message, text.meaning, text.behind, both)
 
 
-def of_state(state: str) -> Explanation:
+def explain_state(state: str) -> Explanation:
     """Explain a group state, also one that this version does not know."""
     text = _STATES.get(state, _Text("This version of kgtui does not know the state; the name is from the broker."))
     return Explanation(state, "", *text, wrong=False)
 
 
-def of_refusal(action: str, reason: str) -> Explanation:
+def explain_refusal(action: str, reason: str) -> Explanation:
     """Explain why an action is not available."""
     return Explanation(f"{action} is not available", "", f"{reason[:1].upper()}{reason[1:]}.", wrong=False)
 
 
-def of_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
+def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
     """Explain lost records and each reason for an unknown lag, once with the number of partitions that it concerns."""
     counted: dict[str, int] = {}
     rows = lags(offsets)
@@ -266,14 +266,14 @@ def of_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
         )
 
 
-def of_group(snapshot: Snapshot, group: str) -> list[Explanation]:
+def explain_group(snapshot: Snapshot, group: str) -> list[Explanation]:
     """Explain everything unusual about a group: first its faults, then its offsets, then its state."""
-    found = [of_fault(fault) for fault in faults_of(snapshot, group)]
+    found = [explain_fault(fault) for fault in faults_of(snapshot, group)]
     offsets = snapshot.offsets.get(group)
     if offsets is not None:
-        found += of_offsets(offsets.value)
+        found += explain_offsets(offsets.value)
     state = snapshot.state_of(group)
-    return [*found, of_state(state)] if state else found
+    return [*found, explain_state(state)] if state else found
 
 
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:

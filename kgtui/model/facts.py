@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def described(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
+def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
     """Return the description of a group; None if it was not read, or the sweep has read the group since."""
     return _unless_swept_since(snapshot, group, snapshot.details)
 
 
-def measured(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
+def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
     """Return the offsets of a group; None if they were not read, or the sweep has read the group since."""
     return _unless_swept_since(snapshot, group, snapshot.offsets)
 
@@ -42,7 +42,7 @@ def _unless_swept_since(snapshot: Snapshot, group: str, readings: Mapping[str, R
 
 def member_count(snapshot: Snapshot, group: str) -> int | None:
     """Return the number of members; None if it was not read, or the broker withheld the members."""
-    reading = described(snapshot, group)
+    reading = current_description(snapshot, group)
     if reading is not None:
         return reading.value.member_count
     summary = snapshot.summaries.get(group)
@@ -51,7 +51,7 @@ def member_count(snapshot: Snapshot, group: str) -> int | None:
 
 def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
     """Return the total lag of a group; None if the offsets were not read."""
-    reading = measured(snapshot, group)
+    reading = current_offsets(snapshot, group)
     if reading is not None:
         return total(lags(reading.value))
     summary = snapshot.summaries.get(group)
@@ -106,7 +106,7 @@ def _of_members(
     from_members: Callable[[tuple[Member, ...]], tuple[str, ...]],
     from_index: Callable[[str], tuple[str, ...]],
 ) -> tuple[str, ...] | None:
-    reading = described(snapshot, group)
+    reading = current_description(snapshot, group)
     if reading is not None:
         members = reading.value.members
         return None if members is None else from_members(members)

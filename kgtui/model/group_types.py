@@ -195,7 +195,7 @@ def canonical_state(text: str) -> str:
 
 
 def canonical_type(text: str) -> str:
-    """Return a group type as on the wire, whatever its case; an unknown type is kept as the broker wrote it."""
+    """Return a group type in Kafka's spelling, whatever its case; an unknown type is kept as the broker wrote it."""
     return _TYPE_BY_LOWER.get(text.strip().lower(), text)
 
 

@@ -35,7 +35,7 @@ class Change(NamedTuple):
 
     @property
     def at(self) -> float:
-        """Seconds since the epoch."""
+        """Time of the change in seconds since the epoch."""
         return self.now.at
 
 

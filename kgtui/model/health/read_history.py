@@ -239,11 +239,11 @@ class ReadHistory:
         self.first_at = at if self.first_at is None else self.first_at
         self.read_at = at
 
-    def interrupt(self) -> None:
+    def begin_gap(self) -> None:
         """Begin a gap that lasts until the next read, across which no rate is computed."""
         self.steady_since = self.lag_since = self._described_at = None
 
-    def vanish(self) -> None:
+    def mark_gone(self) -> None:
         """Note that the group no longer exists."""
         self.gone = True
 

@@ -9,7 +9,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from kgtui.model.explanation import Explanation, of_group, of_refusal
+from kgtui.model.explanation import Explanation, explain_group, explain_refusal
 from kgtui.tui import text
 from kgtui.tui.panes.base import to_content
 from kgtui.tui.panes.cells import ACCENT, ERROR, MUTED, Cell, fit_text, wrap_cells
@@ -92,8 +92,8 @@ class ExplainDialog(ModalScreen[None]):
         Args:
             refused: `(action, reason)` of an unavailable action, to explain as well.
         """
-        explanations = of_group(snapshot, group)
-        return cls(group, [of_refusal(*refused), *explanations] if refused is not None else explanations)
+        explanations = explain_group(snapshot, group)
+        return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):

@@ -255,7 +255,7 @@ class TreeModel:
         )
 
     def _lag(self, group: str) -> LagTotal | None:
-        reading = facts.measured(self.snapshot, group)
+        reading = facts.current_offsets(self.snapshot, group)
         if reading is None:
             return facts.lag_total(self.snapshot, group)
         kept = self._lags.get(group)

@@ -14,7 +14,7 @@ from tests.pilot.panes.data import example_snapshot
 
 @pytest.mark.parametrize("name", ["NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "NOT_SUPPORTED", "DAMAGED_ANSWER"])
 def test_faults_without_an_answer_are_explained(name: str) -> None:
-    found = explanation.of_fault(Fault(name, "said"))
+    found = explanation.explain_fault(Fault(name, "said"))
     assert found.meaning
     assert found.behind
     assert found.step
@@ -24,38 +24,38 @@ def test_faults_without_an_answer_are_explained(name: str) -> None:
 @pytest.mark.parametrize("code", [3, 5, 14, 15, 16, 24, 29, 30, 31, 58, 68, 69, 86, 88, 89, 35, 7])
 def test_common_error_codes_are_explained_with_kafkas_name(code: int) -> None:
     error = lookup(code)
-    found = explanation.of_fault(Fault(error.name, error.message, code))
+    found = explanation.explain_fault(Fault(error.name, error.message, code))
     assert found.title == f"{error.name} ({code})"
     assert "more error codes than" not in found.meaning
 
 
 def test_forbidden_group_names_the_permission_and_the_command() -> None:
-    found = explanation.of_fault(Fault("GROUP_AUTHORIZATION_FAILED", "no", 30))
+    found = explanation.explain_fault(Fault("GROUP_AUTHORIZATION_FAILED", "no", 30))
     assert "DESCRIBE" in found.behind
     assert "kafka-acls.sh" in found.step
 
 
 def test_unknown_error_keeps_the_message_of_the_broker() -> None:
-    found = explanation.of_fault(Fault("UNKNOWN_999", "strange", 999))
+    found = explanation.explain_fault(Fault("UNKNOWN_999", "strange", 999))
     assert (found.title, found.said) == ("UNKNOWN_999 (999)", "strange")
     assert found.meaning
 
 
 def test_advice_of_the_fault_comes_first() -> None:
-    found = explanation.of_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
+    found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.step.startswith("Look at broker 4. ")
 
 
 @pytest.mark.parametrize("state", STATES)
 def test_every_state_is_explained(state: str) -> None:
-    found = explanation.of_state(state)
+    found = explanation.explain_state(state)
     assert "never heard of" not in found.meaning
     assert not found.wrong
 
 
 def test_unknown_state_keeps_its_name() -> None:
-    assert explanation.of_state("Hovering").title == "Hovering"
-    assert "does not know" in explanation.of_state("Hovering").meaning
+    assert explanation.explain_state("Hovering").title == "Hovering"
+    assert "does not know" in explanation.explain_state("Hovering").meaning
 
 
 def test_each_reason_for_missing_lag_is_explained_once() -> None:
@@ -64,12 +64,12 @@ def test_each_reason_for_missing_lag_is_explained_once() -> None:
          CommittedOffset("c", 0, 5)),
         bounds={("c", 0): PartitionBounds(10, 20)},
     )  # fmt: skip
-    titles = [one.title for one in explanation.of_offsets(offsets)]
+    titles = [one.title for one in explanation.explain_offsets(offsets)]
     assert titles == ["records lost, 1 partition", "no commit, 2 partitions", "forbidden, 1 partition"]
 
 
 def test_group_is_explained_by_faults_offsets_and_state() -> None:
-    titles = [one.title for one in explanation.of_group(example_snapshot(), "secret.group")]
+    titles = [one.title for one in explanation.explain_group(example_snapshot(), "secret.group")]
     assert titles == ["GROUP_AUTHORIZATION_FAILED (30)", "Stable"]
 
 
@@ -78,4 +78,4 @@ def test_fault_of_the_coordinator_concerns_its_groups() -> None:
 
 
 def test_refusal_is_a_whole_sentence() -> None:
-    assert explanation.of_refusal("Delete", "stable with 3 members").meaning == "Stable with 3 members."
+    assert explanation.explain_refusal("Delete", "stable with 3 members").meaning == "Stable with 3 members."

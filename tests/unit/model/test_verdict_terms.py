@@ -26,7 +26,7 @@ def watched() -> dict[str, GroupHealth]:
     slow = [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(12)]
     stuck = [offsets((1000, 1100 + 10 * n)) for n in range(12)]
     gone = watch(stuck)
-    gone.vanish()
+    gone.mark_gone()
     return {
         "fine": health_of(watch([offsets((5, 5))] * 3)),
         "slow": health_of(watch(slow)),

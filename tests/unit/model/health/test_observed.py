@@ -142,7 +142,7 @@ def test_reason_names_a_topic_without_subscribers() -> None:
 
 def test_removed_group_is_not_found() -> None:
     observed = watch(stuck(20))
-    observed.vanish()
+    observed.mark_gone()
     health = health_of(observed)
     assert (health.status, reason(health)) == (Status.NOT_FOUND, "the group no longer exists")
 
