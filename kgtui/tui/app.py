@@ -151,7 +151,8 @@ class KgtuiApp(CrashReportingApp):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
-            self._terminal_poll.register(sys.stdin.fileno(), 0)  # no events, so that only its end is reported
+            # Registered for no events, so that only the loss of the terminal is reported.
+            self._terminal_poll.register(sys.stdin.fileno(), 0)
             self.set_interval(TERMINAL_CHECK_INTERVAL, self._check_terminal)
 
     def _check_terminal(self) -> None:
@@ -188,7 +189,7 @@ class KgtuiApp(CrashReportingApp):
 
     def action_run_action(self, action_id: str) -> None:
         """Run an action that works on every screen."""
-        # The functions of these actions use nothing that only a cluster's screen has.
+        # The functions of these actions use only methods that every screen has.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:

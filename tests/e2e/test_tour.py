@@ -140,7 +140,7 @@ def test_marked_groups_are_counted(ui: Ui) -> None:
 
 def test_help_lists_keys_and_filter_terms(ui: Ui) -> None:
     ui.terminal.keys("?")
-    ui.terminal.wait_for("From the tree to the panes and back.")
+    ui.terminal.wait_for("Switch between the tree and the panes.")
     ui.terminal.keys("End")
     ui.terminal.wait_for("sort:lag-")
     ui.terminal.keys("Escape")

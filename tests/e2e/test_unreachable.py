@@ -56,7 +56,7 @@ def test_screen_shows_the_reason_until_the_cluster_answers(terminal: Terminal) -
     """It shows the address, the reason and advice, and fills when the cluster comes up."""
     port = free_port()
     terminal.start("--interval", "0.5", "--bootstrap-server", f"127.0.0.1:{port}")
-    screen = terminal.wait_for("Check:")
+    screen = terminal.wait_for("What to do:")
     assert f"127.0.0.1:{port}" in screen
     assert "refused" in screen
     assert "kgtui tries again" in screen
@@ -90,7 +90,7 @@ async def test_server_that_is_no_broker_is_reported(tmp_path: Path, side: str) -
         context.load_cert_chain(make_certificates(tmp_path / "tls").server)
     async with port_of_other_server(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", context) as port:
         screen, code = await asyncio.to_thread(_shown_for, tmp_path / "home", port, side)
-    assert "Check:" in screen
+    assert "What to do:" in screen
     assert "security.protocol" in screen
     assert code == 0
 

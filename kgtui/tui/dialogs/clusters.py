@@ -29,7 +29,7 @@ CONFIG_EXAMPLE = """\
   default = "staging"
   [clusters.staging]
   bootstrap = "broker-1.example:9092"
-  command_config = "/etc/kafka/client.properties"   # Java client properties
+  command_config = "/etc/kafka/client.properties"   # Java properties
   environment = "PROD"    # a label; optional, as are color and read_only
 """
 """Example of clusters in `config.toml`."""
@@ -111,7 +111,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
     def on_resize(self) -> None:
         """Compute the columns for the new width."""
         if self._session.clusters:
-            # After this layout, because a layout that is requested during another one gets lost.
+            # This runs after the current layout, because Textual ignores a layout that is requested during another one.
             self.call_after_refresh(self._write_rows)
 
     def _write_rows(self) -> None:

@@ -67,7 +67,7 @@ class HelpScreen(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """Wrap the text for the new width."""
-        # After this layout, because a layout that is requested during another one gets lost.
+        # This runs after the current layout, because Textual ignores a layout that is requested during another one.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

@@ -84,7 +84,7 @@ class ActionFooter(LineWidget):
         return pieces
 
     def item_at(self, x: int) -> FooterItem | None:
-        """Return the key that is drawn at a column; None beside the keys."""
+        """Return the key of the footer that is drawn at a column of the screen; None if there is no key."""
         return next((item for end, item in self._ends if x < end), None)
 
     def on_click(self, event: events.Click) -> None:

@@ -60,7 +60,7 @@ class LineWidget(StyleCache):
         return Strip(segments).adjust_cell_length(width, base)
 
     def style_of(self, role: str) -> Style:
-        """Return the style of a piece."""
+        """Return the style of a piece of the line, given its component class."""
         return self.component_style(role)
 
 
