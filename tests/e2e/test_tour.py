@@ -193,7 +193,7 @@ def test_screen_adapts_when_the_window_is_resized(ui: Ui) -> None:
     terminal.keys("n", "1")
     terminal.wait_for("described by")
     terminal.keys("?")
-    terminal.wait_for("One row up.")
+    terminal.wait_for("Move up one row.")
     terminal.keys("Escape")
     terminal.wait_for("described by")
     terminal.keys("Escape")
