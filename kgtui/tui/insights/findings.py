@@ -256,7 +256,7 @@ def table_warnings(found: Insights, path: Path, now: float) -> list[PaneLine]:
     if behind:
         lines.append(_warning(f"tables older than the others: {', '.join(behind)}"))
     if lines or now - found.as_of > OLD_SECONDS:
-        verb = "creates them" if never else "updates them"
+        verb = "creates the tables" if never else "updates the tables"
         lines.append((Cell(f"{pipeline_command(path)} ", ACCENT), Cell(verb, MUTED)))
     return lines
 

@@ -114,22 +114,22 @@ async def test_group_never_watched_has_no_history(tmp_path: Path) -> None:
 
 async def test_members_and_states_with_markup_are_shown_as_text(tmp_path: Path) -> None:
     """Group states, member ids and reasons with markup or escape sequences have no effect."""
-    told = sample_history.describe(0)
+    description = sample_history.describe(0)
     app, monitor = app_on(snapshot_of([(sample_history.GROUP, "consumer", "consumer", "Stable", 1)]), tmp_path)
     for number, name in enumerate(HOSTILE):
-        people = ((told.members or ())[0].__class__(name, "c", "/h"),)
+        members = ((description.members or ())[0].__class__(name, "c", "/h"),)
         state = name[:60] or "Stable"
         monitor.series.add(
             sample_history.GROUP, NOW - 300 + number * 10, 1, 1,
-            description=type(told)(sample_history.GROUP, "consumer", "consumer", state, 1, members=people),
+            description=type(description)(sample_history.GROUP, "consumer", "consumer", state, 1, members=members),
         )  # fmt: skip
     async with app.run_test(size=(120, 40)) as pilot:
         await shown_history(pilot, app)
         await pilot.press("l", "tab")
         await settled(pilot)
-        said = screen_text(app)
-        assert "[/red]" in said
-        assert not {"\x1b", "\u202e", "\u200b"} & set(said)
+        shown_text = screen_text(app)
+        assert "[/red]" in shown_text
+        assert not {"\x1b", "\u202e", "\u200b"} & set(shown_text)
 
 
 async def test_recording_is_plotted_around_its_time_and_enter_goes_there(

@@ -213,7 +213,7 @@ async def test_missing_tables_are_listed_with_the_command(tmp_path: Path, monkey
         screen = await open_insights(pilot, app)
         assert "restless" not in subjects(screen)
         assert "missing tables: gold/churn, gold/baseline; no findings about: flapping, unusual" in unwrapped_text(app)
-        assert "kgtui pipeline run --lake=prod creates them" in unwrapped_text(app)
+        assert "kgtui pipeline run --lake=prod creates the tables" in unwrapped_text(app)
         assert "as of 2026-11-21 17:00" in unwrapped_text(app)
         assert re.search(r"computed \d+ (s|min|h|d) ago", unwrapped_text(app))
 

@@ -173,10 +173,10 @@ async def test_pane_keys_work_while_the_tree_has_the_focus(tmp_path: Path) -> No
         await settled(pilot)
         pane = main_screen(app).detail.pane
         assert isinstance(pane, OffsetsPane)
-        everything = len(pane.table.rows)
+        count_of_all_rows = len(pane.table.rows)
         await pilot.press("l")
         await pilot.pause()
-        assert 0 < len(pane.table.rows) < everything
+        assert 0 < len(pane.table.rows) < count_of_all_rows
         await pilot.press("3")
         await settled(pilot)
         pane_3 = main_screen(app).detail.pane

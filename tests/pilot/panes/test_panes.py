@@ -151,13 +151,13 @@ async def test_l_shows_only_lagging_partitions_and_all_again() -> None:
     pane = OffsetsPane()
     app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(100, 40)) as pilot:
-        everything = len(pane.table.rows)
+        count_of_all_rows = len(pane.table.rows)
         await pilot.press("l")
         await pilot.pause()
-        assert 0 < len(pane.table.rows) < everything
+        assert 0 < len(pane.table.rows) < count_of_all_rows
         assert "14 lagging" in summary_text(pane)
         await pilot.press("l")
-        assert len(pane.table.rows) == everything
+        assert len(pane.table.rows) == count_of_all_rows
 
 
 async def test_offsets_filter_is_typed_kept_and_removed() -> None:
@@ -182,12 +182,12 @@ async def test_v_cycles_assignments_by_partition_member_host_and_rack() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         assert "3 of 14 must move" in summary_text(pane)
         assert "waits for settle-0, settle-1" in summary_text(pane)
-        seen = []
+        titles = []
         for _ in range(5):
-            seen.append(pane.table.columns[0].title)
+            titles.append(pane.table.columns[0].title)
             await pilot.press("v")
             await pilot.pause()
-        assert seen == ["TOPIC", "ITEM", "MEMBER", "HOST", "RACK"]
+        assert titles == ["TOPIC", "ITEM", "MEMBER", "HOST", "RACK"]
         assert pane.table.columns[0].title == "TOPIC"
 
 

@@ -60,8 +60,8 @@ def words(lines: list[PaneLine]) -> list[str]:
     return ["".join(safe_text(cell.text) for cell in line) for line in lines]
 
 
-def ages(**told_of: TableAge) -> tuple[TableAge, ...]:
-    return tuple(told_of.get(name, TableAge(f"gold/{name}", NOW - 60, NOW - 30)) for name in ALL)
+def ages(**changes: TableAge) -> tuple[TableAge, ...]:
+    return tuple(changes.get(name, TableAge(f"gold/{name}", NOW - 60, NOW - 30)) for name in ALL)
 
 
 def test_finding_is_shown_in_columns() -> None:
@@ -90,8 +90,8 @@ def test_description_fits_and_is_safe_for_the_terminal(subject: str) -> None:
 def test_evidence_has_the_columns_of_its_table() -> None:
     """Seconds are written as durations, and an unknown value is not written as zero."""
     (fact,) = evidence_rows(EVIDENCE)
-    told_of = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
-    assert told_of == {
+    cells = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
+    assert cells == {
         "HOUR": text.date(NOW)[:16], "LAG": "1,000", "TREND": "-0.25", "DRAIN": "1 h 30 min", "TOPIC": "[/t]",
         "PARTITION": "–", "FLAPPING": "yes",
     }  # fmt: skip
@@ -101,15 +101,15 @@ def test_evidence_has_the_columns_of_its_table() -> None:
 def test_finding_is_marked_if_all_existing_groups_are() -> None:
     """A finding about unused groups is marked if all of them that still exist are. One about groups in use never is."""
     found = Insights((FINDING, FAMILY), as_of=NOW)
-    there = {"dwh.backfill", "perf.a"}
-    assert [row.marked for row in finding_rows(found, there, {"dwh.backfill", "perf.a"})] == [False, True]
+    existing = {"dwh.backfill", "perf.a"}
+    assert [row.marked for row in finding_rows(found, existing, {"dwh.backfill", "perf.a"})] == [False, True]
     assert [row.marked for row in finding_rows(found, {"perf.a", "perf.b"}, {"perf.a"})] == [False, False]
-    assert [row.number for row in finding_rows(found, there, (), Kind.UNUSED)] == [1]
+    assert [row.number for row in finding_rows(found, existing, (), Kind.UNUSED)] == [1]
 
 
 def test_summary_shows_number_and_age_of_findings() -> None:
-    told_of = words(findings_summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
-    assert told_of == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 min ago", "computed 30 s ago"]
+    summary = words(findings_summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
+    assert summary == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 min ago", "computed 30 s ago"]
     assert words(findings_summary(Insights((), ages(), None), NOW))[:2] == ["no findings", "the tables are empty"]
 
 
@@ -118,7 +118,7 @@ def test_warnings_about_missing_damaged_and_old_tables() -> None:
     path = Path("/lake with blanks")
     assert table_warnings(Insights((), ages(), NOW - 60), path, NOW) == []
     (old,) = words(table_warnings(Insights((), ages(), NOW - 2 * HOUR), path, NOW))
-    assert old == "kgtui pipeline run '--lake=/lake with blanks' updates them"
+    assert old == "kgtui pipeline run '--lake=/lake with blanks' updates the tables"
     broken = ages(
         churn=TableAge("gold/churn", error=NEVER_WRITTEN),
         forecast=TableAge("gold/forecast", error="[/torn]"),
@@ -128,7 +128,7 @@ def test_warnings_about_missing_damaged_and_old_tables() -> None:
     assert never == "! missing tables: gold/churn; no findings about: flapping"
     assert torn == "! gold/forecast cannot be read: [/torn]"
     assert behind == "! tables older than the others: gold/cleanup"
-    assert command.endswith("creates them")
+    assert command.endswith("creates the tables")
 
 
 def test_without_findings_the_next_steps_are_explained() -> None:
@@ -148,11 +148,11 @@ def test_lag_history_is_plotted_with_its_gap_and_without_states() -> None:
     minutes = (0.0, 60.0, 600.0, 660.0)
     course = LagHistory(minutes, (5, 5, None, 7), (None, 1.0, None, 2.0), (None,) * 4, (None,) * 4, (1, 1, 2, 2),
                     frozenset({600.0}))  # fmt: skip
-    past = course.timeline(0.0, 660.0)
-    assert past.gaps == ((60.0, 600.0, "nothing recorded"),)
-    assert past.value_at(past.lag, 600.0) is None
-    assert past.value_at(past.lag) == 7
-    lines = words(plot_lines(past, 80, 8, with_curves=False, since=330.0, states=False))
+    timeline = course.timeline(0.0, 660.0)
+    assert timeline.gaps == ((60.0, 600.0, "nothing recorded"),)
+    assert timeline.value_at(timeline.lag, 600.0) is None
+    assert timeline.value_at(timeline.lag) == 7
+    lines = words(plot_lines(timeline, 80, 8, with_curves=False, since=330.0, states=False))
     labels = [line[:12].split()[0] for line in lines if line[:12].strip()]
     assert labels[0] == "lag"
     assert {"in", "out", "members"} <= set(labels)

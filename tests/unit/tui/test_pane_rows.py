@@ -93,14 +93,14 @@ def test_column_is_as_wide_as_its_widest_value_up_to_max_width() -> None:
 
 
 def test_columns_of_high_rank_are_dropped_and_numbers_never_cut() -> None:
-    wanted = {"name": 20, "count": 9, "note": 10}
-    assert [(column.id, width) for column, width in fit_columns(COLUMNS, wanted, 41)] == [
+    preferred = {"name": 20, "count": 9, "note": 10}
+    assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 41)] == [
         ("name", 20), ("count", 9), ("note", 10),
     ]  # fmt: skip
-    assert [(column.id, width) for column, width in fit_columns(COLUMNS, wanted, 24)] == [
+    assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 24)] == [
         ("name", 7), ("count", 9), ("note", 6),
     ]  # fmt: skip
-    assert [(column.id, width) for column, width in fit_columns(COLUMNS, wanted, 20)] == [("name", 10), ("count", 9)]
+    assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
 
 
 def test_click_position_is_mapped_to_a_column() -> None:
@@ -140,7 +140,7 @@ def test_unknown_lag_is_sorted_last_in_both_directions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "topics"),
+    ("filter_text", "topics"),
     [
         ("PAID", {"orders.paid"}),
         ("orders.created-11", {"orders.created"}),
@@ -149,9 +149,9 @@ def test_unknown_lag_is_sorted_last_in_both_directions() -> None:
         ("nothing at all", set()),
     ],
 )
-def test_filter_searches_topic_partition_owner_and_note(wanted: str, topics: set[str]) -> None:
+def test_filter_searches_topic_partition_owner_and_note(filter_text: str, topics: set[str]) -> None:
     rows = rows_of(data.classic_offsets())
-    found = offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False, filter_text=wanted)
+    found = offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False, filter_text=filter_text)
     assert {row.topic for row in found} == topics
 
 
@@ -242,8 +242,8 @@ def test_threads_are_below_their_process_with_its_sums() -> None:
 def test_restore_lag_is_unknown_until_both_offsets_are_reported() -> None:
     rows = member_rows(data.streams())
     assert [row_restore_lag(row) for row in rows] == [0, 0, None, 102_611, 12_400, 90_211]
-    silent = StreamsMember("p", 1, task_end_offsets=(("0", 0, 5),))
-    assert member_restore_lag(silent) == 0, "without standby and warm-up tasks there is nothing to restore"
+    without_tasks = StreamsMember("p", 1, task_end_offsets=(("0", 0, 5),))
+    assert member_restore_lag(without_tasks) == 0, "without standby and warm-up tasks there is nothing to restore"
 
 
 def test_undecoded_metadata_is_shown_as_hex() -> None:
@@ -354,8 +354,8 @@ def test_placeholder_names_what_is_being_read() -> None:
     snapshot = data.example_snapshot()
     assert reading_notices(snapshot, "new.group", snapshot.details) == []
     assert awaited_text(snapshot, "new.group", snapshot.details, "members") == "reading members…"
-    for here_or_never in ("payments.settle", "nowhere"):
-        assert awaited_text(snapshot, here_or_never, snapshot.details, "members") == ""
+    for group in ("payments.settle", "nowhere"):
+        assert awaited_text(snapshot, group, snapshot.details, "members") == ""
 
 
 def test_unsupported_read_is_shown_without_error_color() -> None:

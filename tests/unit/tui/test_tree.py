@@ -141,18 +141,18 @@ def test_sorting_keeps_equals_by_name_and_unknown_last(values: dict[str, int | N
     assert found == expected + sorted(name for name in values if values[name] is None)
 
 
-def _view(count: int) -> TreeModel:
-    view = TreeModel(snapshot_of(many_groups(count)))
-    nodes = run_at_once(build_nodes(view.snapshot, "type"))
-    view.set_initial_openness(nodes)
-    view.set_nodes(nodes, {})
-    return view
+def _model(count: int) -> TreeModel:
+    model = TreeModel(snapshot_of(many_groups(count)))
+    nodes = run_at_once(build_nodes(model.snapshot, "type"))
+    model.set_initial_openness(nodes)
+    model.set_nodes(nodes, {})
+    return model
 
 
 def test_layout_finds_the_row_of_every_key() -> None:
-    view = _view(150)
-    layout = view.layout
-    assert layout.rows == 150 + len(view.nodes.by_path)
+    model = _model(150)
+    layout = model.layout
+    assert layout.rows == 150 + len(model.nodes.by_path)
     for row in range(layout.rows):
         row_key = layout.row_key(row)
         assert row_key is not None
@@ -163,26 +163,26 @@ def test_layout_finds_the_row_of_every_key() -> None:
 
 
 def test_nodes_opened_by_the_user_stay_open() -> None:
-    view = _view(500)
+    model = _model(500)
     stable = ("consumer", "Stable")
-    assert stable not in view.layout.opened
-    view.set_open(stable, True)
-    rows = view.layout.rows
-    view.snapshot = snapshot_of(many_groups(501))
-    view.set_nodes(run_at_once(build_nodes(view.snapshot, "type")), {})
-    assert stable in view.layout.opened
-    assert view.layout.rows in (rows, rows + 1)
+    assert stable not in model.layout.opened
+    model.set_open(stable, True)
+    rows = model.layout.rows
+    model.snapshot = snapshot_of(many_groups(501))
+    model.set_nodes(run_at_once(build_nodes(model.snapshot, "type")), {})
+    assert stable in model.layout.opened
+    assert model.layout.rows in (rows, rows + 1)
 
 
 def test_layout_of_100_000_groups_has_no_object_per_row() -> None:
-    view = _view(100_000)
-    view.set_open(("consumer", "Stable"), True)
-    assert view.layout.rows > 80_000
-    assert isinstance(view.layout, RowLayout)
-    span = view.layout.span(("consumer", "Stable"))
+    model = _model(100_000)
+    model.set_open(("consumer", "Stable"), True)
+    assert model.layout.rows > 80_000
+    assert isinstance(model.layout, RowLayout)
+    span = model.layout.span(("consumer", "Stable"))
     assert span is not None
     start, ids = span
-    assert view.layout.find(RowKey(("consumer", "Stable"), ids[777])) == start + 777
+    assert model.layout.find(RowKey(("consumer", "Stable"), ids[777])) == start + 777
     assert bisect_left(ids, ids[777]) == 777
 
 
