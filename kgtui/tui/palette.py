@@ -37,7 +37,7 @@ class ActionCommands(MainScreenProvider):
     """Commands that run the actions of the main screen."""
 
     async def discover(self) -> Hits:
-        """Yield all actions in the order of the table."""
+        """Yield a command for each action, in the order of the action table."""
         main = self.main
         if main is not None:
             for action in table.in_palette(main.session):
@@ -45,7 +45,7 @@ class ActionCommands(MainScreenProvider):
                 yield DiscoveryHit(title, partial(main.run_action_by_id, action.id), help=_help(main, action))
 
     async def search(self, query: str) -> Hits:
-        """Yield the actions whose name or help text matches."""
+        """Yield a command for each action whose name or help text matches the query."""
         main = self.main
         if main is None:
             return
@@ -81,12 +81,12 @@ class ChoiceCommands(MainScreenProvider):
     """Commands that choose a theme, a saved filter or a grouping of the tree."""
 
     async def discover(self) -> Hits:
-        """Yield the saved filters, because they are few and cannot be found otherwise."""
+        """Yield a command for each saved filter, because users may not know their names."""
         for name, choose, meaning in self._filters():
             yield DiscoveryHit(name, choose, help=meaning)
 
     async def search(self, query: str) -> Hits:
-        """Yield the choices whose name matches."""
+        """Yield a command for each theme, grouping or saved filter whose name matches the query."""
         matcher = self.matcher(query)
         for name, choose, meaning in self._choices():
             score = matcher.match(name)

@@ -68,7 +68,7 @@ def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp,
 
 
 def main_screen(app: KgtuiApp) -> MainScreen:
-    """Return the lowest main screen, whatever is above it."""
+    """Return the lowest main screen on the screen stack, even if a dialog is above it."""
     return next(screen for screen in app.screen_stack if isinstance(screen, MainScreen))
 
 

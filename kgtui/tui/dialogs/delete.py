@@ -184,7 +184,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         self._challenge = challenge([line.group for line in allowed])
         question = f"Type {self._challenge.what} to delete {'it' if len(allowed) == 1 else 'them'}:\n"
-        # Printable ASCII already; escaping its backslashes again would ask for another text.
+        # The text is printable ASCII already. Escaping its backslashes again would ask the user for a different text.
         self.query_one("#question", Static).update(Content.assemble(question, (self._challenge.asked, "bold")))
         self.set_class(message.plan.irreversible, "-irreversible")
         self.add_class("-asking")

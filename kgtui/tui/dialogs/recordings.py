@@ -53,7 +53,7 @@ class RecordDialog(TextPrompt[None]):
         yield Input(str(default_folder(self._session)), placeholder="a folder", compact=True)
 
     def key_hints(self) -> tuple[str, ...]:
-        """Return what enter and escape do."""
+        """Return hints for the keys enter and escape."""
         return ("enter starts recording", "esc closes")
 
     async def submit(self) -> None:
@@ -124,7 +124,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         yield Input(time, placeholder=f"{TIME_EXAMPLES}; empty for the end", compact=True, id="time")
 
     def key_hints(self) -> tuple[str, ...]:
-        """Return what enter, tab and escape do."""
+        """Return hints for the keys enter, tab and escape."""
         return ("enter opens", "tab goes to the other field", "esc closes")
 
     @property
@@ -197,7 +197,7 @@ class TimeDialog(TextPrompt[bool]):
         yield Input(placeholder=TIME_EXAMPLES, compact=True)
 
     def key_hints(self) -> tuple[str, ...]:
-        """Return what enter and escape do."""
+        """Return hints for the keys enter and escape."""
         return ("enter goes there", "esc closes")
 
     async def submit(self) -> bool:

@@ -81,7 +81,7 @@ class Playback:
 
 
 class ClusterScreen(Screen[None]):
-    """One cluster, live or recorded. `MainScreen` adds the keys."""
+    """The screen of one cluster, live or recorded, without key bindings; `MainScreen` adds them."""
 
     # With BLANK, the background is one plain color. Otherwise, for each changed line, Textual renders the whole widget
     # behind it.
@@ -199,7 +199,7 @@ class ClusterScreen(Screen[None]):
         first = not self.snapshot.groups and bool(message.snapshot.groups)
         self.show(message.snapshot)
         if first:
-            # Only once the groups are on the screen, because nobody waits for the panes behind the front one.
+            # Only when the groups are on the screen, because the hidden panes are not urgent.
             self.set_timer(FILL_DELAY, self.detail.fill)
 
     def show(self, snapshot: Snapshot) -> None:

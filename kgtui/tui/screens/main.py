@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MainScreen(ClusterScreen):
-    """One cluster, live or recorded, with the actions of the table."""
+    """The screen of one cluster, live or recorded, with the key bindings of all actions."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*table.bindings()]
 
