@@ -74,14 +74,13 @@ def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 def test_insights(snap_compare: Compare) -> None:
     """Number and time of the findings, and one line per finding, the worst first. For the first one: its description
-    and
-    command, a plot of lag and rates with a stroke at its beginning, and the partitions of its evidence.
+    and command, a plot of lag and rates with a stroke at its beginning, and the partitions of its evidence.
     """
     assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=open_insights())
 
 
 def test_insights_on_80_by_24(snap_compare: Compare) -> None:
-    """The same without the column of kinds. Description and plot are below the table, without evidence."""
+    """On a small terminal there is no column of kinds, and only description and plot are below the table."""
     assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=open_insights())
 
 

@@ -65,7 +65,7 @@ def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[s
     return bool(groups) and all(group in marked for group in groups)
 
 
-# Table of findings
+# The columns of the table of findings
 
 
 def _lasted(row: FindingRow) -> str | None:
@@ -100,7 +100,7 @@ FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
 )  # fmt: skip
 
 
-# One finding in sentences
+# The description of one finding in sentences
 
 
 def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLine]:

@@ -149,7 +149,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             with Vertical(id="evidence", classes="part"):
                 yield DetailedTable(EvidenceTable((), lambda fact: fact.number, id="facts"))
 
-    # Parts of the screen
+    # Widgets of the screen
 
     @property
     def findings(self) -> FindingTable:
@@ -182,7 +182,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             return named
         return next((group for group in groups if group in existing), next(iter(groups), None))
 
-    # Reading
+    # Reading the tables of the lake
 
     def on_mount(self) -> None:
         """Read the tables in a thread."""
@@ -285,7 +285,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         evidence.styles.height = course.styles.height if low else min(height // 5, 14)
         self._show_current()
 
-    # Keys
+    # Actions of the keys
 
     def action_back(self) -> None:
         """Return from the evidence to the findings, or close the screen."""

@@ -64,7 +64,7 @@ class TreeModel:
         self._lags: dict[str, tuple[Reading[GroupOffsets], LagTotal]] = {}
         self.layout = self._lay_out()
 
-    # Opening and closing nodes
+    # Which nodes are open
 
     def is_open(self, node: Node) -> bool:
         """Return whether a node is open: as the user left it, else if few groups are shown or it has child nodes."""
@@ -109,7 +109,7 @@ class TreeModel:
         self._opened_by_user = dict(model._opened_by_user)
         self.cursor_key = model.cursor_key
 
-    # Rows
+    # Which rows there are, and in which order
 
     def set_nodes(self, nodes: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
         """Show new nodes. `order` has the sorted groups of open nodes unless they are sorted by name."""
@@ -153,7 +153,7 @@ class TreeModel:
             return ids
         return run_at_once(sort_groups(ids, self.snapshot, self.sort, self.descending))
 
-    # Cursor
+    # The cursor, and where it goes when its group moves or is deleted
 
     @property
     def group(self) -> str | None:
@@ -234,7 +234,7 @@ class TreeModel:
                 return row
         return None
 
-    # Contents of rows
+    # What the row of a group shows
 
     def group_row(self, group: str) -> TreeRow:
         """Return what the row of a group shows, from whichever read of the group is newest."""
@@ -265,7 +265,7 @@ class TreeModel:
             kept = self._lags[group] = (reading, total(lags(reading.value)))
         return kept[1]
 
-    # Marks
+    # Marked groups
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
         """Return the groups that a row stands for: the group itself, or all groups under the node."""

@@ -92,14 +92,13 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         """Width of a row in terminal cells, without the scroll bar."""
         return self._columns
 
-    # Rows and scrolling
+    # Scrolling, without a redraw of lines that stay the same
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return what keeps its line of the window while rows come and go: the cursor if it is in view, else the top
-        row.
+        """Return the row that must stay on its line of the window while rows are added and removed, and that line.
 
         Returns:
-            The identity of the top row and 0, or None and the line of the cursor.
+            None and the line of the cursor if the cursor is visible; else the identity of the top row, and 0.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -156,7 +155,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         if await run_binding(self.app, event.key):
             event.stop()
 
-    # Drawing
+    # Drawing the lines of the window
 
     def render_line(self, y: int) -> Strip:
         """Render one line of the window, without the scroll bar's column.

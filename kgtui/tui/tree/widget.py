@@ -46,9 +46,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: number of groups whose data for the filter has been read, and number of all groups. None if the
-                filter
-                needs only the list of groups.
+            searched: number of groups whose data for the filter has been read, and number of all groups. None if
+                the filter needs only the list of groups.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -121,7 +120,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._layout_due.set()
         self.post_message(self.SettingsChanged())
 
-    # Layout
+    # Laying out the rows in the background
 
     async def wait_for_layout(self) -> None:
         """Wait until the newest snapshot and settings are laid out."""
@@ -274,7 +273,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.move_to(row)
         return True
 
-    # Marks
+    # Marking groups
 
     def mark(self) -> None:
         """Mark the group under the cursor and move down, or mark all groups of the node under it."""
@@ -309,7 +308,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         if "marked:" in self._query.describe():
             self._layout_due.set()
 
-    # Mouse
+    # Clicks with the mouse
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked row. A click opens or closes a node; a double click shows a group's panes."""

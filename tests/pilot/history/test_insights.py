@@ -122,7 +122,7 @@ async def test_enter_goes_to_a_group_that_the_filter_hides(tmp_path: Path, lake:
 
 
 async def test_enter_on_a_deleted_group_says_so(tmp_path: Path, lake: Path) -> None:
-    """The screen stays open with its cursor."""
+    """The Insights screen stays open, and its cursor stays on the finding."""
     app, _ = app_on(cluster(("calm",)), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         screen = await open_insights(pilot, app)

@@ -51,8 +51,7 @@ def test_overview_of_hostile_names(snap_compare: Compare) -> None:
 
 def test_members_of_a_consumer_group(snap_compare: Compare) -> None:
     """One line per member. `40 < 41` in amber marks the two members behind, `! classic` the one that was not upgraded,
-    and an
-    amber 0 the idle one. The first member is shown in full below the table.
+    and an amber 0 the idle one. The first member is shown in full below the table.
     """
     assert snap_compare(pane_app(MembersPane(), "payments.settle"), terminal_size=(120, 20))
 
@@ -86,8 +85,7 @@ def test_assignments_that_must_still_move(snap_compare: Compare) -> None:
 
 def test_assignments_as_a_grid(snap_compare: Compare) -> None:
     """A column per member, with the chosen member underlined and named above. A `+` marks a partition to assign, `-`
-    one to
-    revoke, and `!` one without owner. The row under the cursor is shown in full below.
+    one to revoke, and `!` one without owner. The row under the cursor is shown in full below.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), press=["v", "right"], terminal_size=(80, 24))
 
