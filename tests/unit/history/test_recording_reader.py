@@ -138,7 +138,7 @@ def test_only_changed_rows_are_written(tmp_path: Path) -> None:
     assert recording.poll(poll_of(101), START + 20_000) == 1
     assert (
         recording.poll(poll_of(101, owner="m-2"), START + 30_000) == 3
-    )  # one member came, one left, the owner changed
+    )  # one member joined, one left, and the owner changed
     assert recording.poll(PollResult({}), START + 40_000) == 3
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
 

@@ -55,7 +55,7 @@ async def test_retention_is_read_every_ten_minutes(folder: LakeFolder) -> None:
     admin.topic_retention = Retention({"a": HOUR}, DAY)
     refresher = RetentionRefresher(admin, folder)
     await refresher.look((), now=0.0, timeout=1)
-    assert refresher.due(1.0), "nothing was asked about"
+    assert refresher.due(1.0), "no topics have been requested yet"
     await refresher.look({"a", "b"}, now=1.0, timeout=1)
     assert load_retention(folder) == admin.topic_retention
     assert not refresher.due(600.0)

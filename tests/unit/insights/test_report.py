@@ -88,7 +88,7 @@ def test_page_shows_findings_with_evidence_and_plots(report: Report) -> None:
     assert "gold/health" in words
     assert "findings as of 2026-11-21 16:00 UTC, 10 min before this page was made" in words
     assert "kgtui 9.9" in words
-    assert html.count("<svg") == 1 + 4, "the episodes, and the lag histories of pay, fraud, fill and calm"
+    assert html.count("<svg") == 1 + 4, "one plot of episodes, and lag histories of pay, fraud, fill and calm"
     for variable in ("--one", "--two", "--three"):
         assert html.count(f"stroke: var({variable})") == 4
 
@@ -157,7 +157,7 @@ def test_episodes_show_when_groups_were_unhealthy(tmp_path: Path) -> None:
     ]  # fmt: skip
     rows[HEALTH].append(row(HEALTH, group="tmp", window_start=NOW, status="ERR", worst="STOP", affected=1, lag=1))
     made = build_report(write(tmp_path, rows), MADE)
-    assert "tmp" not in {one.group for one in made.episodes}, "that nobody uses it is told already"
+    assert "tmp" not in {one.group for one in made.episodes}, "unused groups have a finding already"
     pay = next(one for one in made.episodes if one.group == "pay")
     assert (pay.ongoing, pay.worst, pay.since, pay.max_lag) == (True, "STOP", (NOW - 4 * HOUR).timestamp(), 1_000)
     longest = max((one for one in made.episodes if one.group == "was-ill"), key=lambda one: one.until - one.since)
@@ -173,7 +173,7 @@ def test_interval_limits_plots_and_episodes(tmp_path: Path) -> None:
     made = build_report(lake, MADE, since=since)
     assert made.lag_histories["pay"].minutes[0] == since
     assert {one.group for one in made.episodes} == {"pay"}
-    assert made.insights.findings, "what is wrong now is told whatever is drawn"
+    assert made.insights.findings, "findings do not depend on the interval of the plots"
 
 
 def test_page_lists_missing_tables(report: Report) -> None:
@@ -182,7 +182,7 @@ def test_page_lists_missing_tables(report: Report) -> None:
     made = replace(report, insights=replace(report.insights, findings=without, tables=(broken,)), episodes=())
     words = read(made).words
     assert "gold/churn: it was <never> made" in words
-    assert "– flapping" in words, "nobody knows: that is not 0"
+    assert "– flapping" in words, "an unknown number is not 0"
     assert "No group was unhealthy in this interval" in words
 
 
