@@ -203,7 +203,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
         rpc,
         broker=node,
         group=group,
-        advice="the broker is too old for it, or the feature is switched off (kafka-features.sh describe)",
+        advice="the broker is too old, or the feature is switched off: check with kafka-features.sh describe",
     )
 
 

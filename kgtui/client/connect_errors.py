@@ -100,7 +100,7 @@ def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -
     reason = error.verify_message.rstrip(".")
     if error.verify_code in _WRONG_NAME:
         return (
-            f"the certificate of {address} is for another name ({reason}): connect by a name that it carries; "
+            f"the certificate of {address} is for another name ({reason}): connect by a name in the certificate; "
             "ssl.endpoint.identification.algorithm= (empty) switches this check off"
         )
     if error.verify_code in _EXPIRED:
@@ -274,7 +274,7 @@ async def _answers_in_tls(address: Address, timeout: float) -> bool:
 
 
 def _ambiguous(cause: BaseException | None) -> bool:
-    """Whether the error may mean that something else than a Kafka broker listens there, or with other security."""
+    """Whether the port may not be Kafka's, or may use other security settings, after a connection error."""
     match cause:
         case ssl.SSLCertVerificationError():
             return False

@@ -297,11 +297,11 @@ class Links:
         self._retired: list[Link] = []
 
     def get(self, node: int, lane: Lane) -> Link | None:
-        """Return the link of a broker and lane, or None if there is none yet."""
+        """Return the `Link` to a broker on one lane, or None if there is none yet."""
         return self._links.get((node, lane))
 
     def at(self, broker: BrokerAddress, lane: Lane, transport: Transport) -> Link:
-        """Return the link of a broker and lane. It is made if there is none."""
+        """Return the `Link` to a broker on one lane, and create it if there is none."""
         link = self._links.get((broker.node, lane))
         if link is None:
             address = Address(broker.host, broker.port)

@@ -313,7 +313,7 @@ class Pool:
             view = await self.metadata(timeout=timeout, refresh=True)
         broker = view.brokers.get(node)
         if broker is None:
-            raise ConnectError(f"broker {node} is not in the cluster now", broker=node)
+            raise ConnectError(f"broker {node} is not in the cluster", broker=node)
         transport = await self._open_transport()
         if self._closed:
             raise ConnectError(_CLOSED, broker=node)

@@ -94,7 +94,7 @@ def _mechanism(properties: Mapping[str, str]) -> str:
         default = "" if given else " (Kafka's default)"
         raise ConfigError(
             f"sasl.mechanism={mechanism}{default} is not supported yet: set it to one of {', '.join(MECHANISMS)} that "
-            "the broker has too"
+            "the broker supports"
         )
     return mechanism
 

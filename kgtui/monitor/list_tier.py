@@ -111,7 +111,7 @@ class PendingRemovals:
                 self._store.drop_broker(one.node)
 
     def _decided(self, one: PendingRemoval) -> bool:
-        """Whether waiting longer cannot change anything."""
+        """Whether a removal is decided, so that no further list can change it."""
         if one.broker_left or not one.unasked <= self._silent:
             return not one.unasked
         return not one.unasked or self._now() - one.since >= REMOVAL_GRACE
