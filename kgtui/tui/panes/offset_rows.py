@@ -58,7 +58,7 @@ class OffsetRow(NamedTuple):
 
 
 class OffsetOrder(Enum):
-    """The orders that the sort key goes through."""
+    """Orders of the rows, through which the key `s` goes."""
 
     TOPIC = "topic"
     LAG = "lag"

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 from kgtui.model import facts
 from kgtui.model.group import FAMILY_SEPARATORS
 from kgtui.model.group_types import GROUP_TYPES, SIMPLE, STATES, kind_of
+from kgtui.model.slices import SLICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from kgtui.model.group import Listing
     from kgtui.model.snapshot import Snapshot, Summary
-
-SLICE = 1_000
-"""Number of groups that a pass handles before it yields to the event loop."""
 
 Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
