@@ -22,25 +22,25 @@ class Explanation:
 
     Attributes:
         title: name of the error with its code, or of the state.
-        said: message from the broker or the network; `` if there is none.
+        message: message from the broker or the network; `` if there is none.
         meaning: what it means.
-        behind: the permission or setting that decides it; `` if there is none.
-        step: what the user can do next; `` if nothing needs to be done.
-        wrong: False if this is normal, and only explained.
+        check: the permissions or settings that decide it; `` if there are none.
+        advice: what the user can do next; `` if nothing needs to be done.
+        is_problem: False if this is normal, and only explained.
     """
 
     title: str
-    said: str = ""
+    message: str = ""
     meaning: str = ""
-    behind: str = ""
-    step: str = ""
-    wrong: bool = True
+    check: str = ""
+    advice: str = ""
+    is_problem: bool = True
 
 
 class _Text(NamedTuple):
     meaning: str
-    behind: str = ""
-    step: str = ""
+    check: str = ""
+    advice: str = ""
 
 
 _OTHERS = "kgtui has no explanation for this error code of Kafka; search for the name in Kafka's documentation."
@@ -233,20 +233,20 @@ def explain_fault(fault: Fault) -> Explanation:
     """Explain a fault. The advice of the fault comes before that of its error name."""
     text = _FAULTS.get(fault.name, _Text(_OTHERS))
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
-    step = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""
-    both = " ".join(part if part.endswith((".", "…")) else f"{part}." for part in (step, text.step) if part)
-    return Explanation(title, fault.message, text.meaning, text.behind, both)
+    first = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""
+    advice = " ".join(part if part.endswith((".", "…")) else f"{part}." for part in (first, text.advice) if part)
+    return Explanation(title, fault.message, text.meaning, text.check, advice)
 
 
 def explain_state(state: str) -> Explanation:
     """Explain a group state, also one that this version does not know."""
     text = _STATES.get(state, _Text("This version of kgtui does not know the state; the name is from the broker."))
-    return Explanation(state, "", *text, wrong=False)
+    return Explanation(state, "", *text, is_problem=False)
 
 
 def explain_refusal(action: str, reason: str) -> Explanation:
     """Explain why an action is not available."""
-    return Explanation(f"{action} is not available", "", f"{reason[:1].upper()}{reason[1:]}.", wrong=False)
+    return Explanation(f"{action} is not available", "", f"{reason[:1].upper()}{reason[1:]}.", is_problem=False)
 
 
 def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
@@ -262,7 +262,7 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
     for reason, count in counted.items():
         text = _REASONS.get(reason, _Text(_OTHERS))
         yield Explanation(
-            f"{reason_text(reason)}, {_partitions(count)}", "", *text, wrong=reason not in ("no commit", "pending")
+            f"{reason_text(reason)}, {_partitions(count)}", "", *text, is_problem=reason not in ("no commit", "pending")
         )
 
 

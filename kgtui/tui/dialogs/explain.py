@@ -30,14 +30,14 @@ def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[t
     for explanation in explanations:
         if lines:
             lines.append(())
-        wrong = explanation.wrong
+        wrong = explanation.is_problem
         title = f"{text.marks().fault} {explanation.title}" if wrong else explanation.title
         lines += wrap_cells([Cell(title, ERROR if wrong else ACCENT)], width)
         labeled = (
-            ("message", explanation.said),
+            ("message", explanation.message),
             ("meaning", explanation.meaning),
-            ("check", explanation.behind),
-            ("next", explanation.step),
+            ("check", explanation.check),
+            ("next", explanation.advice),
         )
         for label, paragraph in labeled:
             words = " ".join(paragraph.split())

@@ -32,16 +32,16 @@ names = st.text(st.characters(codec="utf-8") | st.sampled_from(" \\\n\x1b\u202e\
 )
 def test_text_for_one_group_is_its_id(group: str, asked: str) -> None:
     """The id is escaped if necessary. Of a long id, only the end and the length are asked for."""
-    wanted = challenge([group])
-    assert wanted.asked == asked
-    assert wanted.met(asked)
-    assert not wanted.met("")
+    expected = challenge([group])
+    assert expected.asked == asked
+    assert expected.met(asked)
+    assert not expected.met("")
 
 
 def test_text_for_several_groups_is_their_number() -> None:
-    wanted = challenge(["a", "b", "c"])
-    assert (wanted.asked, wanted.what) == ("3", "the number of groups")
-    assert not wanted.met("a")
+    expected = challenge(["a", "b", "c"])
+    assert (expected.asked, expected.what) == ("3", "the number of groups")
+    assert not expected.met("a")
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,10 @@ def test_similar_ids_have_different_texts(one: str, other: str) -> None:
 @given(names, names)
 def test_text_is_short_ascii_and_unique(one: str, other: str) -> None:
     """Two short ids never share an accepted text."""
-    wanted = challenge([one])
-    assert wanted.asked.isascii()
-    assert wanted.asked.isprintable()
-    assert wanted.asked == wanted.asked.strip()
-    assert len(wanted.asked) <= LONGEST
-    if one != other and len(wanted.asked) and not wanted.what.startswith("its last"):
-        assert not wanted.met(challenge([other]).asked)
+    expected = challenge([one])
+    assert expected.asked.isascii()
+    assert expected.asked.isprintable()
+    assert expected.asked == expected.asked.strip()
+    assert len(expected.asked) <= LONGEST
+    if one != other and len(expected.asked) and not expected.what.startswith("its last"):
+        assert not expected.met(challenge([other]).asked)

@@ -359,14 +359,14 @@ async def test_each_of_many_groups_has_one_result(admin: ScriptedAdmin, folder: 
     made = await plan(admin, names)
     del admin.groups["g-011"], admin.descriptions["g-011"]
     admin.delete_outcomes["g-013"] = Outcome("g-013", Fault("GROUP_DELETION_FAILED", "Failed.", 134, group="g-013"))
-    told: list[GroupResult] = []
-    results = await execute(admin, made, folder, on_result=told.append)
+    reported: list[GroupResult] = []
+    results = await execute(admin, made, folder, on_result=reported.append)
     assert list(results.by_group) == names
     odd = {
         name: result.status for name, result in results.by_group.items() if result.status is not DeletionStatus.DELETED
     }
     assert odd == {"g-007": DeletionStatus.REFUSED, "g-011": DeletionStatus.GONE, "g-013": DeletionStatus.FAILED}
-    assert sorted(result.group for result in told) == names
+    assert sorted(result.group for result in reported) == names
     assert max(len(groups) for groups in sends(admin)) <= BATCH
     assert len(list_backups(folder)[0]) == len(names) - 1
 
@@ -380,9 +380,9 @@ async def test_slow_coordinator_delays_only_its_own_groups(admin: ScriptedAdmin,
     asked = admin._record_call
 
     async def hold(name: str, groups: Iterable[str] = ()) -> None:
-        mine = tuple(groups)
-        await asked(name, mine)
-        if name == "delete_groups" and "slow" in mine:
+        requested = tuple(groups)
+        await asked(name, requested)
+        if name == "delete_groups" and "slow" in requested:
             await held.wait()
 
     admin._record_call = hold  # type: ignore[assignment,method-assign]

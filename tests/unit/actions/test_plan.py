@@ -124,7 +124,7 @@ ALL = frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIG
 
 
 @pytest.mark.parametrize(
-    ("operations", "source", "said"),
+    ("operations", "source", "mentioned"),
     [
         (ALL, "DescribeGroups v6", False),
         (None, "DescribeGroups v2", False),
@@ -135,13 +135,13 @@ ALL = frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIG
     ],
 )
 async def test_loss_mentions_offsets_that_may_be_hidden(
-    admin: ScriptedAdmin, operations: frozenset[str] | None, source: str, said: bool
+    admin: ScriptedAdmin, operations: frozenset[str] | None, source: str, mentioned: bool
 ) -> None:
     """OffsetFetch silently omits topics without DESCRIBE permission."""
     admin.add("g", state="Empty", operations=operations, source=source)
     (line,) = (await plan(admin, ["g"])).allowed
-    assert any("may not describe" in gap for gap in line.loss.not_restored) == said
-    assert line.loss.undo is (Undo.PARTLY if said else Undo.RESTORABLE)
+    assert any("may not describe" in gap for gap in line.loss.not_restored) == mentioned
+    assert line.loss.undo is (Undo.PARTLY if mentioned else Undo.RESTORABLE)
 
 
 async def test_similar_ids_are_different_groups(admin: ScriptedAdmin) -> None:

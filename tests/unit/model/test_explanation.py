@@ -14,10 +14,10 @@ from tests.pilot.panes.data import example_snapshot
 
 @pytest.mark.parametrize("name", ["NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "NOT_SUPPORTED", "DAMAGED_ANSWER"])
 def test_faults_without_an_answer_are_explained(name: str) -> None:
-    found = explanation.explain_fault(Fault(name, "said"))
+    found = explanation.explain_fault(Fault(name, "message"))
     assert found.meaning
-    assert found.behind
-    assert found.step
+    assert found.check
+    assert found.advice
     assert found.title == name
 
 
@@ -31,26 +31,26 @@ def test_common_error_codes_are_explained_with_kafkas_name(code: int) -> None:
 
 def test_forbidden_group_names_the_permission_and_the_command() -> None:
     found = explanation.explain_fault(Fault("GROUP_AUTHORIZATION_FAILED", "no", 30))
-    assert "DESCRIBE" in found.behind
-    assert "kafka-acls.sh" in found.step
+    assert "DESCRIBE" in found.check
+    assert "kafka-acls.sh" in found.advice
 
 
 def test_unknown_error_keeps_the_message_of_the_broker() -> None:
     found = explanation.explain_fault(Fault("UNKNOWN_999", "strange", 999))
-    assert (found.title, found.said) == ("UNKNOWN_999 (999)", "strange")
+    assert (found.title, found.message) == ("UNKNOWN_999 (999)", "strange")
     assert found.meaning
 
 
 def test_advice_of_the_fault_comes_first() -> None:
     found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
-    assert found.step.startswith("Look at broker 4. ")
+    assert found.advice.startswith("Look at broker 4. ")
 
 
 @pytest.mark.parametrize("state", STATES)
 def test_every_state_is_explained(state: str) -> None:
     found = explanation.explain_state(state)
     assert "never heard of" not in found.meaning
-    assert not found.wrong
+    assert not found.is_problem
 
 
 def test_unknown_state_keeps_its_name() -> None:

@@ -203,7 +203,7 @@ def test_default_order_is_by_id() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "position", "length", "says"),
+    ("text", "position", "length", "message"),
     [
         ("stat:Empty", 0, 5, "did you mean state?"),
         ("payments state:Stabel", 15, 6, "did you mean Stable?"),
@@ -245,8 +245,8 @@ def test_default_order_is_by_id() -> None:
         ("a" * 5000, 4096, 904, "too long"),
     ],
 )  # fmt: skip
-def test_syntax_errors_have_position_and_expected_text(text: str, position: int, length: int, says: str) -> None:
-    with pytest.raises(QueryError, match=re.escape(says)) as caught:
+def test_syntax_errors_have_position_and_expected_text(text: str, position: int, length: int, message: str) -> None:
+    with pytest.raises(QueryError, match=re.escape(message)) as caught:
         parse(text)
     assert (caught.value.position, caught.value.length) == (position, length)
     assert caught.value.expected

@@ -119,17 +119,17 @@ def test_longer_word_tests_only_remaining_and_changed_ids() -> None:
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})
     cache = FilterCache()
-    looked: list[int] = []
+    tested: list[int] = []
 
     class Counted(IdTerm):
         def filter(self, ids: Sequence[str]) -> Sequence[str]:
-            looked.append(len(ids))
+            tested.append(len(ids))
             return super().filter(ids)
 
     def pass_over(word: str) -> tuple[int, int]:
-        looked.clear()
+        tested.clear()
         found = run_at_once(Query((Counted((IdMatch("word", word),)),)).choose(snap, cache=cache))
-        return sum(looked), sum(map(len, found.values()))
+        return sum(tested), sum(map(len, found.values()))
 
     assert pass_over("o")[0] == len(snap.groups)
     left = pass_over("o")

@@ -68,8 +68,8 @@ def test_reads_that_differ_become_change_points() -> None:
     series.add(4.0, 0, 2, description=description("Reconciling", 5, ("a", (0,)), ("b", ())))
     series.add(6.0, 0, 2, description=description("Stable", 5, ("a", (0,)), ("b", (1,))))
     series.add(99.0, 0, 1, description=description("Stable", 6, ("b", (0, 1))))
-    told = [(s.at, s.state, s.epoch, s.joined, s.left, s.moved, s.gap) for s in series.change_points]
-    assert told == [
+    found = [(s.at, s.state, s.epoch, s.joined, s.left, s.moved, s.gap) for s in series.change_points]
+    assert found == [
         (0.0, "Stable", 4, (), (), 0, ""),
         (4.0, "Reconciling", 5, ("b",), (), 0, ""),
         (6.0, "Stable", 5, (), (), 1, ""),

@@ -28,7 +28,7 @@ def watched() -> dict[str, GroupHealth]:
     gone = watch(stuck)
     gone.mark_gone()
     return {
-        "fine": health_of(watch([offsets((5, 5))] * 3)),
+        "healthy": health_of(watch([offsets((5, 5))] * 3)),
         "slow": health_of(watch(slow)),
         "stopped": health_of(watch(stuck)),
         "rewound": health_of(watch(rewind)),
@@ -51,7 +51,7 @@ def snapshot() -> Snapshot:
 @pytest.mark.parametrize(
     ("text", "chosen"),
     [
-        ("verdict:ok", {"fine"}),
+        ("verdict:ok", {"healthy"}),
         ("verdict:warn", {"slow"}),
         ("verdict:warn+", {"slow", "stopped", "rewound"}),
         ("verdict:error", {"stopped", "rewound"}),
@@ -59,13 +59,13 @@ def snapshot() -> Snapshot:
         ("verdict:stop", {"stopped"}),
         ("verdict:rewind,warning", {"slow", "rewound"}),
         ("verdict:stall", set()),
-        ("verdict:ok+", {"fine", "slow", "stopped", "rewound"}),
+        ("verdict:ok+", {"healthy", "slow", "stopped", "rewound"}),
         ("verdict:unknown", {"unseen", "gone"}),
         ("not:verdict:ok", {"slow", "stopped", "rewound"}),
         ("verdict:warn+ slow", {"slow"}),
         ("timelag:50s+", {"slow", "stopped"}),
-        ("timelag:..10s", {"fine"}),
-        ("not:timelag:50s+", {"fine"}),
+        ("timelag:..10s", {"healthy"}),
+        ("not:timelag:50s+", {"healthy"}),
         ("timelag:unknown not:verdict:warn+,ok", set()),
         ("timelag:unknown", {"gone", "slow", "stopped", "rewound"}),
     ],

@@ -61,11 +61,11 @@ def watch(
     watching: Watching = DEFAULT_WATCHING,
 ) -> ReadHistory:
     """Return a read history with these reads; None stands for a read that failed."""
-    seen = ReadHistory(watching)
+    history = ReadHistory(watching)
     for number, read in enumerate(reads):
-        told = None if read is None else description or described()
-        seen.add(T0 + number * every, told, read, fault=read is None)
-    return seen
+        description_read = None if read is None else description or described()
+        history.add(T0 + number * every, description_read, read, fault=read is None)
+    return history
 
 
 def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sample]:

@@ -76,8 +76,8 @@ def test_expected_loss_uses_the_retention_of_the_topic() -> None:
 
 def test_members_behind_the_target_assignment_delay_the_group() -> None:
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
-    told = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
-    assert health_of(watch([offsets((1, 1))], description=told)).holding_up == {"b": 2, "c": None}
+    description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
+    assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
 
 
 def test_empty_time_is_the_observed_time() -> None:
@@ -94,12 +94,12 @@ def test_empty_time_is_the_observed_time() -> None:
 
 def test_expiry_is_unknown_if_offsets_do_not_expire_with_the_group() -> None:
     """Brokers keep offsets of share groups, and offsets of simple groups expire one by one."""
-    for told, reads in (
+    for description_read, reads in (
         (replace(described("Empty"), type="share", protocol="share"), [offsets((1, 1))] * 3),
         (replace(described("Empty"), type="classic", protocol=""), [offsets((1, 1))] * 3),
         (described("Empty"), [offsets()] * 3),
     ):
-        empty = health_of(watch(reads, description=told), retention=Retention(offsets=3600.0)).empty
+        empty = health_of(watch(reads, description=description_read), retention=Retention(offsets=3600.0)).empty
         assert empty == EmptyPeriod(10.0, at_least=True)
 
 
