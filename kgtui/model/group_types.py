@@ -185,6 +185,11 @@ PROTOCOLS_WITH_OFFSETS = frozenset(
 )
 """Protocol types whose classic groups commit offsets."""
 
+PROTOCOLS = tuple(
+    dict.fromkeys(protocol for entry in _ENTRIES for protocol in (entry.kinds or (entry.name,)) if protocol)
+)
+"""Protocol types of the known kinds: `consumer`, `connect` and `sr` of classic groups, and one per newer type."""
+
 _STATE_BY_LOWER = {state.lower(): state for state in STATES}
 _TYPE_BY_LOWER = {name.lower(): name for name in TYPES}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model.assignment import epochs_behind, subscribed_topics
 from kgtui.model.cluster import Retention
-from kgtui.model.group_types import SHARE
+from kgtui.model.group_types import SHARE_OFFSET_TYPES
 from kgtui.model.health.judging import judge_observed, judge_share
 from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
 from kgtui.model.health.values import OBSERVED, EmptyPeriod, GroupHealth, TimeLag
@@ -101,7 +101,7 @@ def _judge(
 ) -> Callable[[PartitionLag, Sequence[Sample]], tuple[PartitionVerdict, PartitionHealth]]:
     """Return the function that judges a partition of a group of this type."""
     description, watching = history.description, history.watching
-    if description is None or description.type != SHARE:
+    if description is None or description.type not in SHARE_OFFSET_TYPES:
         return lambda row, samples: judge_observed(row, samples, watching)
     members = description.member_count
     return lambda row, samples: judge_share(row, samples, members, watching)
@@ -189,4 +189,9 @@ def _forgets(history: ReadHistory) -> bool:
     They keep the offsets of share groups. Offsets of simple groups expire one by one, counted from their commits.
     """
     description = history.description
-    return bool(history.rows) and description is not None and description.type != SHARE and bool(description.protocol)
+    return (
+        bool(history.rows)
+        and description is not None
+        and description.type not in SHARE_OFFSET_TYPES
+        and bool(description.protocol)
+    )

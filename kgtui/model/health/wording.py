@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.model.group_types import EMPTY, SHARE
+from kgtui.model.group_types import EMPTY, SHARE_OFFSET_TYPES
 from kgtui.model.health.values import Lack
 from kgtui.model.verdict import Status
 
@@ -36,7 +36,7 @@ def reason(health: GroupHealth, group_type: str | None = None) -> str:
         return ""
     others = f" (and {health.affected - 1} more partitions)" if health.affected > 2 else ""
     others = " (and 1 more partition)" if health.affected == 2 else others
-    return _sentence(worst, group_type == SHARE, health.state, others)
+    return _sentence(worst, group_type in SHARE_OFFSET_TYPES, health.state, others)
 
 
 def _sentence(worst: PartitionHealth, share: bool, state: str | None, others: str) -> str:

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model import facts
-from kgtui.model.group_types import EMPTY, KINDS, STATES, TYPES
+from kgtui.model.group_types import EMPTY, KINDS, PROTOCOLS, STATES, TYPES
 from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ TERMS: tuple[TermKey, ...] = (
     ),
     ListingKey(
         "protocol",
-        "Protocol type: consumer, connect, sr, share, streams, or any other.",
+        f"Protocol type: {', '.join(PROTOCOLS)}, or any other.",
         "protocol:connect",
         of_listing=lambda _snapshot, listing: (listing.protocol,),
     ),

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from kgtui.model import group_types as registry
-from kgtui.model.group_types import GROUP_TYPES, KINDS, STATES, TYPES, kind_of
+from kgtui.model.group_types import GROUP_TYPES, KINDS, PROTOCOLS, STATES, TYPES, kind_of
 
 
 def test_states_list_active_ones_first() -> None:
@@ -25,6 +25,7 @@ def test_states_list_active_ones_first() -> None:
 
 def test_registry_lists_the_types_and_kinds_of_the_filter_language() -> None:
     assert TYPES == ("classic", "consumer", "share", "streams")
+    assert PROTOCOLS == ("consumer", "connect", "sr", "share", "streams")
     assert KINDS == ("consumer", "connect", "sr", "simple", "share", "streams", "other")
 
 

@@ -104,7 +104,7 @@ def test_unknown_lag_is_undecided_and_not_zero() -> None:
     assert (health.lag.lag if health.lag else 0) is None
 
 
-def test_missing_commit_or_deleted_topic_is_decided() -> None:
+def test_missing_commit_and_deleted_topic_leave_nothing_undecided() -> None:
     gone = GroupOffsets((CommittedOffset("t", 0, 5),), (), {("t", 0): PartitionBounds(None, None, 3)})
     for found in (gone, offsets((None, 50))):
         health = health_of(watch([found] * 20))

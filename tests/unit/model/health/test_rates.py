@@ -98,7 +98,7 @@ def test_the_sooner_of_two_loss_estimates_is_returned() -> None:
     }  # fmt: skip
 
 
-def test_known_retention_uses_the_record_age() -> None:
+def test_loss_estimate_by_retention_uses_the_record_age() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
     loss = loss_to_come(row, still, retention=3600.0)
