@@ -1,4 +1,4 @@
-"""Messages and APIs: a table whose decoder and encoder for a version are compiled on first use."""
+"""Messages and APIs, built from tables. The decoder and encoder of a version are compiled when they are first used."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ class Message:
 
     @cached_property
     def struct(self) -> Struct:
-        """The parsed table; parsed on first use, because most commands need few messages. Raises ValueError."""
+        """The parsed table of the message. It is parsed on first use, because most commands need few messages.
+
+        Raises ValueError when a row of the table is malformed.
+        """
         return parse(self.name, self._rows)
 
     def is_flexible(self, version: int) -> bool:
@@ -57,13 +60,13 @@ class Message:
         return self.flexible is not None and version >= self.flexible
 
     def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
-        """Encode a message whose keys are the field names of Kafka's schemas.
+        """Encode a mapping from field names, as Kafka's schemas spell them, to values.
 
-        A missing key takes the default of the schema. A field that this version does not have is dropped when its
-        value is the default or the schema marks it as ignorable.
+        A field that is missing in `value` is encoded with its default. A field that this version does not have is
+        dropped if its value is the default, or if the schema marks the field as ignorable.
 
-        Raises EncodeError for a value that this version cannot carry, a key that is no field of the message in any
-        version, and a value of the wrong type.
+        Raises EncodeError for any other value of a field that this version does not have, for a key that is not a
+        field of the message in any version, and for a value of the wrong type.
         """
         encode = self._encoders.get(version)
         if encode is None:
@@ -74,11 +77,12 @@ class Message:
         return encode(value)
 
     def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:
-        """Decode the message that starts at `pos`: structs become dicts, arrays lists, and null None.
+        """Decode the message that starts at `pos`: structs become dicts, arrays become lists, and null becomes None.
 
-        Fields that this version does not have hold the default of the schema. Unknown tags are skipped. Bytes after
-        the message are ignored, and the bytes of strings that are not UTF-8 become lone surrogates, so that encoding
-        restores them; a strict message rejects both.
+        Fields that this version does not have get the default of the schema. Unknown tagged fields are skipped.
+
+        Bytes after the message are ignored. In strings, bytes that are not UTF-8 become lone surrogates, so that
+        encoding restores them. A strict message rejects both: bytes after the message and strings that are not UTF-8.
 
         Raises DecodeError when the frame is truncated or inconsistent.
         """
@@ -92,7 +96,10 @@ class Message:
         return decode(data if isinstance(data, bytes) else bytes(data), pos)
 
     def label(self, version: int) -> str:
-        """Return the name and version of the message for errors; raises DecodeError for an unsupported version."""
+        """Return the name and version of the message for error messages, such as `ListGroupsRequest v4`.
+
+        Raises DecodeError for an unsupported version.
+        """
         if not self.low <= version <= self.high:
             raise DecodeError(self._no_version(version))
         return f"{self.name} v{version}"
@@ -118,7 +125,11 @@ class Api:
     def define(
         cls, key: int, name: str, *, versions: tuple[int, int], flexible: int, request: Rows, response: Rows
     ) -> Api:
-        """Build an API from the tables of its request and response; `versions` is the oldest and the newest."""
+        """Build an API from the tables of its request and response.
+
+        `versions` has the oldest and the newest supported version. `flexible` is the first version with compact
+        lengths and tagged fields.
+        """
         low, high = versions
         return cls(
             key=key,
@@ -131,12 +142,13 @@ class Api:
         )
 
     def request_header(self, version: int) -> int:
-        """Return the version of the request header: 2 has tagged fields, 1 has none."""
+        """Return the version of the request header: 2 is the header with tagged fields, 1 the one without."""
         return 2 if version >= self.flexible else 1
 
     def response_header(self, version: int) -> int:
-        """Return the version of the response header: 1 has tagged fields, 0 has none.
+        """Return the version of the response header: 1 is the header with tagged fields, 0 the one without.
 
-        ApiVersions always has version 0, because its client does not know the versions of the broker yet (KIP-511).
+        Responses to ApiVersions always have header version 0, because the client does not know yet which versions
+        the broker supports (KIP-511).
         """
         return 1 if version >= self.flexible and self.key != API_VERSIONS_KEY else 0

@@ -32,7 +32,10 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 
 
 def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
-    """Return the smallest number of bytes that a struct can take, as the lower bound for the elements of an array."""
+    """Return the minimum number of bytes of an encoded struct.
+
+    Decoders use it to reject an array that claims more elements than the rest of the frame can hold.
+    """
     fields = struct.untagged(version)
     return sum(_least_field_size(field, version, flexible=flexible) for field in fields) + flexible
 
@@ -50,7 +53,7 @@ def _least_field_size(field: Field, version: int, *, flexible: bool) -> int:
 
 
 class _Decoder:
-    """Writes the source of one decoder, whose local variables are `data`, `p` (the position) and `end`."""
+    """Generates the source of one decoder. In that source, `p` is the position in `data`, and `end` is its length."""
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
         self.version = version
@@ -78,7 +81,7 @@ class _Decoder:
             out.line("try:")
             with out.block():
                 result = self.struct(struct)
-                # A slice beyond the end of the data does not raise, and the last field may be a slice.
+                # Python does not raise when a slice ends after the data, so the end of the last field is checked here.
                 out.line("if p > end: raise truncated(MESSAGE, p)")
                 if self.strict:
                     out.line("if p < end: raise trailing_bytes(MESSAGE, end - p, p)")
@@ -93,7 +96,7 @@ class _Decoder:
         return out.compile("decode", f"<{struct.name} v{self.version} decoder>")
 
     def struct(self, struct: Struct) -> str:
-        """Write the lines that read a struct; return the expression that builds its dict."""
+        """Generate the code that reads a struct; return the expression that builds the dict of its fields."""
         values: dict[str, str] = {}
         run: list[Field] = []
         for field in struct.untagged(self.version):
@@ -111,7 +114,7 @@ class _Decoder:
         return "{" + ", ".join(f"{f.name!r}: {values[f.name]}" for f in struct.fields) + "}"
 
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
-        """Write one `struct` call that reads consecutive fields of fixed size."""
+        """Generate one call of Python's `struct` module that reads consecutive fields of fixed size."""
         if not run:
             return
         packing = Packing(">" + "".join(FIXED[f.type] for f in run))
@@ -122,7 +125,7 @@ class _Decoder:
             values[field.name] = f"uuid({name})" if field.type == "uuid" else name
 
     def value(self, field: Field) -> str:
-        """Write the lines that read one field; return the name of its variable."""
+        """Generate the code that reads one field; return the variable that holds its value."""
         if field.array:
             return self.array(field)
         if field.struct is not None:
@@ -140,7 +143,7 @@ class _Decoder:
         if field.tag is None:
             out.line("p += 1")
             out.line(f"if data[p - 1] > 127: {name} = None")
-        else:  # Kafka's generator marks a tagged nullable struct differently: 0 is null, 1 is present.
+        else:  # In a tagged field, the byte before a nullable struct is 0 for null; elsewhere it is 255 for null.
             mark = out.name("n")
             out.line(f"{mark}, p = uvarint(data, p)")
             out.line(f"if not {mark}: {name} = None")
@@ -150,7 +153,10 @@ class _Decoder:
         return name
 
     def length(self, *, wide: bool) -> str:
-        """Write the lines that read a length or count; return its variable, which is negative for null."""
+        """Generate the code that reads a length or a number of elements; return the variable that holds it.
+
+        At run time the variable is negative if the field is null.
+        """
         out, name = self.out, self.out.name("n")
         if self.flexible:
             out.line(f"{name} = data[p] - 1; p += 1")
@@ -162,7 +168,7 @@ class _Decoder:
         return name
 
     def text(self, field: str, type_name: str, *, nullable: bool) -> str:
-        """Write the lines that read a string or bytes; return the variable."""
+        """Generate the code that reads a string or bytes; return the variable that holds the value."""
         out = self.out
         length, value = self.length(wide=type_name == "bytes"), out.name("v")
         out.line(f"if {length} < 0:")
@@ -182,7 +188,7 @@ class _Decoder:
         return value
 
     def array(self, field: Field) -> str:
-        """Write the lines that read an array; return the variable."""
+        """Generate the code that reads an array; return the variable that holds the list."""
         out, value = self.out, self.out.name("a")
         count = self.length(wide=True)
         out.line(f"if {count} < 0:")
@@ -226,7 +232,7 @@ class _Decoder:
                 out.line(f"{add}({self.text(field.name, field.type, nullable=False)})")
 
     def tags(self, struct: Struct, values: dict[str, str]) -> None:
-        """Write the loop that reads the tagged fields (KIP-482) and skips unknown tags."""
+        """Generate the loop that reads the tagged fields (KIP-482) and skips unknown ones."""
         out = self.out
         tagged = struct.tagged(self.version)
         for _, field in tagged:
@@ -254,7 +260,7 @@ class _Decoder:
                 out.line(f"p = {stop}")
 
     def default(self, field: Field) -> str:
-        """Return the expression of a field's default value."""
+        """Return a Python expression for the default value of a field."""
         if field.null_by_default:
             return "None"
         if field.array:

@@ -20,12 +20,12 @@ Encode: TypeAlias = Callable[[Mapping[str, Any]], bytes]
 
 
 def compile_struct(struct: Struct, version: int, *, flexible: bool) -> Encode:
-    """Compile the function that encodes a mapping as `version` of a message and returns its bytes."""
+    """Compile the function that encodes a mapping in `version` of a message and returns the bytes."""
     return cast("Encode", _Encoder(struct.name, version, flexible=flexible).compile(struct))
 
 
 class _Encoder:
-    """Writes the source of one encoder, whose local variable `out` is the bytearray that it fills."""
+    """Generates the source of one encoder. In that source, the bytes are appended to the bytearray `out`."""
 
     def __init__(self, message: str, version: int, *, flexible: bool) -> None:
         self.version = version
@@ -61,7 +61,7 @@ class _Encoder:
         return out.compile("encode", f"<{struct.name} v{self.version} encoder>")
 
     def struct(self, struct: Struct, value: str) -> None:
-        """Write the lines that encode the struct in the variable `value`."""
+        """Generate the code that encodes a struct; `value` is the variable that holds its mapping."""
         out = self.out
         names = out.constant("NAMES", frozenset(f.name for f in struct.fields))
         out.line(f"if not {value}.keys() <= {names}:")
@@ -81,7 +81,10 @@ class _Encoder:
             self.tags(struct, value)
 
     def reject_absent(self, struct: Struct, value: str) -> None:
-        """Write the checks that reject a value for a field that this version lacks and that is not ignorable."""
+        """Generate the checks of the fields that this version does not have.
+
+        Such a field must have its default value, unless the schema marks the field as ignorable.
+        """
         for field in struct.absent(self.version):
             if field.ignorable:
                 continue
@@ -91,14 +94,17 @@ class _Encoder:
             self.out.line(f"if {is_lost}: raise not_in_version(MESSAGE, {field.name!r})")
 
     def get(self, field: Field, value: str) -> str:
-        """Write the line that assigns a field of `value`, or its default, to a new variable; return the variable."""
+        """Generate the line that assigns a field of `value`, or the default of the field, to a new variable.
+
+        Returns the variable.
+        """
         name = self.out.name("x")
         default = self.out.constant("D", default_value(field))
         self.out.line(f"{name} = {value}.get({field.name!r}, {default})")
         return name
 
     def fixed(self, run: list[Field], value: str) -> None:
-        """Write one `struct` call that encodes consecutive fields of fixed size."""
+        """Generate one call of Python's `struct` module that encodes consecutive fields of fixed size."""
         if not run:
             return
         pack = self.out.constant("P", Packing(">" + "".join(FIXED[f.type] for f in run)).pack)
@@ -110,7 +116,7 @@ class _Encoder:
         self.out.line(f"out += {pack}({', '.join(arguments)})")
 
     def value(self, field: Field, value: str) -> None:
-        """Write the lines that encode one field of variable size."""
+        """Generate the code that encodes one field of variable size; `value` is the variable that holds its value."""
         nullable = field.nullable.has(self.version)
         out = self.out
         if field.struct is not None and not field.array:
@@ -180,7 +186,7 @@ class _Encoder:
                 self.text(field.name, field.type, element)
 
     def tags(self, struct: Struct, value: str) -> None:
-        """Write the lines that encode the tagged fields whose value is not the default (KIP-482)."""
+        """Generate the code that encodes the tagged fields (KIP-482) whose value differs from their default."""
         out = self.out
         tagged = struct.tagged(self.version)
         if not tagged:
@@ -202,9 +208,9 @@ class _Encoder:
         out.line(f"out = {whole}; out += tag_section({section})")
 
     def differs(self, field: Field, expression: str, default: str) -> str:
-        """Return the condition that a tagged field does not hold its default value."""
+        """Return a Python condition that is true when a tagged field differs from its default value."""
         if field.struct is not None and not field.array:
-            # A decoded default holds lists where ours holds tuples.
+            # Compare with two forms of the default: empty arrays are tuples in ours, and lists in a decoded struct.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

@@ -1,9 +1,9 @@
-"""Kafka's error codes: name, message, how a client reacts to each, and advice for the user.
+"""Kafka's error codes: the name and message of each, how a client reacts to it, and advice for the user.
 
 The codes, names and messages are those of Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`).
 """
 
-# Each error code has one line, whatever the length of Kafka's message.
+# Each error code takes one line, even if Kafka's message is long, so the check of the line length is disabled.
 # ruff: noqa: E501
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ErrorCode:
 
     code: int
     name: str
-    """Kafka's name, such as `NOT_COORDINATOR`, or `UNKNOWN_<code>` for a code that is newer than this table."""
+    """Kafka's name, such as `NOT_COORDINATOR`; `UNKNOWN_<code>` for a code that is not in this table."""
     message: str
     """Kafka's own message; empty for success."""
     reaction: Reaction
@@ -49,8 +49,8 @@ UNSUPPORTED_VERSION = 35
 INVALID_REQUEST = 42
 GROUP_ID_NOT_FOUND = 69
 
-# Codes that are not listed are final. The listed codes are exactly those whose exception in Kafka is retriable, and
-# 129; some of them are never returned by the APIs that kgtui uses.
+# The reaction to every other code is FINAL. The table has code 129 and all codes whose Kafka exception is a subclass of
+# RetriableException, even those that the APIs used by kgtui never return.
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),

@@ -1,8 +1,8 @@
 """Hand-written decoder for ListGroups responses: split a response into the bytes of its rows, then decode rows.
 
-A caller that polls compares the bytes of the rows with those of the previous poll and decodes only the rows that
-changed. The rows equal those of the generated decoder. The fast path assumes short strings and no tagged fields,
-verifies that, and reads any other row field by field.
+A caller that polls compares the bytes of each row with the bytes from the previous poll, and decodes only the rows
+that changed. Decoded rows equal the rows of the generated decoder. The fast path handles rows with short strings and
+without tagged fields; a row that is different is detected and read field by field.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
-# Size of the string field that starts with this byte, for strings of 0 to 126 bytes. A null or longer string leads
-# beyond the frame, where the next access raises IndexError and the row is then read field by field.
+# Number of bytes of a string field, by its first byte, for strings of 0 to 126 bytes. For a null or a longer string the
+# number is so large that the next access raises IndexError; the row is then read field by field.
 _STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
 _SEARCH_BYTES = 16_384  # how far ahead `skip_known` searches for known rows
@@ -50,7 +50,7 @@ class ListGroupsFrame(NamedTuple):
 def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame:
     """Split the body of a response into its rows without decoding them. Raises DecodeError.
 
-    Equal rows of two polls are equal groups, so that polls can be compared by the bytes of their rows.
+    Two rows with the same bytes decode to the same group, so that a caller can compare two polls by these bytes.
     """
     message = LIST_GROUPS.response.label(version)
     data = as_bytes(body)
@@ -67,14 +67,14 @@ def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame
 
 
 class ListGroupsRows:
-    """Reads the rows of a response in slices, and skips rows whose bytes are already known.
+    """Splits a response into rows in several steps, and skips rows whose bytes are known from an earlier response.
 
     The constructor and all methods raise DecodeError.
 
     Attributes:
         version: version of the response.
         error_code: error code of the whole response.
-        left: number of rows that have not been taken yet.
+        left: number of rows that were neither returned nor skipped yet.
     """
 
     __slots__ = ("_data", "_pos", "_split", "error_code", "left", "version")
@@ -92,19 +92,19 @@ class ListGroupsRows:
             raise truncated(message, len(data)) from None
 
     def take(self, most: int) -> list[bytes]:
-        """Return the bytes of the next rows, at most `most`; an empty list at the end."""
+        """Return the bytes of each of the next `most` rows, or of all remaining rows if there are fewer."""
         return self._take(min(most, self.left), _BEYOND)
 
     def skip_known(self, known: bytes, number: int) -> list[bytes] | None:
-        """Advance past rows whose bytes are known, if they begin within the next 16 KiB.
+        """Skip the rows in `known` if they begin within the next 16 KiB.
 
         Args:
             known: the bytes of consecutive rows from an earlier response of the same version.
             number: how many rows `known` contains.
 
         Returns:
-            The rows before the known ones, usually none. None if the known rows are not near; the position is then
-            unchanged.
+            The bytes of each row before the known rows, usually an empty list. If the known rows were not found, None;
+            nothing is skipped then.
         """
         if number > self.left:
             return None
@@ -116,7 +116,7 @@ class ListGroupsRows:
                 return None
             start, left = self._pos, self.left
             before = self._take(left - number, at)
-            if self._pos != at:  # the bytes were found inside a row, for example in a group id
+            if self._pos != at:  # the bytes of `known` were found inside a row, for example in a group id
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)
@@ -133,16 +133,16 @@ class ListGroupsRows:
 
 
 def split_rows(version: int, data: bytes, number: int) -> list[bytes]:
-    """Split the bytes of `number` consecutive rows, such as those given to `ListGroupsRows.skip_known`."""
+    """Split `data`, the bytes of `number` consecutive rows, into the bytes of each row."""
     split = _split_flexible if version >= _FLEXIBLE else _split
     return split(LIST_GROUPS.response.label(version), data, 0, number, strings=_strings(version))[0]
 
 
 def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
-    """Return the function that decodes the bytes of one row; it raises DecodeError.
+    """Return the function that decodes the bytes of one row; that function raises DecodeError for malformed bytes.
 
-    The bytes after the group id (protocol, state and type) have only a few dozen different values, so that each value
-    is decoded once and shared by all rows and responses of that version.
+    In all rows together, the bytes after the group id (protocol type, state and type) have only a few dozen different
+    values. Each value is therefore decoded once, and the result is used for all rows and responses of that version.
     """
     message = LIST_GROUPS.response.label(version)
     tails = _TAILS.setdefault(version, {})
@@ -168,7 +168,7 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
                 # Calling tuple.__new__ with a concatenated tuple is a third faster than calling GroupRow.
                 return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
         except (IndexError, KeyError, UnicodeDecodeError):
-            pass  # a truncated row, a new tail, or an id that is not UTF-8
+            pass  # the row is truncated, its tail is not in the cache, or its group id is not UTF-8
         return decode_any(row)
 
     return decode if flexible else decode_any
@@ -180,8 +180,9 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# Decoded tails by version and bytes, and one shared tuple per decoded value: tails that differ only in a tagged field
-# have different bytes but equal values. Both are bounded, in case a broker sends arbitrary states.
+# A tail is the part of a row after the group id. `_TAILS` has the decoded tails by version and bytes. Tails that differ
+# only in a tagged field have different bytes but equal values; `_SHARED_TAILS` makes them one tuple. The size of both
+# is limited, because a broker could send arbitrary states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 
@@ -207,7 +208,10 @@ def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
 def _split_flexible(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Return at most `number` rows that start before `stop`, and the position of the next row."""
+    """Split rows whose strings have compact lengths.
+
+    Returns the bytes of each row, for at most `number` rows that start before `stop`, and the position of the next row.
+    """
     rows: list[bytes] = []
     add, step = rows.append, _STEP
     third, fourth = strings > 2, strings > 3
@@ -246,7 +250,7 @@ def _end_of_row(message: str, data: bytes, pos: int, strings: int) -> int:
 def _split(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Do the same as `_split_flexible` for versions whose strings have a length of two bytes."""
+    """Do the same as `_split_flexible` for versions in which the length of a string takes two bytes."""
     rows: list[bytes] = []
     end = len(data)
     for _ in range(number):

@@ -1,7 +1,7 @@
-"""Hand-written decoders for OffsetFetch and ListOffsets responses: one `struct` call per topic.
+"""Hand-written decoders for OffsetFetch and ListOffsets responses, which decode a topic with one `struct` call.
 
-Each returns the same values as the generated decoder. They assume the usual form of a row (no tagged fields, metadata
-of one length per topic), verify it, and decode any other row field by field.
+They return the same values as the generated decoders. One call is enough if no row of the topic has tagged fields and
+all rows have metadata of the same length. The decoders check this, and read the rows of any other topic one by one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class OffsetFetchGroup(TypedDict):
     """The committed offsets of one group."""
 
     GroupId: str | None
-    """None before version 8, whose response belongs to the single group of the request."""
+    """None before version 8, because the response then has no group id: a request names only one group."""
     Topics: list[OffsetFetchTopic]
     ErrorCode: int
 
@@ -73,7 +73,8 @@ class ListOffsetsResponse(TypedDict):
 
 _BATCHED = 8
 _HEAD = Struct(">iqi")
-# Partition, offset, epoch, length of the metadata, error code, tags: 20 bytes if the metadata is null or empty.
+# A row has partition, offset, leader epoch, length of the metadata, metadata, error code and tagged fields. It has 20
+# bytes if the metadata is null or empty and there are no tagged fields.
 _LENGTH_AT = _HEAD.size
 _LEAST = 20
 _EMPTY = Struct(">iqixhx").iter_unpack
@@ -123,9 +124,10 @@ def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetc
 
 
 def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
-    """Read all partitions at once if their metadata has one length and they have no tags, otherwise one by one.
+    """Read all rows at once if their metadata has the same length and none has tagged fields, otherwise one by one.
 
-    Rows of one length have their length bytes and tag bytes at fixed distances, so that slices can compare them.
+    If all rows have the same length, the bytes with the length of the metadata and with the number of tagged fields are
+    at fixed distances, so that they can be checked with two slices.
     """
     if not number:
         return [], pos

@@ -28,9 +28,10 @@ class RequestHeader(NamedTuple):
 
 
 def encode_request_header(api: Api, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """Encode the header of a request; the client id never has a compact length, even in flexible versions.
+    """Encode the header of a request.
 
-    Raises EncodeError when the client id is too long or not valid Unicode, or when a number is out of range.
+    The client id has a two-byte length even in flexible versions. Raises EncodeError when the client id is too long or
+    not valid Unicode, or when a number is out of range.
     """
     try:
         name = b"" if client_id is None else client_id.encode("utf-8", "surrogateescape")
@@ -44,8 +45,9 @@ def encode_request_header(api: Api, version: int, correlation_id: int, client_id
 def decode_request_header(data: bytes | memoryview) -> RequestHeader:
     """Decode the header of a request, even when kgtui does not support the API.
 
-    Tagged fields are skipped when the tables of the API say that the header has them. For an unknown API or version,
-    `size` may end before the tagged fields; the caller rejects such a request without reading its body.
+    The tagged fields of the header are skipped if kgtui supports this version of the API. For an unknown API or
+    version, kgtui cannot know whether there are tagged fields, so that `size` may exclude them. The caller rejects
+    such a request without reading its body.
 
     Raises DecodeError when the frame ends inside the header.
     """
@@ -68,7 +70,7 @@ def decode_request_header(data: bytes | memoryview) -> RequestHeader:
 
 
 def encode_response_header(api_or_key: Api | int, version: int, correlation_id: int) -> bytes:
-    """Encode the header of a response; the header of an unknown API has no tagged fields."""
+    """Encode the header of a response. For an API key without a table, the header has no tagged fields."""
     api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
     tags = b"\0" if api is not None and api.response_header(version) == 1 else b""
     return _CORRELATION.pack(correlation_id) + tags

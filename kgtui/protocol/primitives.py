@@ -24,8 +24,8 @@ INT32 = Struct(">i").unpack_from
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:
     """Read an unsigned variable-length integer of at most five bytes.
 
-    Returns the integer and the position of the next field. Raises IndexError at the end of the data, and DecodeError
-    when the fifth byte says that more follow.
+    Returns the integer and the position of the next field. Raises IndexError if the data ends inside the integer, and
+    DecodeError if the fifth byte has the bit that announces another byte.
     """
     value = shift = 0
     while True:
@@ -51,12 +51,18 @@ def uvarint_bytes(value: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def uuid(data: bytes) -> UUID:
-    """Read a UUID from its 16 bytes; cached, because topic ids repeat and building a UUID is slower than a lookup."""
+    """Read a UUID from its 16 bytes.
+
+    Results are cached, because topic ids repeat, and a lookup in the cache is faster than building a UUID.
+    """
     return UUID(bytes=data)
 
 
 def utf8(data: bytes, start: int, stop: int) -> str:
-    """Decode `data[start:stop]` as UTF-8; bytes that are not UTF-8 become lone surrogates, so that none is lost."""
+    """Decode `data[start:stop]` as UTF-8.
+
+    Bytes that are not UTF-8 become lone surrogates, so that encoding the string restores them.
+    """
     raw = data[start:stop]
     try:
         return raw.decode()
@@ -65,7 +71,7 @@ def utf8(data: bytes, start: int, stop: int) -> str:
 
 
 def nullable_string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -> tuple[str | None, int]:
-    """Read a string that may be null; return it and the position of the next field."""
+    """Read a string or null; return the string or None, and the position of the next field."""
     if flexible:
         length, pos = uvarint(data, pos)
         length -= 1
@@ -81,7 +87,7 @@ def nullable_string(message: str, field: str, data: bytes, pos: int, *, flexible
 
 
 def string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -> tuple[str, int]:
-    """Read a string and return it with the position of the next field; raises DecodeError when it is null."""
+    """Read a string; return it and the position of the next field. Raises DecodeError if the string is null."""
     value, stop = nullable_string(message, field, data, pos, flexible=flexible)
     if value is None:
         raise is_null(message, field, stop)
@@ -113,7 +119,7 @@ def as_bytes(body: bytes | memoryview) -> bytes:
 
 
 def compact_length(count: int) -> bytes:
-    """Write the length of a compact array or compact string (KIP-482), which is stored plus one."""
+    """Write the length of a compact array or compact string (KIP-482); the number that is written is `count + 1`."""
     return uvarint_bytes(count + 1)
 
 
@@ -132,9 +138,9 @@ def tag_section(tags: list[tuple[int, bytes | bytearray]]) -> bytes:
 
 
 def skip_tags(data: bytes, pos: int) -> int:
-    """Return the end of the section of tagged fields that starts at `pos`.
+    """Return the position after the section of tagged fields that starts at `pos`.
 
-    Raises IndexError or DecodeError when the section is longer than the data.
+    Raises IndexError or DecodeError if the section is longer than the data.
     """
     count, pos = uvarint(data, pos)
     end = len(data)
@@ -158,7 +164,7 @@ def is_null(message: str, field: str, pos: int) -> DecodeError:
 
 
 def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
-    """Build the error for a length or count that is larger than the rest of the frame."""
+    """Build the error for a field whose length or number of elements does not fit into the rest of the frame."""
     return DecodeError(f"{message}: {field} claims {length} but the frame is shorter", pos)
 
 
@@ -183,10 +189,10 @@ def string_too_long(message: str, field: str, length: int) -> EncodeError:
 
 
 def not_in_version(message: str, field: str) -> EncodeError:
-    """Build the error for a value that this version cannot carry and that must not be dropped silently."""
+    """Build the error for a value of a field that this version does not have and that the schema does not ignore."""
     return EncodeError(f"{message} has no {field} in this version, and it may not be left out")
 
 
 def unknown_fields(message: str, names: list[str]) -> EncodeError:
-    """Build the error for keys that are no field of the message in any version."""
+    """Build the error for keys that are not fields of the message in any version."""
     return EncodeError(f"{message} has no field {', '.join(names)}")

@@ -6,8 +6,8 @@ A table is a tuple of rows, one per field. A row is `(name, type, versions[, not
     ("Members", "[]Member", "0+", _MEMBER)
 
 - The name, type and versions are those of Kafka's own schema of the message.
-- A type is bool, int8, int16, uint16, int32, int64, string, bytes, uuid or the name of a struct; `[]` before it
-  makes an array.
+- A type is bool, int8, int16, uint16, int32, int64, string, bytes, uuid or the name of a struct. `[]` before a type
+  means an array of that type.
 - Versions are written as `3+`, `0-7` or `5`.
 - Notes are separated by commas: `nullable 4+`, `default -1`, `default null`, `ignorable` (an encoder may drop the
   value), `tag 0` (the field is in the tagged section of every version that has it).
@@ -31,10 +31,10 @@ Default: TypeAlias = bool | int | str | bytes | UUID | None
 """The default value of a field that is neither a struct nor an array."""
 
 FIXED = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "uuid": "16s"}
-"""Types of fixed size, each with its format character for `struct`."""
+"""Format character of each type of fixed size, for Python's `struct` module."""
 
 SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "int64": 8, "uuid": 16}
-"""Types of fixed size, each with its size in bytes."""
+"""Size in bytes of each type of fixed size."""
 
 NEWEST = 32767
 """Upper end of an open version range such as `3+`."""
@@ -75,7 +75,7 @@ class Field:
     versions: Versions
     nullable: Versions = NEVER
     default: Default = None
-    """The value of a missing field. For a struct or an array see `null_by_default` and `default_value`."""
+    """The value that a missing field gets. For a struct or an array, see `null_by_default` and `default_value`."""
     null_by_default: bool = False
     """Whether a missing field is null."""
     ignorable: bool = False
@@ -92,7 +92,7 @@ class Struct:
     fields: tuple[Field, ...] = field(default=())
 
     def untagged(self, version: int) -> list[Field]:
-        """Return the fields that `version` sends in sequence."""
+        """Return the fields that `version` has outside its section of tagged fields, in the order of the bytes."""
         return [f for f in self.fields if f.tag is None and f.versions.has(version)]
 
     def tagged(self, version: int) -> list[tuple[int, Field]]:
@@ -111,7 +111,7 @@ def parse(name: str, rows: Rows) -> Struct:
 
 
 def default_value(field: Field, empty_array: Sequence[object] = ()) -> object:
-    """Return the value of a missing field: a struct is a dict of its defaults, an array is `empty_array`."""
+    """Return the value that a missing field gets: for a struct a dict of defaults, for an array `empty_array`."""
     if field.null_by_default:
         return None
     if field.array:

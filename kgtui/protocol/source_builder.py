@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 class SourceBuilder:
-    """The source of one function and the objects that it refers to.
+    """The source of one function, and the objects that the source refers to.
 
-    Only our own tables determine the source; no data from the network enters it.
+    The source is generated from kgtui's own tables only; it never contains data from the network.
     """
 
     def __init__(self, names: Mapping[str, object]) -> None:
@@ -47,5 +47,5 @@ class SourceBuilder:
         """Compile the source and return the function called `function`."""
         code = compile("\n".join(self._lines), filename, "exec")
         namespace = dict(self._names)
-        exec(code, namespace)  # noqa: S102 - the source is built from our own tables only
+        exec(code, namespace)  # noqa: S102 - the source is built from kgtui's own tables only
         return namespace[function]

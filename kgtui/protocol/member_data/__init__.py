@@ -1,9 +1,9 @@
-"""The metadata and assignments that members of classic groups exchange, decoded and encoded.
+"""Decode and encode the metadata and assignments that members of classic groups exchange.
 
-Brokers pass these bytes on without reading them. Each module knows one protocol type: `consumer` (consumers and Kafka
-Streams), `connect` (Kafka Connect) and `schema_registry`. Decoding never raises, because a client may send anything:
-it returns None for bytes that are empty or malformed. The functions here are shared by `consumer` and `connect`, whose
-data begins with a version.
+Brokers pass these bytes on without reading them. Each module handles one protocol type: `consumer` (consumers and Kafka
+Streams), `connect` (Kafka Connect) and `schema_registry`. The decoding functions never raise an exception, because a
+client may send anything; they return None for bytes that are empty or malformed. The functions in this file are shared
+by `consumer` and `connect`, whose data begins with a version.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def version_bytes(version: int) -> bytes:
 
 
 def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
-    """Decode the data after its version; return None when it fits no version of `message`.
+    """Decode the data that follows the version; return None if the data does not match any version of `message`.
 
-    A version that is newer than the newest of `message` is decoded as that one. Some clients claim a version and omit
-    its last fields: an older version is accepted only if the data ends exactly where that version ends, so that
-    damaged data never looks like an empty list.
+    Data of an unknown newer version is decoded as the newest version of `message`. Some clients write a version but
+    omit its last fields. The data is then decoded as an older version, but only if it ends exactly where a message of
+    that older version ends. Otherwise, damaged data could be decoded as an empty list.
     """
     version = min(version, message.high)
     try:

@@ -1,7 +1,7 @@
 """Member metadata and assignments of Kafka Connect workers (protocol type `connect`).
 
-Version 0 is the eager protocol (`default`), version 1 incremental cooperative rebalancing (`compatible`, KIP-415), and
-version 2 the same with session keys (`sessioned`, KIP-507). The fields are those of Kafka's ConnectProtocol and
+Version 0 is the eager protocol (`default`). Version 1 is incremental cooperative rebalancing (`compatible`, KIP-415).
+Version 2 is version 1 with session keys (`sessioned`, KIP-507). The fields are those of Kafka's ConnectProtocol and
 IncrementalCooperativeConnectProtocol.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Tasks: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
-"""Connectors, each with the numbers of its tasks; -1 stands for the connector itself."""
+"""Pairs of a connector's name and the numbers of its tasks; the number -1 stands for the connector itself."""
 
 CONNECTOR = -1
 """The task number that stands for the connector itself."""
@@ -33,7 +33,8 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# A worker may omit the last three fields. The "versions" of this table are the number of those that are present.
+# A worker may omit one or more of the last three fields. The "version" of this table is the number of these fields that
+# are present, from 0 to 3.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),
@@ -55,16 +56,16 @@ class Assignment:
 
     version: int
     error: int
-    """0, or 1 when the workers have read different versions of the configuration topic."""
+    """Error code: 0 for success, 1 if the workers have not all read the configuration topic to the same offset."""
     leader: str
     """Member id of the worker that is the leader."""
     leader_url: str
     config_offset: int
-    """Offset in the configuration topic up to which the leader had read it for this assignment."""
+    """The offset up to which the leader had read the configuration topic when it computed this assignment."""
     assigned: Tasks = ()
     revoked: Tasks = ()
     delay_ms: int = 0
-    """How long the tasks of a lost worker stay unassigned, in milliseconds."""
+    """How long the tasks of a worker that left the group stay unassigned, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,10 @@ class Subscription:
 
     version: int
     url: str
-    """URL of its REST interface."""
+    """URL of the worker's REST interface."""
     config_offset: int
     allocation: Assignment | None = None
-    """The connectors and tasks that it runs now; sent from version 1 on."""
+    """The connectors and tasks that the worker runs when it joins; None in version 0, which does not send them."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
@@ -126,7 +127,7 @@ def encode_subscription(value: Subscription) -> bytes:
 
 
 def encode_assignment(value: Assignment) -> bytes:
-    """Encode the assignment of a Connect worker; version 0 has no revoked tasks and no delay."""
+    """Encode the assignment of a Connect worker. Version 0 has no fields for revoked tasks and the delay."""
     body = ASSIGNMENTS.encode(
         _COOPERATIVE_FIELDS if value.version else _EAGER_FIELDS,
         {

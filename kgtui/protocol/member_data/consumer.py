@@ -1,6 +1,7 @@
-"""Member metadata and assignments of protocol type `consumer` (ConsumerProtocolSubscription and -Assignment 0-3).
+"""Member metadata and assignments of protocol type `consumer`.
 
-Kafka Streams uses the same structures in classic groups; the user data of its assignor is not decoded.
+The messages are Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment in versions 0 to 3. Kafka Streams
+uses them in classic groups, too, with user data of its own assignor; this user data is not decoded.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TopicPartitions: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
-"""Topics, each with its partitions, in the order in which they were sent."""
+"""Pairs of a topic and its partitions, in the order in which the member or the leader sent them."""
 
 _SUBSCRIPTION_PARTITIONS: Rows = (
     ("Topic", "string", "1+"),
@@ -49,15 +50,15 @@ class Subscription:
     """The subscription that a member sends when it joins a group."""
 
     version: int
-    """The version that the member wrote; it may be newer than the newest that is decoded here."""
+    """The version that the member wrote. It may be a newer version than 3, the newest one that kgtui knows."""
     topics: tuple[str, ...]
     user_data: bytes | None = None
     owned: TopicPartitions = ()
-    """The partitions that the member owned before the rebalance; sent from version 1 on."""
+    """The partitions that the member owned before the rebalance; members send them since version 1."""
     generation: int = -1
-    """The generation of `owned`; sent from version 2 on, and -1 when it is unknown."""
+    """The group generation in which the member owned `owned`; -1 if unknown. Members send it since version 2."""
     rack: str | None = None
-    """The rack of the member; sent from version 3 on."""
+    """The rack of the member; members send it since version 3."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
@@ -77,7 +78,10 @@ def decode_subscription(data: bytes) -> Subscription | None:
 
 
 def decode_assignment(data: bytes) -> TopicPartitions | None:
-    """Decode the assignment of a member: `()` when it has no partitions, None when the data is empty or malformed."""
+    """Decode the assignment of a member.
+
+    Returns `()` if no partition is assigned, and None if the data is empty or malformed.
+    """
     version = version_of(data)
     value = None if version is None else decode_versioned(ASSIGNMENT, version, data)
     return None if value is None else _partitions(value["AssignedPartitions"])

@@ -1,7 +1,7 @@
 """Member metadata and assignments of schema registries (protocol type `sr`), which are JSON without a header.
 
-Other implementations of the registry send the same JSON with additional or missing fields: a missing field is decoded
-as None, an unknown field is ignored.
+Some implementations of the registry add fields to this JSON or leave some out. A missing field is decoded as None, and
+an unknown field is ignored.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 DUPLICATE_URLS = 1
-"""Error code of an assignment when two registries have the same URL."""
+"""Error code in an assignment that says that two registries have the same URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,10 @@ class Identity:
     host: str
     port: int | None
     master_eligibility: bool | None
-    """Whether it may become the primary, the only instance that writes."""
+    """Whether this registry may become the primary, which is the only registry that writes schemas."""
     scheme: str = "http"
     leader: bool | None = None
-    """Whether it is the primary; only newer registries send this."""
+    """Whether this registry is the primary; None if an older registry did not send it."""
 
     @property
     def url(self) -> str:
@@ -39,9 +39,9 @@ class Assignment:
 
     version: int | None
     error: int | None
-    """0, or `DUPLICATE_URLS`."""
+    """Error code: 0 for success, or `DUPLICATE_URLS`."""
     master: str | None
-    """Member id of the primary; None when no registry is eligible."""
+    """Member id of the primary; None if no registry may become the primary."""
     master_identity: Identity | None
 
 
@@ -108,7 +108,10 @@ def _identity_fields(value: Identity) -> dict[str, object]:
 def _fields(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data)
-    except (ValueError, RecursionError):  # not JSON, not UTF-8, a number with too many digits, or nested too deeply
+    except (
+        ValueError,
+        RecursionError,
+    ):  # not JSON, not UTF-8, a number that is too long, or nested too deeply
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -1,7 +1,7 @@
-"""The request and response tables of every API that kgtui speaks, taken from the schemas of Kafka 4.4.0.
+"""The request and response tables of every API that kgtui supports, taken from the schemas of Kafka 4.4.0.
 
-May import `kgtui.protocol.api`. A new API or version needs one table in `groups`, `offsets` or `cluster`;
-`APIS` finds it there.
+May import `kgtui.protocol.api`. To add an API or a version, change the tables in `groups`, `offsets` or `cluster`;
+`APIS` collects the APIs of these modules.
 """
 
 from __future__ import annotations
@@ -20,4 +20,4 @@ __all__ = ["APIS"]
 _TABLES = [api for module in (groups, offsets, cluster) for api in vars(module).values() if isinstance(api, Api)]
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in sorted(_TABLES, key=lambda api: api.key)})
-"""Every API that kgtui speaks, by API key in ascending order."""
+"""Every API that kgtui supports, by API key in ascending order."""

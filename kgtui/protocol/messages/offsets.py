@@ -125,7 +125,7 @@ DESCRIBE_SHARE_GROUP_OFFSETS = Api.define(
     response=_SHARE_OFFSETS_RESPONSE,
 )
 
-# ListOffsets: offsets at the start, the end or a time of a partition (KIP-79, KIP-98, KIP-734).
+# ListOffsets: the log start, the log end, or the first offset at or after a timestamp (KIP-79, KIP-98, KIP-734).
 
 _LIST_OFFSETS_PARTITION: Rows = (
     ("PartitionIndex", "int32", "0+"),

@@ -1,6 +1,7 @@
 """Decode the members of a classic group from its GroupMetadata record.
 
-Clients write their own metadata, so that it may be empty, malformed or of an unknown protocol type; it is then None.
+Clients may send any bytes as their metadata. `subscription` or `assignment` of a member is None if its bytes are empty,
+malformed, or of an unknown protocol type.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ class ClassicMember:
 
     member_id: str
     instance_id: str | None
-    """Group instance id of a static member (KIP-345); None in versions before 3."""
+    """Group instance id of a static member (KIP-345); None for other members, and in record versions before 3."""
     client_id: str
     client_host: str
     rebalance_timeout_ms: int
-    """Rebalance timeout; -1 in version 0, which lacks it."""
+    """Rebalance timeout in milliseconds; -1 in version 0 of the record, which does not have this field."""
     session_timeout_ms: int
     subscription: Subscription | None
     assignment: Assignment | None
@@ -46,7 +47,10 @@ class ClassicMember:
 
 
 def classic_members(record: CoordinatorRecord) -> tuple[ClassicMember, ...]:
-    """Decode the members of a classic group by its protocol type; `()` for tombstones and other record types."""
+    """Decode the members in the record of a classic group, according to the protocol type of the group.
+
+    Returns `()` for a tombstone and for a record of another type.
+    """
     if record.type is not RecordType.GROUP_METADATA or record.value is None:
         return ()
     decode_subscription, decode_assignment = _DECODERS.get(record.value["protocolType"], (_unknown, _unknown))

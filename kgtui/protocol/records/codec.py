@@ -32,19 +32,19 @@ class CoordinatorRecord:
     key: Mapping[str, Any]
     """The fields of the key by their names in Kafka's schemas; structs are dicts and arrays are lists."""
     value: Mapping[str, Any] | None
-    """The fields of the value, with defaults for the fields that its version lacks; None for a tombstone."""
+    """The fields of the value; None for a tombstone. Fields that this version does not have get their defaults."""
     version: int | None
     """The version of the value; None for a tombstone."""
 
     @property
     def group(self) -> str:
-        """Id of the group that the record belongs to; every record has one."""
+        """Id of the group that the record belongs to; every record belongs to a group."""
         group: str = self.key["GroupId"] if "GroupId" in self.key else self.key["group"]
         return group
 
     @property
     def member(self) -> str | None:
-        """Id of the member that the record belongs to; None when it belongs to the group as a whole."""
+        """Id of the member that the record belongs to; None if the record belongs to the whole group."""
         return self.key.get("MemberId")
 
 
@@ -63,22 +63,22 @@ class DecodeFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
-    """The reason why a record cannot be decoded; to be stored with its bytes in a quarantine table."""
+    """The reason why a record cannot be decoded. The pipeline stores it with the bytes in a quarantine table."""
 
     failure: DecodeFailure
     reason: str
-    """A sentence with the type, version or position; it never contains data of the record."""
+    """The reason for the user. It may name a record type, a version or a position, but never contains record data."""
     type: int | None = None
     """The record type that the key begins with; None if the key is too short."""
     version: int | None = None
-    """The version that the value begins with; None if the key is malformed or the value too short."""
+    """The version that the value begins with; None if the key is malformed or the value is too short."""
 
 
 def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undecodable:
-    """Decode one record of `__consumer_offsets`; never raises, whatever the bytes are.
+    """Decode one record of `__consumer_offsets`. This function never raises an exception, whatever the bytes are.
 
-    Memory and time are bounded by the size of the record. Bytes after the last field and strings that are not UTF-8
-    make a record undecodable, because no broker writes them.
+    The size of the record limits how much memory and time decoding takes. A record with bytes after its last field, or
+    with a string that is not UTF-8, is undecodable, because no broker writes such a record.
     """
     if key is None or len(key) < _HEADER_SIZE:
         return Undecodable(
@@ -109,9 +109,10 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 def encode(
     record_type: RecordType, key: Mapping[str, Any], value: Mapping[str, Any] | None, *, version: int | None = None
 ) -> tuple[bytes, bytes | None]:
-    """Encode the key and value of a record; a value of None is a tombstone.
+    """Encode a record; return the bytes of its key and of its value, or None instead of the value for a tombstone.
 
-    `version` is that of the value and defaults to the newest. Raises EncodeError when it cannot carry the value.
+    `version` is the version of the value; the default is the newest version. Raises EncodeError if this version does
+    not have all fields of `value`.
     """
     schema = RECORD_SCHEMAS[record_type]
     written = _HEADER.pack(record_type) + schema.key.encode(KEY_VERSION, key)
@@ -132,11 +133,11 @@ def format_uuid(value: UUID) -> str:
 
 
 def as_json(record: CoordinatorRecord) -> dict[str, Any]:
-    """Return a record as Kafka's CoordinatorRecordJsonConverters and message formatters print it, ready for `json`.
+    """Convert a record to the JSON object that Kafka's CoordinatorRecordJsonConverters and message formatters print.
 
-    The form is `{"key": {"type", "data"}, "value": {"version", "data"} or None}`. Field names begin with a lowercase
-    letter, UUIDs are written in Kafka's base64, and bytes in standard base64. Tagged fields that hold their default,
-    and fields that the version of the value lacks, are omitted.
+    The object is `{"key": {"type", "data"}, "value": {"version", "data"} or None}`. Field names begin with a lowercase
+    letter. UUIDs are strings in Kafka's base64, and bytes are strings in standard base64. A field is omitted if the
+    version of the value does not have it, or if it is a tagged field with its default value.
     """
     schema = RECORD_SCHEMAS[record.type]
     key = {"type": record.type.value, "data": _struct(schema.key.struct, KEY_VERSION, record.key)}

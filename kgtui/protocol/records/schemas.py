@@ -1,7 +1,7 @@
-"""The tables of all records in `__consumer_offsets`: per record type one table for the key and one for the value.
+"""The tables of all records in `__consumer_offsets`: one table for the key and one for the value of each record type.
 
-They are those of the 44 schemas of Kafka 4.3.1's group coordinator (`common/message/*.json` in its jar). A new record
-type or version needs a change in this file only.
+The tables are taken from the 44 schemas in the jar of Kafka 4.3.1's group coordinator (`common/message/*.json`). To add
+a record type or a version, change this file only.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Rows
 
 KEY_VERSION = 0
-"""Version of all keys. A key begins with its record type, where a value begins with its version."""
+"""The only version of the key tables. An encoded key begins with the number of its record type and has no version."""
 
 
 class RecordType(IntEnum):
-    """The number that a key begins with (Kafka's CoordinatorRecordType); 9 and 18 are not in use."""
+    """The number that a key begins with (Kafka's CoordinatorRecordType); Kafka does not use the numbers 9 and 18."""
 
     LEGACY_OFFSET_COMMIT = 0
     OFFSET_COMMIT = 1
@@ -51,7 +51,10 @@ class RecordType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordSchema:
-    """The key and value of one record type; both are strict, because brokers write complete records and valid UTF-8."""
+    """The messages of the key and the value of one record type.
+
+    Both are strict: they reject strings that are not UTF-8 and bytes after the last field, which no broker writes.
+    """
 
     type: RecordType
     key: Message
@@ -61,7 +64,11 @@ class RecordSchema:
     def define(
         cls, record_type: RecordType, key: Rows, value: Rows, *, newest_value: int = 0, flexible: int | None = 0
     ) -> RecordSchema:
-        """Build a schema from its tables; `newest_value` and `flexible` are versions of the value."""
+        """Build a schema from the tables of its key and its value.
+
+        `newest_value` is the newest version of the value. `flexible` is the first version of the value with compact
+        lengths and tagged fields; None if no version has them.
+        """
         name = record_type.name.title().replace("_", "")
         return cls(
             type=record_type,
@@ -71,13 +78,13 @@ class RecordSchema:
 
 
 GROUP_KEY: Rows = (("GroupId", "string", "0"),)
-"""Key of a record that exists once per group."""
+"""The key of a record type of which each group has one record."""
 
 MEMBER_KEY: Rows = (
     ("GroupId", "string", "0"),
     ("MemberId", "string", "0"),
 )
-"""Key of a record that exists once per member of a group."""
+"""The key of a record type of which each member of a group has one record."""
 
 TARGET_ASSIGNMENT_METADATA: Rows = (
     ("AssignmentEpoch", "int32", "0+"),
@@ -132,8 +139,8 @@ _CLASSIC_VALUE: Rows = (
     ("members", "[]MemberMetadata", "0+", _CLASSIC_MEMBER),
 )
 
-# Consumer groups (KIP-848), and their subscriptions by regular expression. A member that joined with the classic
-# protocol has its original metadata in `ClassicMemberMetadata`; for other members brokers write that field as null.
+# Consumer groups (KIP-848), and their subscriptions by regular expression. For a member that joined with the classic
+# protocol, `ClassicMemberMetadata` has the metadata that the member sent; for other members this field is null.
 
 _CONSUMER_METADATA: Rows = (
     ("Epoch", "int32", "0+"),
@@ -350,7 +357,7 @@ _ALL = (
     _schema(RecordType.OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
-    # Replaced in 4.1 by the hash in ConsumerGroupMetadata (KIP-1101).
+    # Since 4.1, brokers write the hash in ConsumerGroupMetadata instead of this record (KIP-1101).
     _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
     _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
     _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),
@@ -374,4 +381,4 @@ _ALL = (
 )
 
 RECORD_SCHEMAS: Mapping[int, RecordSchema] = MappingProxyType({schema.type.value: schema for schema in _ALL})
-"""The schema of every record type, by the number that the key begins with."""
+"""The schema of every record type, by the number of the record type."""
