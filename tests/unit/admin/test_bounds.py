@@ -59,9 +59,9 @@ class Logs:
 async def test_log_starts_and_ends_take_two_requests_per_leader() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 0): 2}
-    wanted = [("a", 0), ("a", 1), ("b", 0), ("a", 0)]
-    answer = await logs.read(*wanted)
-    assert answer.rows == {(topic, part): PartitionBounds(START + part, END + part) for topic, part in wanted}
+    partitions = [("a", 0), ("a", 1), ("b", 0), ("a", 0)]
+    answer = await logs.read(*partitions)
+    assert answer.rows == {(topic, part): PartitionBounds(START + part, END + part) for topic, part in partitions}
     assert logs.pool.per_node("ListOffsets") == {1: 2, 2: 2}
     assert answer.faults == ()
 

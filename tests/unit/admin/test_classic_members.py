@@ -178,5 +178,5 @@ def test_undecodable_bytes_are_kept(protocol: str, garbage: bytes) -> None:
 @given(protocol=st.sampled_from(["consumer", "connect", "sr", "x"]), metadata=st.binary(), assigned=st.binary())
 def test_no_member_bytes_prevent_the_description(protocol: str, metadata: bytes, assigned: bytes) -> None:
     damaged, _ = classic(protocol, (metadata, assigned), (b"", b""))
-    told = (damaged.topics, damaged.connect, damaged.registry)
-    assert damaged.undecoded == (b"" if any(part is not None for part in told) else metadata)
+    decoded_parts = (damaged.topics, damaged.connect, damaged.registry)
+    assert damaged.undecoded == (b"" if any(part is not None for part in decoded_parts) else metadata)

@@ -81,10 +81,11 @@ def test_consumer_group_members_have_assignment_and_target() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "told", "protocol"), [(0, {}, None), (1, {"MemberType": 1}, "consumer"), (1, {"MemberType": 9}, None)]
+    ("version", "fields", "protocol"),
+    [(0, {}, None), (1, {"MemberType": 1}, "consumer"), (1, {"MemberType": 9}, None)],
 )
-def test_an_unknown_member_type_is_none(version: int, told: dict[str, Any], protocol: str | None) -> None:
-    row = newer_member(SubscribedTopicRegex="", Assignment=partitions(), TargetAssignment=partitions(), **told)
+def test_an_unknown_member_type_is_none(version: int, fields: dict[str, Any], protocol: str | None) -> None:
+    row = newer_member(SubscribedTopicRegex="", Assignment=partitions(), TargetAssignment=partitions(), **fields)
     (member,) = decode_row(CONSUMER, newer(Members=[row]), version).members
     assert (member.protocol, member.regex, member.instance_id) == (protocol, None, None)
 

@@ -97,7 +97,7 @@ async def test_listed_groups_take_one_request_per_type() -> None:
     cluster = Cluster(ALL)
     await cluster.admin.list_groups()
     answer = await cluster.admin.describe_groups(ALL)
-    assert types_by_group(answer) == {name: (*told, True) for name, told in ALL.items()}
+    assert types_by_group(answer) == {name: (*type_and_state, True) for name, type_and_state in ALL.items()}
     assert {sent.api: sent.fields.get("GroupIds") or sent.fields["Groups"] for sent in cluster.pool.sent[1:]} == {
         "ConsumerGroupDescribe": ["c"],
         "DescribeGroups": ["k"],
@@ -108,7 +108,7 @@ async def test_listed_groups_take_one_request_per_type() -> None:
 
 async def test_unlisted_groups_are_described_by_trying_each_type() -> None:
     answer = await Cluster(ALL).admin.describe_groups([*ALL, "nope"])
-    assert types_by_group(answer) == {name: (*told, True) for name, told in ALL.items()}
+    assert types_by_group(answer) == {name: (*type_and_state, True) for name, type_and_state in ALL.items()}
     assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
 
 
@@ -143,11 +143,11 @@ async def test_a_group_no_longer_listed_needs_no_list(monkeypatch: pytest.Monkey
     for group in ("k", "s"):
         del cluster.groups[group]
         await feed.poll()
-    for group, seen in (("s", False), ("k", True)):
+    for group, lists_again in (("s", False), ("k", True)):
         before = len(cluster.pool.sent)
         answer = await cluster.admin.describe_groups([group])
         assert [(fault.group, fault.code) for fault in answer.faults] == [(group, 69)]
-        assert ("ListGroups" in {sent.api for sent in cluster.pool.sent[before:]}) is seen
+        assert ("ListGroups" in {sent.api for sent in cluster.pool.sent[before:]}) is lists_again
 
 
 async def test_a_list_without_the_undecided_groups_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,10 +281,10 @@ async def test_descriptions_are_right_whatever_was_remembered(
     groups: dict[str, tuple[str, str]], absent: set[str], wrong: dict[str, str], version: int
 ) -> None:
     """An existing group is never described as Dead, missing or of another type, and a missing one is not found."""
-    groups = {name: told for name, told in groups.items() if name}
+    groups = {name: type_and_state for name, type_and_state in groups.items() if name}
     cluster = Cluster({name: (kind, "Empty") for name, kind in wrong.items()}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()
     cluster.groups = groups
     answer = await cluster.admin.describe_groups([*groups, *(absent - groups.keys())])
-    assert types_by_group(answer) == {name: (*told, True) for name, told in groups.items()}
+    assert types_by_group(answer) == {name: (*type_and_state, True) for name, type_and_state in groups.items()}
     assert {fault.group: fault.code for fault in answer.faults} == dict.fromkeys(absent - groups.keys(), 69)

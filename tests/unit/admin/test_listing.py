@@ -188,8 +188,10 @@ async def test_equal_listings_are_one_object() -> None:
 
 
 ids = st.text(max_size=3)
-told = st.sampled_from([STABLE, EMPTY, ("connect", "Stable", "classic"), ("share", "Dead", "share"), ("", "?", "new")])
-polls = st.lists(st.tuples(st.dictionaries(ids, told, max_size=6), st.sampled_from([0, 2, 4, 5, 5, 5])), max_size=6)
+columns = st.sampled_from(
+    [STABLE, EMPTY, ("connect", "Stable", "classic"), ("share", "Dead", "share"), ("", "?", "new")]
+)
+polls = st.lists(st.tuples(st.dictionaries(ids, columns, max_size=6), st.sampled_from([0, 2, 4, 5, 5, 5])), max_size=6)
 
 
 @given(polls=polls)

@@ -203,19 +203,19 @@ def share(name: str, *partitions: dict[str, Any], error: int = 0) -> dict[str, A
 
 @pytest.mark.parametrize(("version", "lag"), [(0, None), (1, 4)])
 async def test_share_offsets_without_start_or_lag_are_none(version: int, lag: int | None) -> None:
-    told = {"PartitionIndex": 1, "StartOffset": 6, "LeaderEpoch": 2, "Lag": 4, "ErrorCode": 0, "ErrorMessage": None}
+    known = {"PartitionIndex": 1, "StartOffset": 6, "LeaderEpoch": 2, "Lag": 4, "ErrorCode": 0, "ErrorMessage": None}
     if version == 0:
-        del told["Lag"]
-    never = {
-        **told,
+        del known["Lag"]
+    uninitialized = {
+        **known,
         "PartitionIndex": 0,
         "StartOffset": NONE,
         "LeaderEpoch": NONE,
         **({"Lag": NONE} if version else {}),
     }
-    refused = {**told, "PartitionIndex": 2, "ErrorCode": 29, "ErrorMessage": "no"}
+    refused = {**known, "PartitionIndex": 2, "ErrorCode": 29, "ErrorMessage": "no"}
     pool = FakePool(
-        answers={"DescribeShareGroupOffsets": lambda _: {"Groups": [share("s", refused, told, never)]}},
+        answers={"DescribeShareGroupOffsets": lambda _: {"Groups": [share("s", refused, known, uninitialized)]}},
         versions={"DescribeShareGroupOffsets": version},
     )
     answered = await KafkaGroupAdmin(pool).share_offsets(["s"])

@@ -159,7 +159,7 @@ async def test_calling_an_unknown_broker_refreshes_the_metadata() -> None:
 
 
 async def test_features_come_from_the_broker_with_the_newest_epoch() -> None:
-    def told(epoch: int, level: int) -> Answer:
+    def api_versions_answer(epoch: int, level: int) -> Answer:
         row = {"Name": "share.version", "MaxVersionLevel": level, "MinVersionLevel": 0}
         keys = [
             {"ApiKey": api.key, "MinVersion": api.low, "MaxVersion": api.high}
@@ -168,8 +168,8 @@ async def test_features_come_from_the_broker_with_the_newest_epoch() -> None:
         return {"ApiKeys": keys, "FinalizedFeaturesEpoch": epoch, "FinalizedFeatures": [row]}
 
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
-        fake[1].on[API_VERSIONS.key] = always(told(5, 0))
-        fake[2].on[API_VERSIONS.key] = always(told(6, 1))
+        fake[1].on[API_VERSIONS.key] = always(api_versions_answer(5, 0))
+        fake[2].on[API_VERSIONS.key] = always(api_versions_answer(6, 1))
         assert (await pool.metadata(timeout=5)).features == {"share.version": 0}
         await pool.call(2, LIST_GROUPS, {}, timeout=5)
         assert (await pool.metadata(timeout=5, refresh=True)).features == {"share.version": 1}

@@ -146,9 +146,9 @@ async def test_a_refused_connection_says_that_nothing_listens() -> None:
 
 
 async def test_a_host_that_does_not_resolve_is_reported() -> None:
-    said = await reason("no-such-host.invalid:9092", options=PoolOptions(connect_timeout=10))
-    assert said.startswith("no-such-host.invalid does not resolve (")
-    assert "check the name, and the DNS or /etc/hosts of this machine" in said
+    message = await reason("no-such-host.invalid:9092", options=PoolOptions(connect_timeout=10))
+    assert message.startswith("no-such-host.invalid does not resolve (")
+    assert "check the name, and the DNS or /etc/hosts of this machine" in message
 
 
 async def test_dropped_packets_are_reported_as_a_timeout() -> None:
@@ -163,10 +163,10 @@ async def test_dropped_packets_are_reported_as_a_timeout() -> None:
             filler.setblocking(False)
             filler.connect_ex(("127.0.0.1", port))
             fillers.append(filler)
-        said = await reason(f"127.0.0.1:{port}", options=PoolOptions(connect_timeout=0.2))
+        message = await reason(f"127.0.0.1:{port}", options=PoolOptions(connect_timeout=0.2))
         for filler in fillers:
             filler.close()
-    assert said == (
+    assert message == (
         f"127.0.0.1:{port} did not answer within 0.2 s: check host, port and firewall, and that the broker is healthy"
     )
 
@@ -193,9 +193,9 @@ def tls_server(certificate: Path) -> ssl.SSLContext:
 async def test_a_certificate_for_another_host_is_reported(certificate: Path, tls_server: ssl.SSLContext) -> None:
     security = Security("SSL", tls=Tls(trust_file=str(certificate)))
     async with cluster(1, tls=tls_server) as fake:
-        said = await reason(fake[1].address, security)
-        assert said.startswith(f"the certificate of {fake[1].address} is for another name (")
-        assert "ssl.endpoint.identification.algorithm= (empty) switches this check off" in said
+        message = await reason(fake[1].address, security)
+        assert message.startswith(f"the certificate of {fake[1].address} is for another name (")
+        assert "ssl.endpoint.identification.algorithm= (empty) switches this check off" in message
         unchecked = Security("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
         async with Pool(fake.seeds, unchecked, options=PoolOptions()) as pool:
             assert (await pool.metadata(timeout=10)).cluster_id == "fake"
@@ -203,16 +203,16 @@ async def test_a_certificate_for_another_host_is_reported(certificate: Path, tls
 
 async def test_an_untrusted_certificate_is_reported(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
-        said = await reason(fake[1].address, Security("SSL", tls=Tls(verify_hostname=False)))
-        assert said.startswith(f"the certificate of {fake[1].address} is not trusted (")
-        assert "name its CA with ssl.truststore.type=PEM and ssl.truststore.location=FILE" in said
+        message = await reason(fake[1].address, Security("SSL", tls=Tls(verify_hostname=False)))
+        assert message.startswith(f"the certificate of {fake[1].address} is not trusted (")
+        assert "name its CA with ssl.truststore.type=PEM and ssl.truststore.location=FILE" in message
 
 
 async def test_a_tls_port_is_recognized_from_plain_text(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
         address = fake[1].address
-        said = await reason(address)
-        assert said.startswith(
+        message = await reason(address)
+        assert message.startswith(
             f"{address} uses TLS, but kgtui is set to plain text; set security.protocol=SSL (or SASL_SSL)"
         )
 
@@ -220,8 +220,8 @@ async def test_a_tls_port_is_recognized_from_plain_text(tls_server: ssl.SSLConte
 async def test_a_plain_text_port_is_recognized_from_tls() -> None:
     async with cluster(1) as fake:
         address = fake[1].address
-        said = await reason(address, TLS)
-        assert said.startswith(f"{address} uses plain text, not TLS; set security.protocol=PLAINTEXT")
+        message = await reason(address, TLS)
+        assert message.startswith(f"{address} uses plain text, not TLS; set security.protocol=PLAINTEXT")
 
 
 @pytest.fixture
@@ -260,8 +260,8 @@ async def test_a_refused_login_is_not_repeated_at_the_next_address() -> None:
         port = int(address.rpartition(":")[2])
 
         async with server(counted, "127.0.0.2", port):
-            said = await reason(f"other.example:{port}", LOGIN)
-    assert said.startswith(f"other.example:{port} refused the login as 'alice'")
+            message = await reason(f"other.example:{port}", LOGIN)
+    assert message.startswith(f"other.example:{port} refused the login as 'alice'")
     assert len(tries) == 1
 
 
@@ -306,10 +306,10 @@ def sasl(*, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: in
 async def test_an_unsupported_sasl_mechanism_lists_those_offered() -> None:
     for code in (0, 33):
         async with server(sasl(offered=("SCRAM-SHA-512", "OAUTHBEARER"), code=code)) as address:
-            said = await reason(address, LOGIN)
-            assert said.startswith(f"{address} does not offer the SASL mechanism PLAIN")
+            message = await reason(address, LOGIN)
+            assert message.startswith(f"{address} does not offer the SASL mechanism PLAIN")
             if code == 0:
-                assert "it offers SCRAM-SHA-512, OAUTHBEARER: set sasl.mechanism to one of those" in said
+                assert "it offers SCRAM-SHA-512, OAUTHBEARER: set sasl.mechanism to one of those" in message
 
 
 async def test_a_refused_password_names_the_user() -> None:

@@ -29,10 +29,10 @@ def lookups(fake: FakeCluster) -> int:
 
 async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
     async with cluster(3) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
-        wanted = {f"group-{number}": number % 3 + 1 for number in range(25)}
-        fake.group_nodes = dict(wanted)
-        found = await pool.find_coordinators(wanted, timeout=5)
-        assert (found.nodes, found.errors) == (wanted, {})
+        coordinators = {f"group-{number}": number % 3 + 1 for number in range(25)}
+        fake.group_nodes = dict(coordinators)
+        found = await pool.find_coordinators(coordinators, timeout=5)
+        assert (found.nodes, found.errors) == (coordinators, {})
         assert lookups(fake) == 3
         assert (await pool.find_coordinators(["group-1", "group-24"], timeout=5)).nodes == {"group-1": 2, "group-24": 1}
         assert lookups(fake) == 3

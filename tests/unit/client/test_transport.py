@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def test_create_conn_accepts_the_arguments_used() -> None:
-    wanted = {
+    arguments = {
         "client_id",
         "request_timeout_ms",
         "security_protocol",
@@ -38,7 +38,7 @@ def test_create_conn_accepts_the_arguments_used() -> None:
         "sasl_plain_username",
         "sasl_plain_password",
     }
-    assert wanted <= set(inspect.signature(conn.create_conn).parameters)
+    assert arguments <= set(inspect.signature(conn.create_conn).parameters)
     assert "create_conn" in conn.__all__
 
 
@@ -207,18 +207,20 @@ async def test_a_silent_peer_fails_after_the_connect_timeout() -> None:
 
 async def test_the_password_given_to_aiokafka_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Local variables printed with a traceback must not show the password."""
-    seen: dict[str, Any] = {}
+    given: dict[str, Any] = {}
 
     async def create_conn(host: str, port: int, **options: Any) -> Any:
-        seen.update(options)
+        given.update(options)
         raise ConnectionRefusedError
 
     monkeypatch.setattr(transport, "create_conn", create_conn)
     security = Security("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
     with pytest.raises(ConnectError):
         await Transport(security, "me").dial(split_address("127.0.0.1:1"), timeout=5)
-    assert seen["sasl_plain_password"] == "hunter2"
-    assert "hunter2" not in repr(seen)
+    assert given["sasl_plain_password"] == "hunter2"
+    assert "hunter2" not in repr(given)
     assert (
-        "\0".join(["alice", seen["sasl_plain_password"]]) == f"alice\0{seen['sasl_plain_password']}" == "alice\0hunter2"
+        "\0".join(["alice", given["sasl_plain_password"]])
+        == f"alice\0{given['sasl_plain_password']}"
+        == "alice\0hunter2"
     )

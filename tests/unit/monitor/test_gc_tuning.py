@@ -32,14 +32,14 @@ def tuning() -> Iterator[GcTuning]:
 @pytest.fixture
 def passes() -> Iterator[list[int]]:
     """Record the generation of every collection."""
-    seen: list[int] = []
+    generations: list[int] = []
 
     def collected(phase: str, info: dict[str, int]) -> None:
         if phase == "stop":
-            seen.append(info["generation"])
+            generations.append(info["generation"])
 
     gc.callbacks.append(collected)
-    yield seen
+    yield generations
     gc.callbacks.remove(collected)
 
 
@@ -72,7 +72,7 @@ def test_untracked_objects_are_freed_by_their_reference_count(tuning: GcTuning) 
     few = [object()]
     assert gc.is_tracked(untrack(few)), "nothing may happen before there are many groups"
     tuning.freeze_once(10_000)
-    seen = weakref.ref(cycle := Cycle())
+    reference = weakref.ref(cycle := Cycle())
     groups = {f"group-{number}": cycle for number in range(1_000)}
     names = untrack(sorted(groups))
     copied = untrack(groups.copy())
@@ -82,18 +82,18 @@ def test_untracked_objects_are_freed_by_their_reference_count(tuning: GcTuning) 
     assert (len(names), copied["group-7"], summary.lag) == (1_000, cycle, 2)
     del groups, copied, cycle, names, summary
     gc.collect()
-    assert seen() is None
+    assert reference() is None
 
 
 def test_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> None:
     tuning.freeze_once(10_000)
-    seen = weakref.ref(Cycle())
+    reference = weakref.ref(Cycle())
     tuning.tidy(now=1_000.0, last_view=990.0)
-    assert seen() is not None
+    assert reference() is not None
     kept = [[number] for number in range(80_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
     assert len(kept) == 80_000
-    assert seen() is None
+    assert reference() is None
 
 
 def test_gc_enable_elsewhere_lasts_only_until_the_next_pause(tuning: GcTuning) -> None:
@@ -136,14 +136,14 @@ class Cycle:
 def test_garbage_of_the_first_load_is_freed_while_the_user_is_away(tuning: GcTuning) -> None:
     gc.disable()
     try:
-        seen = weakref.ref(Cycle())
+        reference = weakref.ref(Cycle())
         tuning.freeze_once(10_000)
     finally:
         gc.enable()
     gc.collect()
-    assert seen() is not None
+    assert reference() is not None
     tuning.tidy(now=1_000.0, last_view=900.0)
-    assert seen() is None
+    assert reference() is None
     assert gc.get_freeze_count() > 0
 
 

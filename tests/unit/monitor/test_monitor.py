@@ -71,24 +71,24 @@ def admin() -> ScriptedAdmin:
 async def test_garbage_is_collected_after_a_snapshot_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise a key would wait for both."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
-    seen: list[str] = []
+    events: list[str] = []
     tidied = asyncio.Event()
 
     def tidy(tuning: GcTuning, now: float, last_view: float) -> None:
-        seen.append("tidied")
+        events.append("tidied")
         tidied.set()
 
     monkeypatch.setattr(GcTuning, "tidy", tidy)
 
     def show(snapshot: Snapshot) -> None:
-        asyncio.get_running_loop().call_soon(seen.append, "after the frame")
+        asyncio.get_running_loop().call_soon(events.append, "after the frame")
 
     admin = ScriptedAdmin()
     admin.add("g")
     async with watching(admin) as monitor, asyncio.timeout(5):
         monitor.subscribe(show)
         await tidied.wait()
-    assert seen[seen.index("tidied") - 1] == "after the frame"
+    assert events[events.index("tidied") - 1] == "after the frame"
 
 
 async def test_the_first_snapshot_comes_at_once_and_is_complete(admin: ScriptedAdmin) -> None:
@@ -258,14 +258,14 @@ async def test_lists_that_arrive_together_share_a_snapshot(
         return delta
 
     monkeypatch.setattr(ScriptedFeed, "poll", late)
-    seen: list[int] = []
+    group_counts: list[int] = []
     async with watching(admin, replace(FAST, sweep_pause=3_600.0, metadata_interval=3_600.0)) as monitor:
         await until(monitor, lambda s: s.swept == 3)
-        monitor.subscribe(lambda snapshot: seen.append(len(snapshot.groups)))
+        monitor.subscribe(lambda snapshot: group_counts.append(len(snapshot.groups)))
         for broker in (1, 2, 3):
             admin.add(f"new-{broker}", "consumer", coordinator=broker)
         await until(monitor, lambda s: len(s.groups) == 6)
-    assert set(seen) <= {3, 6}
+    assert set(group_counts) <= {3, 6}
 
 
 async def test_groups_of_a_departed_broker_go_after_the_others_were_asked(admin: ScriptedAdmin) -> None:
@@ -298,8 +298,8 @@ async def test_a_returning_broker_may_have_lost_groups(admin: ScriptedAdmin, mon
         await until(monitor, lambda s: s.swept == 3)
         admin.broken[1] = DeadlineError("no answer within 2 s", broker=1)
         away = admin.brokers.pop(2)
-        seen = monitor.snapshot.cluster
-        await until(monitor, lambda s: s.cluster is not seen and 2 not in s.cluster.brokers)
+        last_cluster = monitor.snapshot.cluster
+        await until(monitor, lambda s: s.cluster is not last_cluster and 2 not in s.cluster.brokers)
         del admin.groups["billing"]
         admin.brokers[2] = away
         await until(monitor, lambda s: "billing" not in s.groups)
