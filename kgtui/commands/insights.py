@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.commands.printing import notify, print_result, terminal_width
 from kgtui.errors import LakeError, UsageError
-from kgtui.insights.finding import Kind, lasted
-from kgtui.insights.finding_fields import finding_object
+from kgtui.insights.finding import Kind, finding_object, lasted
 from kgtui.lake.folder import LAKE_VARIABLE
 from kgtui.model.command_line import join
 from kgtui.model.health.wording import duration

@@ -42,12 +42,12 @@ class Keyframe:
         self._tables: dict[str, KeyframeTable] = {}
         self._lock = threading.Lock()
 
-    def at(self, name: str, poll: int) -> State:
+    def at(self, name: str, poll: int) -> TableState:
         """Return the state of a table after a poll."""
         with self._lock:
             if name not in self._tables:
                 self._tables[name] = KeyframeTable(name, self._load(name), self._polls, self._reading)
-        return State(self._tables[name], poll)
+        return TableState(self._tables[name], poll)
 
 
 class KeyframeTable:
@@ -61,8 +61,8 @@ class KeyframeTable:
         self._rows = rows
         self._polls = polls
         self._reading = reading
-        self._blocks: dict[int, _Rows] = {}
-        self._narrow: dict[tuple[str, ...], _Rows] = {}
+        self._blocks: dict[int, _KeyframeRows] = {}
+        self._narrow: dict[tuple[str, ...], _KeyframeRows] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -77,7 +77,7 @@ class KeyframeTable:
         if missing:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
-    def block(self, index: int) -> _Rows:
+    def block(self, index: int) -> _KeyframeRows:
         """Return the rows of a block, together with the blocks that were read with it."""
         self.load([index])
         return self._blocks[index]
@@ -90,13 +90,13 @@ class KeyframeTable:
             rows = self._narrow[columns] = self._read(range(len(self._rows)), list(needed))
         return rows.after(poll).select(["group", *columns])
 
-    def _read(self, blocks: Sequence[int], columns: Sequence[str]) -> _Rows:
+    def _read(self, blocks: Sequence[int], columns: Sequence[str]) -> _KeyframeRows:
         with self._reading():
-            return _Rows(filter_polls(self._rows.read(blocks, columns), self._polls), self._table.key)
+            return _KeyframeRows(filter_polls(self._rows.read(blocks, columns), self._polls), self._table.key)
 
 
-class _Rows:
-    """Rows sorted by key and poll."""
+class _KeyframeRows:
+    """Rows of some blocks of a keyframe and its changes, sorted by key and poll."""
 
     def __init__(self, rows: pa.Table, key: Sequence[str]) -> None:
         self._rows = rows.combine_chunks()
@@ -115,13 +115,13 @@ class _Rows:
         return self._rows.filter(pc.and_(pc.and_(known, newest), pc.invert(gone)))
 
 
-class State:
-    """Rows of one table at one poll, by group."""
+class TableState:
+    """The state of one table at one poll: its rows by group."""
 
     def __init__(self, blocks: KeyframeTable, poll: int) -> None:
         self._blocks = blocks
         self._poll = poll
-        self._known: dict[_Rows, Block] = {}
+        self._known: dict[_KeyframeRows, BlockState] = {}
 
     def __contains__(self, group: str) -> bool:
         block = self._block_of(group)
@@ -146,23 +146,23 @@ class State:
         yield from zip(map(str, to_values(rows["group"])), values, strict=True)
 
     def of(self, group: str) -> list[RowValues]:
-        """Return the rows of a group in the order of the table's columns, without the group."""
+        """Return the rows of a group in the order of the table's columns, without column `group`."""
         block = self._block_of(group)
         return [] if block is None else block.of(group)
 
-    def _block_of(self, group: str) -> Block | None:
+    def _block_of(self, group: str) -> BlockState | None:
         index = self._blocks.block_of(escape_surrogates(group))
         return None if index is None else self._block(index)
 
-    def _block(self, index: int) -> Block:
+    def _block(self, index: int) -> BlockState:
         rows = self._blocks.block(index)
         found = self._known.get(rows)
         if found is None:
-            found = self._known[rows] = Block(rows.after(self._poll).drop_columns(["poll", "gone"]))
+            found = self._known[rows] = BlockState(rows.after(self._poll).drop_columns(["poll", "gone"]))
         return found
 
 
-class Block:
+class BlockState:
     """The rows of some groups at one poll. Values are converted to Python when they are requested."""
 
     def __init__(self, rows: pa.Table) -> None:

@@ -12,7 +12,7 @@ from kgtui.model.offsets import lag_of_group
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from kgtui.history.keyframe import Keyframe, State
+    from kgtui.history.keyframe import Keyframe, TableState
     from kgtui.history.poll_index import RecordedPoll
     from kgtui.lake.schemas.definition import RowValues
     from kgtui.model.answer import Fault
@@ -43,15 +43,15 @@ class PointInTime:
         self._logs: dict[TopicPartition, PartitionBounds] = {}
 
     @cached_property
-    def _groups(self) -> State:
+    def _groups(self) -> TableState:
         return self._keyframe.at("groups", self.poll.ms)
 
     @cached_property
-    def _members(self) -> State:
+    def _members(self) -> TableState:
         return self._keyframe.at("members", self.poll.ms)
 
     @cached_property
-    def _partitions(self) -> State:
+    def _partitions(self) -> TableState:
         return self._keyframe.at("partitions", self.poll.ms)
 
     @cached_property

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Listed(Protocol):
+class SnapshotSource(Protocol):
     """The part of `kgtui.monitor.Monitor` that the recorder needs: the list of groups."""
 
     @property
@@ -64,7 +64,7 @@ class Recorder:
 
     def __init__(
         self,
-        watch: Listed,
+        watch: SnapshotSource,
         admin: GroupAdmin,
         path: Path | str,
         options: RecorderOptions | None = None,
@@ -111,7 +111,7 @@ class Recorder:
         """
         try:
             before = await self._lake.begin()
-            await self._first_lists(before)
+            await self._wait_for_first_lists(before)
             while not self._stopping.is_set():
                 began = self._elapsed()
                 await self._poll_once()
@@ -123,15 +123,15 @@ class Recorder:
 
     # -- the beginning -----------------------------------------------------------------------------------------------
 
-    async def _first_lists(self, before: int | None) -> None:
+    async def _wait_for_first_lists(self, before: int | None) -> None:
         """Wait until every broker has answered or failed, then bind the lake to the cluster."""
         end = time.monotonic() + RECORD_FIRST_LISTS
-        while not self._stopping.is_set() and time.monotonic() < end and not _listed(self._watch.snapshot):
+        while not self._stopping.is_set() and time.monotonic() < end and not _all_brokers_listed(self._watch.snapshot):
             await self._pause(0.05)
-        self._gap = self._before(before)
+        self._gap = self._gap_after_restart(before)
         await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
-    def _before(self, before: int | None) -> str:
+    def _gap_after_restart(self, before: int | None) -> str:
         """Report how the previous recorder ended, and return the reason for the gap."""
         if before is None:
             return "the recording begins"
@@ -240,7 +240,7 @@ def _compare(changes: ChangeTracker, result: PollResult, at: int, rows: RowsByTa
     changes.finish(result, rows)
 
 
-def _listed(snapshot: Snapshot) -> bool:
+def _all_brokers_listed(snapshot: Snapshot) -> bool:
     """Return whether every broker has answered the list request or failed."""
     brokers = snapshot.brokers
     return bool(snapshot.cluster.brokers) and all(

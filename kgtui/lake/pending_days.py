@@ -83,7 +83,7 @@ def pending_days(folder: LakeFolder) -> PendingDays:
 
 
 def _days_with_new_rows(now: RowCounts, before: RowCounts) -> list[date]:
-    """Days that have more rows than before."""
+    """Return the days for which the source tables have more rows than at the last run."""
     return [
         date.fromisoformat(day)
         for title, rows in now.items()

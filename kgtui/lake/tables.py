@@ -65,7 +65,7 @@ class StoredTable:
         return f"{self.layer}/{self.name}"
 
     def contents(self) -> TableContents:
-        """Return what the newest version holds."""
+        """Return the number of files, rows and bytes, and the days, of the newest version."""
         delta = self._open()
         files = _files(delta)
         rows = [file["num_records"] for file in files]

@@ -92,7 +92,7 @@ async def wait_for_new_poll(recorder: Recorder) -> None:
 
 
 def has_complete_polls(path: Path) -> bool:
-    """Return whether every poll has exactly the rows that it counts, and all rows belong to a poll."""
+    """Return whether each poll has as many rows as table `polls` says, and each row belongs to a poll."""
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
     for table in TABLES:

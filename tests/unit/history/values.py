@@ -133,7 +133,7 @@ GROUPS = ["plain", "caf\udce9", "\ufdd0", "[bold]x", "", "gone\x00\n"]
 
 @st.composite
 def polls(draw: st.DrawFn) -> PollResult:
-    """Return one poll of any of a few groups, of which any part was read."""
+    """Return one poll of some groups, of which any part was read and the rest was not."""
     listed = {group: draw(listings) for group in draw(st.sets(st.sampled_from(GROUPS)))}
     described = {group: draw(descriptions(group)) for group in listed if draw(st.booleans())}
     committed = {group: draw(commits()) for group in listed if draw(st.booleans())}
