@@ -14,7 +14,7 @@ from kgtui.model.query import HELP, Need, help_text, parse
 from kgtui.model.query.term_catalog import TERM_KEYS
 from kgtui.model.snapshot import Reading, Snapshot
 from tests.scripted import ScriptedAdmin, member
-from tests.unit.model.query_cases import CONSUMER, NOW, company, snapshot, summary
+from tests.unit.model.query_snapshots import CONSUMER, NOW, company, snapshot, summary
 
 EVERY = {"payments.settle", "payments.refund", "connect-cluster", "backfill tool", "Orders-Share", "old.group"}
 

@@ -15,7 +15,7 @@ from kgtui.model.query.patterns import Glob
 from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS, Range, read_range
 from kgtui.model.query.terms import FlagTerm, IdMatch, IdTerm, ListingTerm, NameTerm, NumberTerm
 from kgtui.model.slices import run_at_once
-from tests.unit.model.query_cases import CLASSIC, CONSUMER, company, snapshot
+from tests.unit.model.query_snapshots import CLASSIC, CONSUMER, company, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from kgtui.model.query import Need, parse
 from kgtui.model.query.term_catalog import TERM_KEYS, UNKNOWN
 from kgtui.model.query.verdict_terms import LEVELS, NAMES, VerdictMatch, VerdictTerm
 from tests.unit.model.health.reads import offsets, watch
-from tests.unit.model.query_cases import company
+from tests.unit.model.query_snapshots import company
 
 if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot

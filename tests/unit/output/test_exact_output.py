@@ -18,7 +18,7 @@ from kgtui.model.answer import Coverage, Fault
 from kgtui.output import group_details, group_list
 from kgtui.output.incident import incident, render
 from tests.pilot.panes import data
-from tests.unit.model.query_cases import NOW, company
+from tests.unit.model.query_snapshots import NOW, company
 from tests.unit.output.test_group_details import cluster
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kgtui.model.answer import Coverage, Fault
 from kgtui.model.fields.group_fields import LISTED
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import group_list, marks
-from tests.unit.model.query_cases import CONSUMER, company, snapshot, summary
+from tests.unit.model.query_snapshots import CONSUMER, company, snapshot, summary
 
 if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
