@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kgtui.admin.deadline import Deadline
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import notify, print_result
 from kgtui.errors import ClientError, KgtuiError, UnsupportedError
@@ -15,6 +16,7 @@ from kgtui.model.group_types import GROUP_TYPES
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import formats, marks
 from kgtui.output.table import Column, table
+from kgtui.protocol.error_codes import GROUP_ID_NOT_FOUND
 
 if TYPE_CHECKING:
     import argparse
@@ -97,30 +99,26 @@ async def _run(args: argparse.Namespace) -> Diagnosis:
 
 async def examine(admin: KafkaGroupAdmin, *, timeout: float) -> Diagnosis:
     """Ask every broker for its API versions, and for authorized operations. Raises `UnreachableError`."""
-    end = time.monotonic() + timeout
+    deadline = Deadline(timeout)
     diagnosis = Diagnosis(await admin.cluster(timeout=timeout))
-    await asyncio.gather(*(_versions(admin, node, diagnosis, end) for node in diagnosis.cluster.brokers))
-    diagnosis.cluster_operations = await _cluster_operations(admin, diagnosis, end)
+    await asyncio.gather(*(_versions(admin, node, diagnosis, deadline) for node in diagnosis.cluster.brokers))
+    diagnosis.cluster_operations = await _cluster_operations(admin, diagnosis, deadline)
     try:
-        await _group_operations(admin, diagnosis, end)
+        await _group_operations(admin, diagnosis, deadline)
     except KgtuiError as error:
         diagnosis.faults.append(fault_of(error))
     return diagnosis
 
 
-def _left(end: float) -> float:
-    return max(end - time.monotonic(), 0.001)
-
-
-async def _versions(admin: KafkaGroupAdmin, node: int, diagnosis: Diagnosis, end: float) -> None:
+async def _versions(admin: KafkaGroupAdmin, node: int, diagnosis: Diagnosis, deadline: Deadline) -> None:
     from kgtui.protocol.messages import APIS
     from kgtui.protocol.messages.cluster import METADATA
 
     found: dict[str, int | None] = {}
     try:
-        reply = await admin.pool.call(node, METADATA, {"Topics": []}, timeout=_left(end))
+        reply = await admin.pool.call(node, METADATA, {"Topics": []}, timeout=deadline.left())
         for api in APIS.values():
-            found[api.name] = await _version(admin, node, api, end)
+            found[api.name] = await _version(admin, node, api, deadline)
     except ClientError as error:
         diagnosis.faults.append(fault_of(error, broker=node))
         return
@@ -128,14 +126,16 @@ async def _versions(admin: KafkaGroupAdmin, node: int, diagnosis: Diagnosis, end
     diagnosis.took_ms[node] = reply.took_ms
 
 
-async def _version(admin: KafkaGroupAdmin, node: int, api: Api, end: float) -> int | None:
+async def _version(admin: KafkaGroupAdmin, node: int, api: Api, deadline: Deadline) -> int | None:
     try:
-        return await admin.pool.version(node, api, timeout=_left(end))
+        return await admin.pool.version(node, api, timeout=deadline.left())
     except UnsupportedError:
         return None
 
 
-async def _cluster_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, end: float) -> frozenset[str] | None:
+async def _cluster_operations(
+    admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadline: Deadline
+) -> frozenset[str] | None:
     from kgtui.admin.decoding import operations
     from kgtui.protocol.messages.cluster import METADATA
 
@@ -145,15 +145,15 @@ async def _cluster_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, end:
             continue
         value = {"Topics": [], "AllowAutoTopicCreation": False, "IncludeClusterAuthorizedOperations": True}
         try:
-            reply = await admin.pool.call(node, METADATA, value, version=version, timeout=_left(end))
+            reply = await admin.pool.call(node, METADATA, value, version=version, timeout=deadline.left())
         except ClientError:
             continue
         return operations(reply.value["ClusterAuthorizedOperations"])
     return None
 
 
-async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, end: float) -> None:
-    listed = await admin.list_groups(timeout=_left(end))
+async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadline: Deadline) -> None:
+    listed = await admin.list_groups(timeout=deadline.left())
     diagnosis.groups = len(listed.rows)
     diagnosis.faults += [fault for fault in listed.faults if fault.broker in diagnosis.versions]
     # Some groups of every type, because each type is described by another RPC.
@@ -164,13 +164,13 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, end: f
     sample = [group for groups in by_type.values() for group in groups[:each]]
     if not sample:
         return
-    described = await admin.describe_groups(sample, timeout=_left(end))
+    described = await admin.describe_groups(sample, timeout=deadline.left())
     diagnosis.described = len(described.rows)
     for description in described.rows.values():
         for operation in description.operations or ():
             diagnosis.group_operations[operation] = diagnosis.group_operations.get(operation, 0) + 1
     # One fault of each kind is enough.
-    diagnosis.faults += {fault.name: fault for fault in described.faults if fault.code != 69}.values()
+    diagnosis.faults += {fault.name: fault for fault in described.faults if fault.code != GROUP_ID_NOT_FOUND}.values()
 
 
 def limitations(versions: Mapping[str, int | None]) -> list[str]:

@@ -16,6 +16,7 @@ from kgtui.model.answer import fault_of
 from kgtui.model.group_types import DEAD
 from kgtui.model.health import ReadHistory
 from kgtui.monitor.policy import CHECK_GAPS
+from kgtui.protocol.error_codes import GROUP_ID_NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 _OVERTIME = 1.0
 """How much longer than its timeout the last read is waited for, in seconds; it then ends by itself."""
-_GROUP_ID_NOT_FOUND = 69
 
 
 class Clock:
@@ -144,7 +144,7 @@ class ClusterWatch:
     def _add(self, at: float, group: str, read: GroupsRead, fault: Fault | None) -> None:
         description = read.descriptions.get(group)
         history = self.histories[group]
-        gone = fault is not None and fault.code == _GROUP_ID_NOT_FOUND
+        gone = fault is not None and fault.code == GROUP_ID_NOT_FOUND
         if gone or (description is not None and description.state == DEAD):
             history.mark_gone()
             self.group_faults.pop(group, None)
@@ -213,7 +213,7 @@ class RecordedWatch:
     def _add(self, poll: RecordedPoll, group: str, history: ReadHistory, read: GroupRead | None) -> None:
         fault = None if read is None else read.fault
         description = None if read is None else read.description
-        gone = fault is not None and fault.code == _GROUP_ID_NOT_FOUND
+        gone = fault is not None and fault.code == GROUP_ID_NOT_FOUND
         if read is None or gone or (description is not None and description.state == DEAD):
             history.mark_gone()
             return

@@ -307,15 +307,16 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
     """Read the list of one broker; while its coordinator is loading, ask again, as Kafka's client does."""
     import asyncio
 
+    from kgtui.admin.deadline import Deadline
     from kgtui.errors import BrokerError
 
     feed = admin.listing_feed(node)
-    end = time.monotonic() + TIMEOUT
+    deadline = Deadline(TIMEOUT)
     while True:
         try:
-            return await feed.poll(timeout=max(end - time.monotonic(), 0.001))
+            return await feed.poll(timeout=deadline.left())
         except BrokerError as error:
-            if error.code not in LOADING or time.monotonic() > end:
+            if error.code not in LOADING or deadline.over:
                 raise
         await asyncio.sleep(PAUSE)
 
