@@ -25,7 +25,7 @@ def test_page_is_written_with_mode_0600(lake: Path, tmp_path: Path, capfd: pytes
     out = tmp_path / "report.html"
     out.write_text("an older one")
     assert main(["report", str(lake), "-o", str(out)]) == 0
-    assert capfd.readouterr().err == f"kgtui: {out} tells of 7 findings\n"
+    assert capfd.readouterr().err == f"kgtui: {out} was written with 7 findings\n"
     assert out.read_text().startswith("<!doctype html>")
     assert os.stat(out).st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir() if "report" in path.name] == ["report.html"]
@@ -85,5 +85,5 @@ def test_unreadable_table_is_reported_and_exits_with_1(
     (lake / "gold/churn/_delta_log/00000000000000000000.json").write_text("{")
     out = tmp_path / "report.html"
     assert main(["report", str(lake), "-o", str(out)]) == 1
-    assert "gold/churn cannot be read" in capfd.readouterr().err
+    assert "cannot read gold/churn" in capfd.readouterr().err
     assert "gold/churn: " in out.read_text()
