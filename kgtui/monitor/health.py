@@ -147,7 +147,7 @@ class HealthTier:
         self._changed = changed
         self._retention = retention
         self._watching = watching or Watching()
-        self._observations: OrderedDict[str, ReadHistory] = OrderedDict()
+        self._histories: OrderedDict[str, ReadHistory] = OrderedDict()
         self._reads: deque[ReadResult] = deque()
         self._due: dict[str, float] = {}
         self._unjudged: set[str] = set()
@@ -192,33 +192,33 @@ class HealthTier:
         if gone or group not in self._store.groups:
             self._forget(group)
             return
-        seen = self._observations.get(group) or ReadHistory()
-        if seen.read_at is not None and read.at < seen.read_at:  # the replay has gone back in time
+        history = self._histories.get(group) or ReadHistory()
+        if history.read_at is not None and read.at < history.read_at:  # the replay has gone back in time
             self._forget(group)
-            seen = ReadHistory()
-        self._observations[group] = seen
-        self._observations.move_to_end(group)
+            history = ReadHistory()
+        self._histories[group] = history
+        self._histories.move_to_end(group)
         gap_after = SCREEN_GAPS.limit(self._timer.interval)
-        if seen.watching.gap_after != gap_after:
-            seen.watching = replace(self._watching, gap_after=gap_after)
-        partitions = len(seen.samples) if read.offsets is None else len(read.offsets.partitions)
-        seen.length = max(MIN_READS_PER_PARTITION, min(READS_PER_PARTITION, _READS_PER_GROUP // max(partitions, 1)))
-        before = seen.reads
+        if history.watching.gap_after != gap_after:
+            history.watching = replace(self._watching, gap_after=gap_after)
+        partitions = len(history.samples) if read.offsets is None else len(read.offsets.partitions)
+        history.length = max(MIN_READS_PER_PARTITION, min(READS_PER_PARTITION, _READS_PER_GROUP // max(partitions, 1)))
+        before = history.reads
         if partitions < _MANY_PARTITIONS:
-            seen.add(read.at, read.description, read.offsets, fault=read.fault)
+            history.add(read.at, read.description, read.offsets, fault=read.fault)
         else:
-            await asyncio.to_thread(seen.add, read.at, read.description, read.offsets, fault=read.fault)
-        if seen.reads > max(before, _READS_BEFORE_VERDICT - 1):
+            await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
+        if history.reads > max(before, _READS_BEFORE_VERDICT - 1):
             self._unjudged.add(group)
         self._forget_oldest()
 
     def _forget_oldest(self) -> None:
-        kept = self._observations
+        kept = self._histories
         while len(kept) > 1 and (len(kept) > self._kept_groups or sum(map(_capacity, kept.values())) > _READS_IN_ALL):
             self._forget(next(iter(kept)))
 
     def _forget(self, group: str) -> None:
-        self._observations.pop(group, None)
+        self._histories.pop(group, None)
         self._unjudged.discard(group)
         self._due.pop(group, None)
         self._store.drop_health(group)
@@ -237,18 +237,18 @@ class HealthTier:
         """Judge a group in slices. No read is stored meanwhile, so that the reads do not change."""
         self._unjudged.discard(group)
         began = self._timer.now()
-        seen = self._observations[group]
-        self._retention.want(seen.topics)
+        history = self._histories[group]
+        self._retention.want(history.topics)
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
-        health = await slices.run(health_steps(seen, self._retention.known))
+        health = await slices.run(health_steps(history, self._retention.known))
         spent = slices.spent
-        cpu = _CPU_OF_SELECTED if group == self._selected else _CPU_OF_ALL * len(self._observations)
+        cpu = _CPU_OF_SELECTED if group == self._selected else _CPU_OF_ALL * len(self._histories)
         self._due[group] = began + max(self._watching.rules.expire_cache, spent / cpu)
         self._cpu_credit = max(self._cpu_credit - spent, -_CPU_CREDIT)
         self._store.put_health(group, health)
         self._changed()
 
 
-def _capacity(seen: ReadHistory) -> int:
-    """Return how many reads of partitions the observation may hold in the end."""
-    return len(seen.samples) * seen.length
+def _capacity(history: ReadHistory) -> int:
+    """Return how many reads of partitions a read history may hold in the end."""
+    return len(history.samples) * history.length

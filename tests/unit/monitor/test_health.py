@@ -143,7 +143,7 @@ async def test_reads_of_many_partitions_are_limited_and_judged_in_slices(
         bench.take(500, 1_000 + number, partitions=1_200)
         await bench.tier._store_reads()
         bench.now += 2
-    history = bench.tier._observations["g"]
+    history = bench.tier._histories["g"]
     assert {len(samples) <= 34 for samples in history.samples.values()} == {True}
     turns = 0
 
