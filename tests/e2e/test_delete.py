@@ -79,7 +79,7 @@ def test_marked_groups_share_one_plan(ui: Ui) -> None:
     terminal.wait_for("3 marked")
     terminal.keys("d")
     screen = terminal.wait_for("Type the number of groups")
-    for words in ("mirror-checkpoints", "flink-savepoint-7", "customers.sync", "2 would be deleted", "1 refused"):
+    for words in ("mirror-checkpoints", "flink-savepoint-7", "customers.sync", "2 will be deleted", "1 refused"):
         assert words in screen
     terminal.keys("Escape")
     terminal.wait_until_gone("Type the number of groups")

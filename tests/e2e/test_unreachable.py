@@ -36,7 +36,7 @@ def free_port() -> int:
 def test_start_screen_lists_attempts_and_takes_an_address(terminal: Terminal, cluster: SimulatorProcess) -> None:
     """It names the configuration file to write, and a wrong address can be corrected."""
     terminal.start()
-    screen = terminal.wait_for("which Kafka cluster?")
+    screen = terminal.wait_for("choose a Kafka cluster")
     assert "localhost:9092" in screen
     assert "demo" in screen
     assert "config.toml" in re.sub(r"[^\w./-]", "", screen)
