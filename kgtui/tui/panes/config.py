@@ -96,7 +96,7 @@ COLUMNS: list[Column[ConfigRow]] = [
            rank=3, min_width=6),
     Column("falls", "FALLBACK", _synonyms, lambda row: Cell(_synonyms(row) or "", MUTED), rank=4, min_width=16,
            max_width=60),
-    Column("says", "DESCRIPTION", lambda row: row.config.documentation or None,
+    Column("says", "ABOUT", lambda row: row.config.documentation or None,
            lambda row: Cell(row.config.documentation or "", MUTED), rank=5, min_width=16, max_width=60),
 ]  # fmt: skip
 
