@@ -7,7 +7,7 @@ it does not know, so that this answer proves nothing. A group that no RPC has fo
 list, unless its type is known and every RPC has denied it.
 
 A group of a newer type with a topic that the user may not describe gets error 29. The answer then contains no state,
-epochs or members (seen on 4.3.1), so that only the list tells something about the group.
+epochs or members (seen on 4.3.1), so that only the list has information about the group.
 """
 
 from __future__ import annotations

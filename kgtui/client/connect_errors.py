@@ -162,7 +162,7 @@ def explain_not_kafka(address: Address, protocol: str) -> str:
 def answer_start(error: asyncio.IncompleteReadError) -> bytes:
     """Return the first bytes of an answer that ended too early.
 
-    The first four are those that asyncio was to read as the length of the answer.
+    The first four bytes were read as the length of the answer.
     """
     if error.expected is None or error.expected == len(b"size"):
         return error.partial

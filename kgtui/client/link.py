@@ -332,7 +332,7 @@ class Links:
     def ranked(self, nodes: Iterable[int]) -> list[int]:
         """Sort brokers by how soon they will answer.
 
-        Brokers with an open connection come first, the least busy at the top. Those that failed lately come last.
+        Brokers with an open connection come first, the least busy at the top. Brokers that failed recently come last.
         Otherwise the order is random.
         """
         shuffled = list(nodes)

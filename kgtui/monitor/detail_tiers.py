@@ -70,7 +70,7 @@ class ViewTier:
         self._wake_visible = asyncio.Event()
 
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
-        """Set the selected group and the visible groups. Those that are new in the view are read at once."""
+        """Set the selected group and the visible groups. Groups that are new in the view are read at once."""
         if selected != self._selected:
             self._selected = selected
             self._wake_selected.set()
@@ -131,7 +131,7 @@ class ViewTier:
             await self._read_configs(group)
 
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
-        """Read the visible groups of each coordinator at every interval, except those that are still being read.
+        """Read the visible groups of each coordinator at every interval, except groups that are still being read.
 
         After scrolling, only the groups are read whose details are older than an interval.
         """

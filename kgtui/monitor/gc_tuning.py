@@ -7,7 +7,7 @@ later for every group are untracked, because they are never part of a cycle. Wha
 cycles, from exceptions, layouts and closed dialogs. They are collected when memory has grown, and the survivors are
 frozen. A collection of all objects runs only while the user is away.
 
-With many groups, glibc is also told to return large freed blocks to the system.
+With many groups, glibc is also configured to return large freed blocks to the system.
 """
 
 from __future__ import annotations

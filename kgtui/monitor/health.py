@@ -71,7 +71,7 @@ class RetentionTier:
         self.known = Retention()
 
     def want(self, topics: Iterable[str]) -> None:
-        """Request the retention of these topics. Topics that were read lately are skipped."""
+        """Request the retention of these topics. Topics that were read recently are skipped."""
         now, age = self._timer.now(), RETENTION_MAX_AGE
         old = [topic for topic in topics if now - self._asked.get(topic, -age) >= age]
         if old:

@@ -206,7 +206,7 @@ class Monitor:
         self.snapshot = self._store.snapshot()
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # Garbage is not collected while the first frame is drawn, and only after keys pressed meanwhile were handled.
+        # Garbage is collected after the first frame, and after the keys that were pressed meanwhile have been handled.
         drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
         if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)

@@ -153,11 +153,11 @@ def test_registry_nodes_name_their_leader() -> None:
 
 
 def test_registry_nodes_without_a_leader_or_an_assignment() -> None:
-    nobody = schema_registry.encode_assignment(
+    no_leader = schema_registry.encode_assignment(
         schema_registry.Assignment(1, schema_registry.DUPLICATE_URLS, None, None)
     )
     refused, waiting = classic(
-        "sr", (schema_registry.encode_identity(node("a")), nobody), (schema_registry.encode_identity(node("b")), b"")
+        "sr", (schema_registry.encode_identity(node("a")), no_leader), (schema_registry.encode_identity(node("b")), b"")
     )
     assert refused.registry == RegistryNode("http://a:8081", True, None, None, error=1)
     assert waiting.registry == RegistryNode("http://b:8081", True)

@@ -46,12 +46,12 @@ async def until(monitor: Monitor, holds: Callable[[Snapshot], object]) -> Snapsh
     """Return the first snapshot for which `holds` is true. Fails after 5 s."""
     found: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
 
-    def look(snapshot: Snapshot) -> None:
+    def check(snapshot: Snapshot) -> None:
         if not found.done() and holds(snapshot):
             found.set_result(snapshot)
 
-    stop = monitor.subscribe(look)
-    look(monitor.snapshot)
+    stop = monitor.subscribe(check)
+    check(monitor.snapshot)
     try:
         async with asyncio.timeout(5):
             return await found
@@ -281,11 +281,11 @@ async def test_moving_groups_never_disappear(admin: ScriptedAdmin) -> None:
         await until(monitor, lambda s: s.swept == 3)
         always_there = True
 
-        def look(snapshot: Snapshot) -> None:
+        def check(snapshot: Snapshot) -> None:
             nonlocal always_there
             always_there = always_there and "billing" in snapshot.groups
 
-        monitor.subscribe(look)
+        monitor.subscribe(check)
         del admin.brokers[2]
         admin.add("billing", "classic", "connect", coordinator=3)
         await until(monitor, lambda s: set(s.brokers) == {1, 3})

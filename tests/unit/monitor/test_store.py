@@ -33,7 +33,7 @@ def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDel
     return ListingDelta(updated, [g for g in before if g not in now], len(now))
 
 
-@pytest.mark.parametrize("few", [0, 1_000], ids=["patched", "sorted anew"])
+@pytest.mark.parametrize("few", [0, 1_000], ids=["patched", "sorted again"])
 @settings(max_examples=150)
 @given(history=st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
 def test_any_sequence_of_lists_gives_the_right_groups(
