@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND")
     parser.add_argument("--for", dest="seconds", metavar="TIME", help="how long to watch (2m)")
     parser.add_argument("--interval", metavar="TIME", help="time between two reads (5s)")
-    parser.add_argument("--fail-on", choices=tuple(FAIL_ON), default="error", help="worst verdict to accept (error)")
+    parser.add_argument("--fail-on", choices=tuple(FAIL_ON), default="error", help="fail from this verdict on (error)")
     parser.add_argument("--all", action="store_true", help="print groups that are OK too")
     add_format_option(parser, "table", "json", "csv")
     parser.add_argument("--allowed-lag", type=int, default=0, metavar="N", help="accept N unread records per partition")

@@ -93,7 +93,7 @@ class Options:
 
 def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
     """Parse a command line. Raises `KafkaOptionError`."""
-    known = {option.name: option for option in options}
+    options_by_name = {option.name: option for option in options}
     found = Options()
     at = 0
     while at < len(words):
@@ -103,8 +103,8 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
             break
         if not word.startswith("-") or word == "-":
             continue
-        name, equals, argument = word[2:].partition("=") if word.startswith("--") else _short(word, known)
-        option = known.get(name)
+        name, equals, argument = word[2:].partition("=") if word.startswith("--") else _short(word, options_by_name)
+        option = options_by_name.get(name)
         if option is None:
             _fail(f"{name} is not a recognized option")
         values = found.given.setdefault(name, [])
@@ -120,10 +120,10 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
     return found
 
 
-def _short(word: str, known: dict[str, Option]) -> tuple[str, str, str]:
+def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
     """Parse `-name` like `--name`; otherwise as a one-letter option, which no script has, so that it is rejected."""
     name, equals, argument = word[1:].partition("=")
-    return (name, equals, argument) if name in known else (word[1], "", "")
+    return (name, equals, argument) if name in options_by_name else (word[1], "", "")
 
 
 def _check_required(found: Options, options: Sequence[Option]) -> None:

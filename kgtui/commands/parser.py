@@ -82,7 +82,7 @@ class CommandParser(argparse.ArgumentParser):
         return found, rest
 
     def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage and exiting."""
+        """Raise `UsageError`, where argparse would print the usage and exit."""
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     sources = _sources(args, since)
     _prepare_lake(args.lake, sources, interval)
     with Progress() as progress:
-        progress.tell("starting Spark")
+        progress.update("starting Spark")
         spark = start(args.master, args.remote, on_progress=notify)
         # PySpark's own handler for Ctrl-C would call the JVM while another call is still running, and wait for it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         except OSError as error:
             raise LakeError(f"{args.lake} cannot be written: {error.strerror or error}") from error
         finally:
-            progress.tell("stopping Spark")
+            progress.update("stopping Spark")
             stop(spark)
     return 0
 
@@ -151,11 +151,11 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
     from kgtui.pipeline.jobs.run import run_continuously, run_once
 
     started = time.monotonic()
-    update = partial(update_gold, on_progress=progress.tell)
+    update = partial(update_gold, on_progress=progress.update)
     if interval is not None:
-        run_continuously(lake, sources, update, progress.tell, interval=interval)
+        run_continuously(lake, sources, update, progress.update, interval=interval)
         return
-    run_once(lake, sources, update, progress.tell)
+    run_once(lake, sources, update, progress.update)
     progress.end()
     notify(f"{lake.folder.path} is up to date, after {time.monotonic() - started:.0f} s")
 

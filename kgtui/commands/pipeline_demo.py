@@ -105,7 +105,7 @@ def _record(lake: str, history: DemoHistory) -> None:
     with Progress() as progress:
 
         def on_poll(polls: int) -> None:
-            progress.tell(f"recording history: {polls} of {history.polls} polls, {100 * polls // history.polls} %")
+            progress.update(f"recording history: {polls} of {history.polls} polls, {100 * polls // history.polls} %")
 
         asyncio.run(record_history(lake, history, on_poll))
 

@@ -34,7 +34,7 @@ class Progress:
         self._last = time.monotonic() if not self._live else -_REDRAW
         self._shown = False
 
-    def tell(self, sentence: str) -> None:
+    def update(self, sentence: str) -> None:
         """Show the progress, unless the line was updated a moment ago."""
         now = time.monotonic()
         if now - self._last < self._every:

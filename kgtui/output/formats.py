@@ -25,7 +25,7 @@ FORMATS: dict[Format, str] = {
 """Format → what it is, for help texts."""
 
 VERSION = 1
-"""Version of the JSON documents. It grows with a change that a reader of older documents would misunderstand."""
+"""Version of the JSON documents, increased with every change that would break programs that read them."""
 
 
 def document(

@@ -1,4 +1,4 @@
-"""Exports one group with everything around it, for an incident report: as JSON, as Markdown, into a private file.
+"""Exports one group, its brokers and the groups on the same topics for an incident report, as JSON or Markdown.
 
 Secrets are removed: values that brokers mark as sensitive are left out, and in every text, user names in URLs and
 whatever follows a key such as `password=` are replaced.

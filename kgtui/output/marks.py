@@ -65,7 +65,7 @@ def cell(field: Field[Row], unread: str, *row: Row.args, **named: Row.kwargs) ->
 
 
 def or_mark(text: str, missing: Missing, unread: str) -> str:
-    """Return the text of a field, or a mark if it is empty or itself the mark of an unknown lag."""
+    """Return the text of a field; if it is empty or `?`, the mark that says why the value is missing."""
     if text and text != NO_ANSWER:
         return text
     if missing is Missing.UNREAD:

@@ -11,9 +11,9 @@ its value comes from, and the functions that get and write the value:
     LOG_END.data(row)    1015           the same as JSON and CSV have it
     LOG_END.text(row)    "1015"         the same as people read it; "" if it is unknown
 
-To add a field, describe it in one of the modules above, and name it in the tuples below it for every output that
-shall have it: the order of such a tuple is the order of JSON keys, CSV columns or table columns. The formats in
-`kgtui.output` and the commands need no change.
+To add a field, describe it in one of the modules above, and add it to the tuples at the end of that module, one for
+each output. The order of a tuple is the order of JSON keys, CSV columns or table columns. `kgtui.output` and the
+commands need no change.
 
 Importing these modules is cheap, since `kgtui ls` needs them at its start. They use the standard library and the model
 alone, and know neither Textual nor Rich.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Row = ParamSpec("Row")
-"""What a field takes its value from, such as `[Snapshot, str]` or `[Member]`."""
+"""Types of the arguments that a field gets its value from, such as `[Snapshot, str]` or `[Member]`."""
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
 """Primitive types have Delta's names; `array` and `object` are JSON's."""
@@ -41,14 +41,14 @@ _NUMBERS = frozenset({"int", "long", "double"})
 
 
 class Missing(Enum):
-    """What it means that a field has no value, which decides on the mark that tables show in its place."""
+    """Why a field has no value; it decides which mark tables show in place of the value."""
 
     NONE = "none"
-    """There is no such value, such as the rack of a member without one."""
+    """There is no value: for example, the member has no rack."""
     UNKNOWN = "unknown"
     """There is a value, but the broker did not report it."""
     UNREAD = "unread"
-    """The value was not read. The fault of the group, or the reason of the partition, says why."""
+    """The value was not read. The fault of the group, or `PartitionLag.reason`, says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Field(Generic[Row]):
         unit: what a number counts, such as `records`; empty for text.
         format: writes a value that is not None for people.
         encode: turns a value that is not None into what JSON and CSV have; None if that is the value itself.
-        missing: what it means that there is no value.
+        missing: why there is no value, if there is none.
         optional: whether the JSON of members and the lines above a table leave the field out if it has no value.
         needs: what `kgtui ls` must read to know the value, beyond the list of groups; empty if nothing.
     """

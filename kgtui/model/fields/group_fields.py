@@ -29,7 +29,7 @@ _MOST_NAMES = 3
 
 
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
-    """Return a function that gets an attribute of the description of a group; None if it was not described."""
+    """Return a getter for an attribute of a group's description; it returns None for a group that was not described."""
 
     def value(snapshot: Snapshot, group: str) -> Any:
         reading = snapshot.details.get(group)

@@ -22,7 +22,7 @@ def test_terminal_line_is_redrawn_and_erased_at_the_end(monkeypatch: pytest.Monk
     out = Terminal()
     with Progress(out) as progress:
         for step in range(3):
-            progress.tell(f"step {step}")
+            progress.update(f"step {step}")
             now[0] += 0.06
     assert out.getvalue() == "\x1b[2K\rkgtui: step 0\x1b[2K\rkgtui: step 2\x1b[2K\r"
 
@@ -35,5 +35,5 @@ def test_progress_in_a_pipe_prints_a_line_every_ten_seconds(
     with Progress() as progress:
         for step in range(3):
             now[0] += 6
-            progress.tell(f"step {step}\n")
+            progress.update(f"step {step}\n")
     assert capfd.readouterr().err == "kgtui: step 1\\n\n"
