@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Reading, Snapshot
     from kgtui.tui.session import ReplayPosition
 
-NO_GROUP_HINT = "Select a group: right opens a node, n moves to the next group."
+NO_GROUP_HINT = "No group is selected. Press n to go to the next one."
 
 MOST_ITEMS_INLINE = 400
 """Most items that a pane prepares on the event loop. More would delay a frame, so they are prepared in a thread."""
