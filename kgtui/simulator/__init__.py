@@ -1,4 +1,4 @@
-"""An embedded Kafka cluster on loopback for the demo and for tests; it supports the APIs that read and delete groups.
+"""A simulated Kafka cluster on loopback, for the demo and for tests. It supports the APIs that read and delete groups.
 
 May import `kgtui.protocol`, `kgtui.model`, `kgtui.errors`, msgspec and the standard library.
 
@@ -10,17 +10,22 @@ Start a cluster in a test, on the same event loop::
         cluster.faults.black_hole(2)        # broker 2 stops responding
         cluster.state.find("payments.settle")
 
-Start a cluster in a child process, which ends when its parent does::
+Start a cluster in a child process, which exits when its parent process ends::
 
     with spawn(Options(groups=300)) as cluster:
         ...                                 # connect to cluster.bootstrap
         cluster.control("black_hole", node=2)
 
-Node ids begin at 1. `cluster_state` holds the cluster without sockets: groups and logs are functions of the seed and
-the time, so that their members and offsets are not stored. `handlers` respond to requests, `server` has the sockets,
-and `faults` injects faults. `scenarios` has the TOML files that describe which topics and groups exist: `company`,
-`wild` (the company plus malformed member data and commits on deleted topics, on which Kafka's own tools fail), `plain`
-(generated groups only) and `empty` (topics without groups). `demo_history` has the incidents of a generated history.
+Node ids begin at 1. `cluster_state` has the state of the cluster, without sockets. The members and offsets of a group
+are not stored: they are computed from the seed and the time. `handlers` responds to requests, `server` has the sockets,
+and `faults` injects faults. `scenarios` has the TOML files that describe which topics and groups exist:
+
+- `company` has groups of every type, healthy and unhealthy.
+- `wild` adds groups on which Kafka's own tools fail: malformed member data, and commits on deleted topics.
+- `plain` has only the generated groups that an option asks for.
+- `empty` has the topics of the company without groups.
+
+`demo_history` has the groups and incidents of a generated history.
 """
 
 from __future__ import annotations
@@ -49,7 +54,10 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a name on first access, so that a program that only spawns a cluster does not load its modules."""
+    """Import a name of this package on first access.
+
+    A program that only starts a cluster in a child process then does not load the modules of the cluster.
+    """
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Run `python -m kgtui.simulator`, which serves a simulated cluster and prints one line of JSON when it is ready."""
+"""Run `python -m kgtui.simulator`: serve a simulated cluster, and print one line of JSON when the cluster is ready."""
 
 from __future__ import annotations
 
@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve until a signal arrives, or with `--control` until stdin ends; return 2 if the cluster cannot be started."""
+    """Serve a cluster until a signal arrives. With `--control`, also stop when stdin is closed.
+
+    Returns the exit code: 0, or 2 if the cluster cannot be started.
+    """
     parser = argparse.ArgumentParser(prog="python -m kgtui.simulator", description="Serve a simulated Kafka cluster.")
     add_arguments(parser)
-    parser.add_argument("--control", action="store_true", help="execute commands from stdin, and exit at its end")
+    parser.add_argument(
+        "--control", action="store_true", help="execute commands from stdin, and exit when stdin is closed"
+    )
     arguments = parser.parse_args(argv)
     try:
         asyncio.run(serve(options_from(arguments), write_line=_write_line, control=arguments.control))

@@ -53,11 +53,12 @@ class Simulator:
             groups: total number of groups; generated groups are added to those of the scenario. None adds no groups.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same cluster.
-            kafka_version: a release, or a comma-separated list of releases that the brokers run in turn.
-            scenario: name of a scenario, see `scenarios.scenario_names`.
+            kafka_version: a release such as `4.4`, or a comma-separated list; broker 1 runs the first release of the
+                list, broker 2 the second, and so on, starting over at the end of the list.
+            scenario: one of the names that `scenarios.scenario_names` returns.
             clock: clock of the cluster; the machine's clock by default.
             churn: fraction of the generated groups that change state every 2 s.
-            features: levels of finalized features that differ from the defaults, such as `share.version` → 0.
+            features: finalized feature levels that differ from the defaults, such as `share.version` → 0.
             host: loopback address to listen on.
             port: port of the first broker; the others use the next ports. 0 chooses free ports.
 
@@ -134,7 +135,10 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Change generated groups even without requests, so that a backlog of changes never blocks the event loop."""
+        """Apply due changes of generated groups regularly.
+
+        Otherwise, the first request after a quiet period would block the event loop until all changes are applied.
+        """
         while True:
             await asyncio.sleep(TICK)
             if self.state.generated is not None:
@@ -151,17 +155,17 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return the feature levels of the newest release, replaced by those in `changed`.
+    """Return the finalized level of each feature: the default of the newest broker's release, or the one in `changed`.
 
-    A real cluster finalizes only features that its oldest broker supports. Here newer group types exist beside older
-    brokers, so that one cluster exercises every fallback of a client.
+    A real cluster finalizes only features that its oldest broker supports. A simulated cluster may have old brokers and
+    groups of the newer types, so that tests can run every fallback of a client on one cluster.
     """
     newest = max(broker_releases, key=lambda release: release.number)
     return {**newest.default_features(), **changed}
 
 
 def add_generated_groups(state: ClusterState, groups: int, *, partitions: int, churn: float) -> None:
-    """Add generated groups until the cluster has `groups` groups, of types that every broker supports."""
+    """Add generated groups until the cluster has `groups` groups. Their types are those that every broker supports."""
     missing = groups - len(state.groups)
     if missing <= 0:
         return

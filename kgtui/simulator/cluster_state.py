@@ -1,4 +1,4 @@
-"""The state of the simulated cluster: its clock, brokers, topics and groups, and who leads and coordinates what."""
+"""The state of the simulated cluster: its clock, brokers, topics and groups, partition leaders and coordinators."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class Node:
     Attributes:
         id: node id; the first broker has 1.
         port: the port on which it listens; 0 before it listens.
-        alive: False after the broker was killed and until it is restarted.
-        elections: how many times the leaders of its partitions changed because it was killed or restarted.
+        alive: False from the time when the broker is killed until it is restarted.
+        elections: how many times the broker was killed or restarted; each time, the leaders of its partitions change.
     """
 
     id: int
@@ -91,7 +91,7 @@ class Leadership:
     Attributes:
         leader: node id of the leader; -1 if no replica is alive.
         epoch: leader epoch.
-        replicas: node ids, the preferred leader first.
+        replicas: node ids of the replicas, the preferred leader first.
         in_sync: node ids of the replicas that are alive.
     """
 
@@ -102,7 +102,10 @@ class Leadership:
 
 
 def leaderships(topic: Topic, nodes: list[Node], moved: Mapping[int, int]) -> list[Leadership]:
-    """Return the leadership of each partition; `moved` maps partitions to a leader that was set by hand."""
+    """Return the leadership of each partition of a topic.
+
+    `moved` maps a partition to the node id of its leader, for partitions whose leader was set by `move_coordinator`.
+    """
     return [_leadership(topic, partition, nodes, moved) for partition in range(topic.partitions)]
 
 
@@ -117,16 +120,16 @@ def _leadership(topic: Topic, partition: int, nodes: list[Node], moved: Mapping[
 
 
 class ClusterState:
-    """Everything that clients can see of the cluster, without sockets.
+    """The brokers, topics and groups of a cluster, without sockets.
 
     Attributes:
         clock: source of the current time.
-        seed: ids, hosts and names are derived from it.
+        seed: the number from which ids, hosts and names are derived.
         nodes: brokers; the broker with node id n is at index n - 1.
         features: levels of the finalized features, by name.
-        topics: topics by name, without deleted ones.
-        groups: groups of the scenario, by name.
-        generated: generated groups; None if there are none.
+        topics: the existing topics by name.
+        groups: the groups of the scenario by group id.
+        generated: the generated groups; None if the cluster has no generated groups.
         configs: group configs that differ from the defaults, by group.
     """
 
@@ -152,7 +155,7 @@ class ClusterState:
         self.offsets_topic = Topic(OFFSETS_TOPIC, 50, rate=3.0, internal=True, configs=compact, seed=seed)
         self.add_topics([self.offsets_topic])
 
-    # Conversion of times.
+    # Convert times.
 
     def time(self) -> float:
         """Return the seconds since the cluster started."""
@@ -175,10 +178,10 @@ class ClusterState:
             self.topic_ids[topic.id] = topic
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic, but keep the offsets that are committed for it.
+        """Delete a topic, but keep the offsets that groups have committed for it.
 
-        A coordinator keeps them when it does not learn of the deletion. Otherwise it drops them at once, which was
-        observed with 4.3.1 and 3.9.2.
+        A real coordinator keeps these offsets only if it was not informed of the deletion. Normally it drops them
+        immediately (observed with 4.3.1 and 3.9.2).
         """
         topic = self.topics.pop(name, None)
         if topic is not None:
@@ -205,7 +208,10 @@ class ClusterState:
         return self.nodes[node_id - 1]
 
     def set_alive(self, node_id: int, alive: bool) -> None:
-        """Kill or restart a broker; the leadership of its partitions moves to other brokers or back to it."""
+        """Kill or restart a broker.
+
+        If it is killed, other brokers become leaders of its partitions. If it is restarted, it is their leader again.
+        """
         node = self.node(node_id)
         if node.alive != alive:
             node.alive = alive
@@ -213,7 +219,10 @@ class ClusterState:
             self._leaderships.clear()
 
     def move_coordinator(self, group: str, node_id: int) -> None:
-        """Make a broker the coordinator of a group, and of all groups in the same partition of the offsets topic."""
+        """Make a broker the coordinator of a group.
+
+        The broker becomes the coordinator of all groups in the same partition of `__consumer_offsets`.
+        """
         self._moved[self.offsets_partition(group)] = self.node(node_id).id
         self._leaderships.clear()
 
@@ -224,7 +233,7 @@ class ClusterState:
 
     @property
     def controller(self) -> int:
-        """Node id of the controller in Metadata responses; -1 if no broker is alive."""
+        """Node id of the controller that Metadata responses contain; -1 if no broker is alive."""
         return next((node.id for node in self.nodes if node.alive), -1)
 
     def supports_type(self, group_type: str) -> bool:
@@ -255,7 +264,7 @@ class ClusterState:
         return self.generated.type_of(name) if self.generated is not None else None
 
     def offsets_partition(self, name: str) -> int:
-        """Return the partition of `__consumer_offsets` that stores a group, whether the group exists or not."""
+        """Return the partition of `__consumer_offsets` that a group belongs to. The group need not exist."""
         partition = self._offsets_partitions.get(name)
         if partition is None:
             partition = offsets_partition(name)
@@ -264,9 +273,9 @@ class ClusterState:
         return partition
 
     def coordinator(self, name: str) -> int:
-        """Return the node id of the coordinator of a group, whether the group exists or not; -1 if there is none.
+        """Return the node id of the coordinator of a group; -1 if there is no coordinator. The group need not exist.
 
-        In a cluster with brokers of several releases, the coordinator of a group is a broker that supports its type.
+        If the brokers run different releases, the coordinator is a broker that supports the type of the group.
         """
         leader = self.leadership(self.offsets_topic, self.offsets_partition(name)).leader
         group_type = self.type_of(name)
@@ -292,7 +301,7 @@ class ClusterState:
         return 0
 
     def remove_group(self, name: str) -> None:
-        """Remove a group in any state."""
+        """Remove a group, whatever its state is."""
         if self.groups.pop(name, None) is None and self.generated is not None:
             index = self.generated.index.get(name)
             if index is not None:

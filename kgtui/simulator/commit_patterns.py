@@ -1,4 +1,4 @@
-"""How a group commits offsets while it reads a topic: pure functions of time that never go backwards.
+"""Commit patterns: which offsets a group has committed for a topic at a given time. The offsets never decrease.
 
 A scenario file chooses a pattern by its tag, such as `commits = { pattern = "lagging", backlog = 42_000 }`.
 """
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from kgtui.simulator.topics import Topic
 
 COMMIT_INTERVAL = 5.0
-"""Seconds between two commits, the default of `auto.commit.interval.ms`."""
+"""Time between two commits, in seconds. It equals the default of `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""A `Steady` group whose delay is at least this many seconds varies its delay a little."""
+"""When the delay of a `Steady` pattern reaches this value, in seconds, the delay varies with time."""
 
 
 class CommitPattern(Protocol):
@@ -36,12 +36,12 @@ def last_commit(t: float) -> float:
 
 
 class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="steady"):
-    """Keeps up with the topic, `delay` seconds behind the log end; a long delay varies by two seconds."""
+    """Keeps up with the topic, `delay` seconds behind the log end. A delay of 10 s or more varies by two seconds."""
 
     delay: float = 1.0
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int]:
-        """Return the log ends of `delay` seconds before the last commit."""
+        """Return the log ends at the time `delay` seconds before the last commit."""
         at = last_commit(t)
         early = (at // COMMIT_INTERVAL % 3 - 1) * 2 if self.delay >= _UNEVEN_DELAY else 0.0
         return topic.log_ends(at - self.delay + early)
@@ -54,31 +54,31 @@ class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="patter
     fraction: float = 0.8
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int]:
-        """Return offsets whose distance from the log end grows without limit."""
+        """Return offsets that fall further behind the log end with every commit."""
         ends = topic.ends_at_flow(topic.flow(last_commit(t)) * self.fraction)
         return [max(0, end - self.backlog) for end in ends]
 
 
 class Draining(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="draining"):
-    """Reads a backlog of records per partition within `seconds`, and keeps up after that."""
+    """Starts with a backlog of records in each partition, reads it within `seconds`, and then keeps up."""
 
     backlog: int = 150_000
     seconds: float = 900.0
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int]:
-        """Return offsets that approach the log end with every commit."""
+        """Return offsets that come closer to the log end with every commit."""
         at = last_commit(t)
         left = int(self.backlog * max(0.0, 1 - max(0.0, at) / self.seconds))
         return [max(0, end - left) for end in topic.log_ends(at - 1.0)]
 
 
 class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="batch"):
-    """A batch job that runs every `every` seconds, during the last third of that time, and reads to the log end."""
+    """A batch job that reads to the log end during the last third of each period of `every` seconds."""
 
     every: float = 120.0
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int]:
-        """Return offsets that stand still between two runs and advance to the log end during a run."""
+        """Return offsets that do not change between two runs of the job, and advance to the log end during a run."""
         turn, at = divmod(last_commit(t), self.every)
         begins = topic.log_ends(turn * self.every)
         run = min(1.0, max(0.0, (at / self.every - 0.66) / 0.25))
@@ -89,7 +89,7 @@ class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="stuck"):
-    """Never commits again after the start, when it was `behind` records behind the log end."""
+    """Commits once, at the start of the cluster, `behind` records behind the log end, and never again."""
 
     behind: int = 5_000
 
@@ -99,7 +99,10 @@ class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="below-log-start"):
-    """Stuck below the log start: retention has deleted `gap` records that the group did not read."""
+    """Never commits again after the start of the cluster, when its offset was `gap` records below the log start.
+
+    Retention had deleted these records before the group could read them.
+    """
 
     gap: int = 7_000
 
@@ -117,12 +120,12 @@ class NeverCommitted(Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
 
 class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="variable-speed"):
-    """Keeps up until the first change of speed, and reads at the given speeds from then on.
+    """Keeps up until the first change of speed, and then reads at the speeds that are given.
 
     Attributes:
-        speeds: `(time, speed)` of each change, in ascending order of time. The speed is the number of seconds' worth
-            of records that are read per second: 0 is a standstill, 0.5 too slow, 3 catches up. A group never reads
-            beyond the log end.
+        speeds: `(time, speed)` of each change, in ascending order of time. A speed of 1 means that the group reads as
+            many records per second as are written. At 0 it reads nothing, at 0.5 it falls behind, and at 3 it catches
+            up. A group never reads beyond the log end.
         delay: seconds behind the log end while the group keeps up.
     """
 
@@ -130,11 +133,14 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     delay: float = 1.0
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int]:
-        """Return the log ends of the time up to which the group has read."""
+        """Return the log ends at the time up to which the group has read."""
         return topic.log_ends(self.read_until(last_commit(t)))
 
     def read_until(self, t: float) -> float:
-        """Return the time up to which records are read at `t`, in seconds since the start of the cluster."""
+        """Return the time at which the last record was written that the group has read at `t`.
+
+        Both times are in seconds since the start of the cluster.
+        """
         if not self.speeds or t <= self.speeds[0][0]:
             return t - self.delay
         until = self.speeds[0][0] - self.delay

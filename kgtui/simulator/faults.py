@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from kgtui.simulator.cluster_state import ClusterState
 
 DAMAGES = ("truncated", "cut", "length", "garbage", "correlation")
-"""Ways to damage a response: the body is truncated, the connection is closed in the middle of the response, a length in
-the body is far too large, the body is random bytes, or the correlation id is that of another request."""
+"""Ways to damage a response, in this order: the body is truncated, the connection is closed in the middle of the
+response, a length in the body is far too large, the body is random bytes, or the correlation id is that of another
+request."""
 
 
 @dataclass(slots=True)
@@ -25,11 +26,11 @@ class BrokerFaults:
         black_hole: whether it accepts requests without ever responding.
         latency: seconds before each response.
         slow: API key → additional seconds before each response of that API.
-        throttle_ms: throttle time that it reports, and for which it pauses each connection.
+        throttle_ms: throttle time that the broker reports in each response; it pauses the connection for this time.
         loading: time until which the coordinator loads its groups, in seconds since the start of the cluster; None if
             it is not loading.
-        damage: how the next responses are damaged, in order.
-        responds: set while it is not a black hole.
+        damage: the kinds of damage of the next responses, in order.
+        responds: an event that is set while the broker is not a black hole.
     """
 
     black_hole: bool = False
@@ -45,9 +46,9 @@ class BrokerFaults:
 
 
 class Faults:
-    """The faults of a cluster; a change takes effect with the next request.
+    """The faults that are injected into a cluster. A change applies to all requests that arrive after it.
 
-    The methods are also commands of `SimulatorProcess.control`.
+    `SimulatorProcess.control` accepts the names of these methods as commands.
 
     Attributes:
         errors: API key → error codes of the next responses, in order.
@@ -86,7 +87,10 @@ class Faults:
     # Faults of brokers and connections.
 
     def black_hole(self, node: int, on: bool = True) -> None:
-        """Make a broker accept connections and requests without responding; it responds to them once this ends."""
+        """Make a broker accept connections and requests without responding.
+
+        With `on=False`, the broker responds again, also to the requests that are waiting.
+        """
         faults = self.broker(node)
         faults.black_hole = on
         if on:
@@ -95,7 +99,7 @@ class Faults:
             faults.responds.set()
 
     def latency(self, node: int, seconds: float, api: int | None = None) -> None:
-        """Delay the responses of a broker by real seconds: all of them, or those of one API key."""
+        """Delay the responses of a broker by real seconds: all responses, or only those of the API key `api`."""
         if api is None:
             self.broker(node).latency = max(0.0, seconds)
         else:
@@ -141,7 +145,7 @@ class Faults:
         self._state.move_coordinator(group, node)
 
     def load(self, node: int, seconds: float | None) -> None:
-        """Make a coordinator report that it is loading, for `seconds` of the cluster's clock; None ends the loading."""
+        """Make a broker report that it is loading its groups, for `seconds` of the cluster's clock; None ends this."""
         self.broker(node).loading = None if seconds is None else self._state.time() + seconds
 
     def loading(self, node: int) -> bool:
@@ -152,18 +156,21 @@ class Faults:
     # Missing permissions.
 
     def forbid_groups(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe, read or delete these groups (error 30); replaces earlier patterns.
+        """Forbid clients to describe, read or delete the groups that match a pattern (error 30).
 
-        In a pattern, `*` and `?` are wildcards.
+        The patterns replace those of earlier calls. In a pattern, `*` and `?` are wildcards.
         """
         self._forbidden_groups = tuple(patterns)
 
     def forbid_topics(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe these topics (error 29); replaces earlier patterns."""
+        """Forbid clients to describe the topics that match a pattern (error 29).
+
+        The patterns replace those of earlier calls. In a pattern, `*` and `?` are wildcards.
+        """
         self._forbidden_topics = tuple(patterns)
 
     def forbid_cluster(self, on: bool = True) -> None:
-        """Forbid clients to describe the cluster, so that ListGroups silently omits forbidden groups."""
+        """Forbid clients to describe the cluster. ListGroups then omits forbidden groups without an error."""
         self.cluster_forbidden = on
 
     def group_forbidden(self, name: str) -> bool:
@@ -176,13 +183,16 @@ class Faults:
 
     @property
     def forbids_groups(self) -> bool:
-        """Whether any group pattern is forbidden."""
+        """Whether `forbid_groups` has set at least one pattern."""
         return bool(self._forbidden_groups)
 
     # Error codes in responses.
 
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
-        """Make the next responses of an API return an error code, at the top level or for each requested item."""
+        """Make the next `times` responses of an API return an error code.
+
+        Depending on the API, the code is at the top level of the response, or repeated for each requested item.
+        """
         self.errors.setdefault(api_key, []).extend([code] * times)
 
     def next_error(self, api_key: int) -> int:
@@ -191,7 +201,7 @@ class Faults:
         return codes.pop(0) if codes else 0
 
     def clear(self) -> None:
-        """End all faults; killed brokers stay down, and moved coordinators stay moved."""
+        """End all faults. This neither restarts killed brokers nor moves coordinators back."""
         for node, faults in self._brokers.items():
             self.black_hole(node, False)
             faults.latency, faults.throttle_ms, faults.loading = 0.0, 0, None

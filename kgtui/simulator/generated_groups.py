@@ -1,4 +1,7 @@
-"""Large numbers of generated groups that take a few bytes each; a `Group` is built only when details are requested."""
+"""Large numbers of generated groups, which take a few bytes each.
+
+A `Group` object is built only when a client requests the details of a group.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
 OFFSETS_PARTITIONS = 50
 TICK = 2.0
-"""Seconds between two rounds of state changes of generated groups."""
+"""Time between two rounds of state changes of generated groups, in seconds."""
 
 DOMAINS = (
     "payments", "orders", "inventory", "catalog", "pricing", "shipping", "returns", "fraud", "risk", "ledger",
@@ -57,7 +60,7 @@ GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (
     ("share", "share", ("Empty", "Stable", "Stable", "Stable")),
     ("streams", "streams", ("Empty", "Assigning", "Reconciling", "Stable")),
 )
-"""Type, protocol type and names of the states of each kind of generated group."""
+"""Each kind of generated group: group type, protocol type, and the names of the states `EMPTY` to `STABLE`."""
 
 _FRACTIONS = ((CLASSIC, 0.60), (CONSUMER, 0.25), (STREAMS, 0.05), (SHARE, 0.05), (SIMPLE, 0.03), (CONNECT, 0.02))
 _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
@@ -67,7 +70,10 @@ _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
 
 
 def group_names() -> Iterator[str]:
-    """Yield distinct group ids such as `team-007.orders.enrich` without end; later rounds add a version suffix."""
+    """Yield distinct group ids such as `team-007.orders.enrich` without end.
+
+    When all combinations are used, they are yielded again with a version suffix.
+    """
     for version in count(1):
         suffix = "" if version == 1 else f"-v{version}"
         for verb_index in range(len(VERBS)):
@@ -104,7 +110,7 @@ class GeneratedGroups:
         position: per group, its position in `by_partition`.
         by_partition: per partition of `__consumer_offsets`, the indexes of its groups.
         existing: per partition of `__consumer_offsets`, how many of its groups exist.
-        changed: sets that collect the indexes of changed groups, one for each cache that must follow the changes.
+        changed: one set per cache of encoded rows; the index of a changed group is added to each of them.
     """
 
     def __init__(self, number: int, *, seed: int, partitions: int, churn: float, types: Iterable[str]) -> None:
@@ -115,7 +121,7 @@ class GeneratedGroups:
         self.index: dict[str, int] = {}
         self.kinds = bytearray()
         self.states = bytearray()
-        self.by_partitionhip_changes = array("I")
+        self.membership_changes = array("I")
         self.last_active_tick = array("I")
         self.partition = bytearray()
         self.position = array("I")
@@ -153,7 +159,7 @@ class GeneratedGroups:
         self.index[name] = index
         self.kinds.append(kind)
         self.states.append(state)
-        self.by_partitionhip_changes.append(0)
+        self.membership_changes.append(0)
         self.last_active_tick.append(self.ticks)
         self.partition.append(partition)
         self.position.append(len(self.by_partition[partition]))
@@ -162,10 +168,10 @@ class GeneratedGroups:
         return index
 
     def _reuse(self, index: int, name: str, kind: int, state: int) -> int:
-        """Give the index of a deleted group to a new one in the same partition of `__consumer_offsets`."""
+        """Replace the deleted group at `index` by a new group in the same partition of `__consumer_offsets`."""
         self.names[index] = name
         self.index[name] = index
-        self.kinds[index], self.states[index], self.by_partitionhip_changes[index] = kind, state, 0
+        self.kinds[index], self.states[index], self.membership_changes[index] = kind, state, 0
         self.last_active_tick[index] = self.ticks
         self.existing[self.partition[index]] += 1
         return index
@@ -195,7 +201,7 @@ class GeneratedGroups:
             self._add_console_consumer(rng)
 
     def _step(self, index: int, rng: Random) -> None:
-        """Move one group to its next state: through a rebalance again and again, and sometimes to Empty."""
+        """Move one group to its next state: from Stable into a rebalance or to Empty, and otherwise towards Stable."""
         state, kind = self.states[index], self.kinds[index]
         if state == DELETED or kind == SIMPLE:
             return
@@ -208,13 +214,13 @@ class GeneratedGroups:
         self.states[index] = new
         if state == STABLE:
             self.last_active_tick[index] = self.ticks
-        self.by_partitionhip_changes[index] += state in (EMPTY, STABLE)
+        self.membership_changes[index] += state in (EMPTY, STABLE)
         self._mark_changed(index)
         if new in (JOINING, SYNCING):
             self._moving.append(index)
 
     def _add_console_consumer(self, rng: Random) -> None:
-        """Add the group of a new console consumer, and delete the oldest of such groups when there are too many."""
+        """Add the group of a new console consumer; if there are too many such groups, delete the oldest one."""
         self._console_number += rng.randrange(1, 9)
         index = self._add(f"console-consumer-{self._console_number}", CLASSIC, JOINING)
         self._mark_changed(index)
@@ -232,7 +238,7 @@ class GeneratedGroups:
             self._free[self.partition[index]].append(index)
             self._mark_changed(index)
 
-    # Lookups, and groups with all their details.
+    # Find groups, and build `Group` objects.
 
     def find(self, name: str) -> Group | None:
         """Build the group with this name; None if it does not exist."""
@@ -255,11 +261,11 @@ class GeneratedGroups:
         salt = hash_number(self.seed, name)
         members = 0 if state == EMPTY or kind == SIMPLE else 1 + salt % 4
         since = {JOINING: 0.5, SYNCING: 3.5}.get(state, FOREVER)
-        schedule = ConstantMembership(members, since, self.by_partitionhip_changes[index])
+        schedule = ConstantMembership(members, since, self.membership_changes[index])
         topic = self.topics[salt // 7 % len(self.topics)]
         commits = Stuck(salt % 3_000) if kind == SIMPLE else _COMMIT_PATTERNS[salt // 11 % len(_COMMIT_PATTERNS)]
         if kind == SHARE and isinstance(commits, Batch):
-            commits = Steady()  # a share group delivers records as they arrive, so that it has no batch runs
+            commits = Steady()  # share groups deliver records when they arrive, so the `Batch` pattern does not fit
         if kind != SIMPLE and (state == EMPTY or (state != STABLE and GENERATED_KINDS[kind][0] == "classic")):
             commits = Halted(commits, self.last_active_tick[index] * TICK)
         topics = () if kind == CONNECT else (ConsumedTopic(topic, commits),)

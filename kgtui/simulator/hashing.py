@@ -15,29 +15,32 @@ _MASK_32_BITS = 0xFFFFFFFF
 
 
 def digest(*parts: object) -> bytes:
-    """Return a hash of all parts, 16 bytes long."""
+    """Return the hash of all parts together, 16 bytes long."""
     text = "\x1f".join(str(part) for part in parts)
     return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
 
 
 def hash_number(*parts: object) -> int:
-    """Return a number from 0 to 2^32 - 1."""
+    """Return a number from 0 to 2^32 - 1 that is the hash of all parts together."""
     return int.from_bytes(digest(*parts)[:4], "big")
 
 
 def hash_uuid(*parts: object) -> UUID:
-    """Return a UUID of version 4."""
+    """Return a UUID of version 4 that is derived from all parts together."""
     return UUID(bytes=digest(*parts), version=4)
 
 
 def hash_kafka_id(*parts: object) -> str:
-    """Return an id in the format of Kafka's UUIDs: 22 characters of URL-safe base64 that do not begin with a dash."""
+    """Return an id that is derived from all parts, in the format of Kafka's UUIDs.
+
+    The id has 22 characters of URL-safe base64, and does not begin with a dash.
+    """
     text = base64.urlsafe_b64encode(hash_uuid(*parts).bytes).rstrip(b"=").decode()
     return "A" + text[1:] if text.startswith("-") else text
 
 
 def hash_host(*parts: object) -> str:
-    """Return a client host in the format of brokers: a slash and an IPv4 address."""
+    """Return a client host that is derived from all parts, as brokers report it: a slash and an IPv4 address."""
     _, b, c, d = digest("host", *parts)[:4]
     return f"/10.{b % 8 + 20}.{c}.{d % 250 + 2}"
 
@@ -58,5 +61,8 @@ def _utf16_units(text: str) -> Iterable[int]:
 
 
 def offsets_partition(group: str, partitions: int = 50) -> int:
-    """Return the partition of `__consumer_offsets` that stores a group (`Utils.abs(hashCode) % partitions`)."""
+    """Return the partition of `__consumer_offsets` that a group belongs to.
+
+    Kafka computes it in the same way: `Utils.abs(groupId.hashCode) % partitions`.
+    """
     return (java_hash_code(group) & 0x7FFFFFFF) % partitions

@@ -1,4 +1,4 @@
-"""Who is a member of a group at a given time, as pure functions of time, so that no state has to be stored."""
+"""The members of a group at a given time. They are computed from the time, so that no state has to be stored."""
 
 from __future__ import annotations
 

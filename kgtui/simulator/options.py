@@ -21,13 +21,13 @@ class Options:
     Attributes:
         listen: `host:port` of the first broker; the others use the next ports. Port 0 chooses free ports.
         brokers: number of brokers.
-        groups: total number of groups including those of the scenario; None for the scenario alone.
+        groups: total number of groups, including the groups of the scenario; None adds no groups to the scenario.
         partitions: number of partitions of each generated topic.
         seed: the same seed gives the same cluster.
-        kafka_version: a release, or a comma-separated list of releases for a cluster that is being upgraded.
+        kafka_version: a release such as `4.4`, or a comma-separated list of releases that the brokers run in turn.
         scenario: name of a scenario.
         churn: fraction of the generated groups that change state every 2 s.
-        features: levels of finalized features that differ from the defaults of the release.
+        features: finalized feature levels that differ from the defaults of the release.
     """
 
     listen: str = "127.0.0.1:0"
@@ -96,7 +96,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="address of the first broker; port 0 chooses a free port",
     )
     add("--brokers", metavar="N", type=int, default=default.brokers, help="number of brokers (%(default)s)")
-    add("--groups", metavar="N", type=int, default=None, help="total number of groups; generated groups are added")
+    add(
+        "--groups",
+        metavar="N",
+        type=int,
+        default=None,
+        help="total number of groups; generated groups are added to those of the scenario",
+    )
     add(
         "--partitions",
         metavar="N",
@@ -119,7 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FRACTION",
         type=float,
         default=default.churn,
-        help="fraction of the generated groups that changes every 2 s",
+        help="fraction of the generated groups that change state every 2 s",
     )
     add(
         "--features",

@@ -23,11 +23,11 @@ START_SECONDS = 60.0
 """Time limit for the start of the process, in seconds."""
 
 STOP_SECONDS = 5.0
-"""How long the process may take to stop before it is killed, in seconds."""
+"""Maximum time for the process to stop, in seconds. After this time it is killed."""
 
 
 class SimulatorError(KgtuiError):
-    """The process of the cluster did not start, has ended, or rejected a command."""
+    """Raised when the process of the cluster did not start, has ended, or rejected a command."""
 
 
 class SimulatorProcess:
@@ -35,7 +35,8 @@ class SimulatorProcess:
 
     Attributes:
         bootstrap: addresses of all brokers, `host:port,host:port`.
-        ready: the JSON object that the process wrote when it was ready, with brokers, number of groups and cluster id.
+        ready: the JSON object that the process wrote when it was ready; it has the brokers, the number of groups and
+            the cluster id.
     """
 
     def __init__(self, process: subprocess.Popen[str], timeout: float = START_SECONDS) -> None:
@@ -89,7 +90,7 @@ class SimulatorProcess:
 
     def stop(self) -> None:
         """Stop the process; does nothing if it has ended."""
-        with contextlib.suppress(OSError):  # pending commands need no reader any more
+        with contextlib.suppress(OSError):  # if the process has ended, unsent commands cannot be written
             self._stdin.close()
         try:
             self._process.wait(STOP_SECONDS)
@@ -134,7 +135,7 @@ def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> 
     command = [sys.executable, "-m", "kgtui.simulator", "--control", *(options or Options()).arguments()]
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
-    # In a session of its own, the process receives neither Ctrl-C nor hang-up of the terminal; it exits with its stdin.
+    # In a session of its own, the process gets no SIGINT or SIGHUP from the terminal; it exits when stdin is closed.
     process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
         command,
         stdin=subprocess.PIPE,

@@ -1,8 +1,8 @@
 """The API versions that each Kafka release supports, and other differences between releases.
 
-The version ranges are `validVersions` of the request schemas in the `kafka-clients` jar of that release. The newest
-version is left out if the schema marks it with `latestVersionUnstable`, because brokers then hide it. A simulated
-broker supports the versions that are in both the release and the message tables of `kgtui.protocol`.
+The version ranges are the `validVersions` of the request schemas in the `kafka-clients` jar of each release. If a
+schema has `latestVersionUnstable`, its newest version is left out, because brokers do not report it. A simulated broker
+supports a version of an API if both its release and the message tables of `kgtui.protocol` have it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ NEWEST = "4.4"
 
 _KEY_BY_NAME = {api.name: key for key, api in APIS.items()}
 DESCRIBED_BY = {entry.name: _KEY_BY_NAME[entry.describe_rpc] for entry in GROUP_TYPES.values() if entry.feature}
-"""Key of the describe API of each group type except classic; a release without that API does not have the type."""
+"""Key of the describe API of each group type except classic. A release without this API lacks the group type."""
 
 _METADATA_VERSION = {
     "3.3": 7, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 31,
@@ -113,27 +113,27 @@ class Release:
     def scala_coordinator(self) -> bool:
         """Whether the broker runs the old group coordinator, which was written in Scala.
 
-        It compares state filters case-sensitively and lists groups while it is loading. Releases since 3.8 are assumed
-        to run the new coordinator, which groups of type `consumer` need.
+        The old coordinator compares state filters case-sensitively, and lists groups while it is loading. Releases
+        since 3.8 are assumed to run the new coordinator, because groups of type `consumer` need it.
         """
         return 69 not in self.ranges
 
     @property
     def reports_features(self) -> bool:
-        """Whether ApiVersions responses have features (KIP-584, since 2.7)."""
+        """Whether ApiVersions responses have features, as they do since 2.7 (KIP-584)."""
         return self.number >= (2, 7)
 
     @property
     def group_operations(self) -> int:
         """Bit field of authorized operations on a group when the brokers have no authorizer.
 
-        Since 4.0 it includes the operations on configs (observed with 3.9.2 and 4.3.1).
+        Since 4.0 the bit field includes the operations on configs (observed with 3.9.2 and 4.3.1).
         """
         return 3400 if self.has_group_configs else 328
 
     @property
     def has_group_configs(self) -> bool:
-        """Whether DescribeConfigs accepts groups; 3.9.2 rejects that resource type."""
+        """Whether DescribeConfigs accepts groups as resources; 3.9.2 rejects this resource type."""
         return self.number >= (4, 0)
 
     def has_type(self, group_type: str) -> bool:
@@ -156,7 +156,7 @@ class Release:
 
 
 def supported(ranges: Mapping[int, tuple[int, int]]) -> Ranges:
-    """Return the part of a release's version ranges that the message tables of `kgtui.protocol` have, too."""
+    """Limit the version ranges of a release to the versions that the message tables of `kgtui.protocol` have."""
     common: Ranges = {}
     for key, (low, high) in ranges.items():
         api = APIS.get(key)
@@ -178,7 +178,7 @@ def release(name: str) -> Release:
 
 
 def releases(names: str) -> tuple[Release, ...]:
-    """Return the releases of a comma-separated list; the brokers of a cluster run them in turn.
+    """Parse a comma-separated list of releases. The brokers of a cluster run them in turn.
 
     Raises:
         UsageError: one of them is not in `RANGES`.

@@ -1,4 +1,4 @@
-"""The sockets of a broker: its port, its connections, and the requests on each connection, one at a time."""
+"""The sockets of a broker: its port and its connections. The requests of a connection are processed one at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_REQUEST_SIZE = 100 * 1024 * 1024
-"""Largest request in bytes, the default of `socket.request.max.bytes`; a longer one is not from a Kafka client."""
+"""Maximum size of a request in bytes (Kafka's default). If a request is larger, the connection is closed."""
 
 
 class Server:
@@ -30,7 +30,7 @@ class Server:
 
     Attributes:
         node: the broker.
-        requests: number of requests that were read.
+        requests: number of requests that were received.
     """
 
     def __init__(self, node: Node, dispatcher: Dispatcher, faults: BrokerFaults) -> None:
@@ -42,7 +42,7 @@ class Server:
         self._listener: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen on the port; port 0 is replaced by a free port, which the broker keeps when it is restarted."""
+        """Listen on the port of the broker. If it is 0, choose a free port, which the broker keeps from then on."""
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(lambda: Connection(self), self.node.host, self.node.port)
         self.node.port = self._listener.sockets[0].getsockname()[1]
@@ -98,15 +98,15 @@ class Connection(asyncio.Protocol):
             self._arrived.set()
 
     def pause_writing(self) -> None:
-        """Wait before the next response, because the client does not read fast enough."""
+        """Do not send the next response yet, because the client does not read fast enough."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Continue, because the client has read enough."""
+        """Continue to send responses, because the client has read enough."""
         self._writable.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop serving, because the connection was closed."""
+        """Stop the task that serves the connection, because the connection was closed."""
         self._server.connections.discard(self)
         self._writable.set()
         if self.task is not None:
@@ -117,13 +117,13 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # Reading requests and sending responses.
+    # Read requests and send responses.
 
     async def _serve(self) -> None:
         try:
             await self._serve_requests()
         except Exception:
-            # A broker logs an internal error and closes this connection only.
+            # Like a real broker, log the internal error and close this connection only.
             logger.exception("broker %d failed to respond", self._server.node.id)
             self.abort()
 
@@ -181,7 +181,7 @@ def _api_key(request: bytes) -> int:
 
 
 def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
-    """Return a damaged response; its frame is valid."""
+    """Return a copy of a response with a damaged body or header. The length at the start of its frame is correct."""
     head = 4 + APIS[key].response_header(version)
     if kind == "truncated":
         return response[: max(head, len(response) // 2)]
@@ -189,7 +189,7 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not for secrets
-    # The first array follows the throttle time; in ListGroups an error code is between them.
+    # Replace the length of the first array. It follows the throttle time, or in ListGroups the error code after that.
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

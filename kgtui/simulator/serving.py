@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 
 MAX_COMMAND_SIZE = 1024 * 1024
-"""Longest line of a command in bytes; it can hold a group id of 32,000 escaped characters."""
+"""Maximum length of a command in bytes. It is enough for a group id of 32,000 characters that JSON has to escape."""
 
 
 FAULT_COMMANDS = (
     "black_hole", "latency", "throttle", "cut", "damage", "kill", "restart", "move_coordinator", "load",
     "forbid_groups", "forbid_topics", "forbid_cluster", "fail", "clear",
 )  # fmt: skip
-"""Commands that call the method of `Faults` with this name; the keys of the command are its parameters."""
+"""Names of methods of `Faults` that are also commands; the other keys of a command are the method's parameters."""
 
 
 async def serve(options: Options, *, write_line: Callable[[str], None], control: bool = False) -> None:
     """Start a cluster, write one line of JSON when it is ready, and serve until SIGINT, SIGTERM or SIGHUP.
 
-    With `control`, commands are read from stdin and their results written with `write_line`. The cluster then also ends
-    at the end of stdin, so that it never outlives its parent process.
+    With `control`, commands are read from stdin, and their results are written with `write_line`. The cluster then also
+    stops when stdin is closed, so that it never outlives its parent process.
 
     Raises:
         UsageError: the options are invalid.
@@ -56,7 +56,7 @@ async def serve(options: Options, *, write_line: Callable[[str], None], control:
         port=options.port,
     )
     simulator.dispatcher.build_row_caches()
-    # The cluster stays in memory, so that the garbage collector need not scan it again.
+    # The objects of the cluster stay in memory until the end, so exclude them from garbage collection.
     gc.collect()
     gc.freeze()
     stopped = asyncio.Event()
@@ -89,7 +89,7 @@ def _ready(simulator: Simulator) -> dict[str, Any]:
 
 
 async def _read_commands(control: Control, write_line: Callable[[str], None], stopped: asyncio.Event) -> None:
-    """Read and execute commands until the end of stdin."""
+    """Read and execute commands until stdin is closed."""
     reader = asyncio.StreamReader(limit=MAX_COMMAND_SIZE)
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -120,7 +120,7 @@ class Control:
         }
 
     async def execute(self, line: str | bytes) -> str:
-        """Execute one command and return its result as JSON with `ok`, and with `error` if `ok` is false."""
+        """Execute one command and return its result as JSON, with `ok`, and with `error` if the command failed."""
         try:
             command, parameters = self._parse(line)
             result = command(**parameters)
@@ -141,7 +141,7 @@ class Control:
         return command, fields
 
     def _stats(self) -> dict[str, Any]:
-        """Return the number of requests and connections so far, and the time of the cluster."""
+        """Return how many requests and connections there were so far, and the time of the cluster."""
         simulator = self._simulator
         return {
             "requests": {str(node): server.requests for node, server in simulator.servers.items()},

@@ -1,4 +1,4 @@
-"""Topics of the simulated cluster: how their logs grow, as pure functions of time."""
+"""Topics of the simulated cluster. The offsets of their logs are computed from the time and are not stored."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ DAY = 86_400.0
 """Seconds in a day."""
 
 WAVE_PERIOD = 240.0
-"""Seconds from one peak of the traffic to the next, short enough to be seen in the demo."""
+"""Time from one peak of the traffic to the next, in seconds. It is short, so that users of the demo see the change."""
 
 RETENTION_INTERVAL = 30.0
-"""Seconds between two runs of retention, which deletes old records."""
+"""Time between two runs of retention, which deletes old records, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,11 +33,11 @@ class Topic:
         partitions: number of partitions.
         rate: average records per second in the slowest partition; the others have up to 1.4 times that.
         base: log end of partition 0 at time 0.
-        kept: how many records per partition retention keeps.
-        swell: how far the rate varies around its average, as a fraction from 0 to 0.9.
+        kept: number of records per partition that retention keeps.
+        swell: how much the rate rises and falls around its average, as a fraction of the average from 0 to 0.9.
         internal: whether Kafka calls the topic internal.
         configs: names and values of configs that differ from the defaults of the broker.
-        seed: part of the topic id, besides the name.
+        seed: the topic id is derived from this seed and the name.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Topic:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Configs that differ from the defaults; `retention.ms` is estimated from the number of kept records."""
+        """Configs that differ from the defaults, with a `retention.ms` that is estimated from `kept`."""
         settings = dict(self.configs)
         if self.rate and not settings:
             settings["retention.ms"] = str(round(self.kept / (self.rate * 1.2)) * 1000)
@@ -78,7 +78,7 @@ class Topic:
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions after that much traffic."""
+        """Return the log end offsets of all partitions after `flow` seconds of average traffic."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:
@@ -90,7 +90,7 @@ class Topic:
         return [max(0, end - self.kept) for end in self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL)]
 
     def time_of(self, partition: int, offset: int, t: float) -> float:
-        """Return about when the record at `offset` was written, in seconds since the start of the cluster."""
+        """Return the approximate time at which a record was written, in seconds since the start of the cluster."""
         rate = self._shape[partition][1]
         return t - (self.log_ends(t)[partition] - offset) / rate if rate else t
 
@@ -104,7 +104,7 @@ _PEAK = 15 * HOUR
 """Seconds from midnight UTC to the daily peak of the traffic."""
 
 _RIPPLES = ((47 * 60.0, 0.10), (13 * 60.0, 0.06))
-"""Period in seconds and amplitude of the waves that make one hour differ from another."""
+"""Waves of `(period in seconds, amplitude)` that are added to the traffic, so that no two hours are the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,8 +113,8 @@ class DailyTopic(Topic):
 
     Attributes:
         hours: hours for which retention keeps records.
-        midnight: seconds from midnight UTC to time 0.
-        surge: begin and end of a surge of traffic, in seconds since the start of the cluster.
+        midnight: seconds from midnight UTC to time 0 of the cluster.
+        surge: start and end of a surge of traffic, in seconds since the start of the cluster.
         surging: additional traffic during the surge, as a multiple of the average.
     """
 
@@ -141,6 +141,6 @@ class DailyTopic(Topic):
 
     @staticmethod
     def _wave(t: float, period: float, height: float, peak: float) -> float:
-        """Return the traffic from 0 to `t` that a sine wave adds to or takes from constant traffic."""
+        """Return the traffic from time 0 to `t` that a sine wave adds to constant traffic; it may be negative."""
         turn = period / math.tau
         return height * turn * (math.sin((t - peak) / turn) - math.sin(-peak / turn))

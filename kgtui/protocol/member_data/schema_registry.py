@@ -108,10 +108,8 @@ def _identity_fields(value: Identity) -> dict[str, object]:
 def _fields(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data)
-    except (
-        ValueError,
-        RecursionError,
-    ):  # not JSON, not UTF-8, a number that is too long, or nested too deeply
+    except (ValueError, RecursionError):
+        # The data is not JSON or not UTF-8, has a number with too many digits, or is nested too deeply.
         return {}
     return value if isinstance(value, dict) else {}
 

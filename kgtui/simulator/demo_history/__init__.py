@@ -1,6 +1,7 @@
-"""The groups of a generated history: a company over some days, with a daily traffic pattern and incidents.
+"""The topics and groups of a generated history: some days of a company, with a daily traffic pattern and incidents.
 
-`HistoryPlan` says when incidents happen; `add_history` adds the topics and groups of `incidents.toml` to a cluster.
+`HistoryPlan` determines when incidents happen. `add_history` adds the topics and groups of `incidents.toml` to a
+cluster.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 INCIDENTS = Path(__file__).with_name("incidents.toml")
 
 _BASE = 100_000_000
-"""Log end of partition 0 at the start, large enough for the records of all days."""
+"""Log end of partition 0 at the start. It is so large that offsets stay positive on all days of the history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,10 @@ class HistoryPlan:
     """The time span of a history, and the times of its incidents.
 
     Attributes:
-        start: begin of the history in seconds since the epoch; it is time 0 of the cluster.
-        seconds: length of the history.
-        seed: varies the times of incidents by up to ten minutes, and the rates of topics by up to 20%.
+        start: start of the history in seconds since the epoch; this is time 0 of the cluster.
+        seconds: length of the history in seconds.
+        seed: determines by how much the times of incidents (up to ten minutes) and the rates of topics (up to 20%)
+            differ from the plan.
     """
 
     start: float
@@ -43,16 +45,20 @@ class HistoryPlan:
     def before_end(self, hours: float, jitter: str = "") -> float:
         """Return the time `hours` before the end, in seconds after the start, and at least 0.
 
-        A name in `jitter` moves the time by up to ten minutes; the same name always moves it by the same amount.
+        If `jitter` is not empty, it is a name that moves the time by up to ten minutes. With the same seed, a name
+        always moves times by the same amount.
         """
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
     def at_fraction(self, fraction: float, jitter: str) -> float:
-        """Return the time after a fraction of the history, moved by up to ten minutes, in seconds after the start."""
+        """Return the time after a fraction of the history, in seconds after the start.
+
+        The name in `jitter` moves it by up to ten minutes, as in `before_end`.
+        """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
     def rate_factor(self, name: str) -> float:
-        """Return a factor from 0.8 to 1.2 that depends on a name and the seed."""
+        """Return a factor from 0.8 to 1.2 for the rate of a topic; it depends on the topic's name and the seed."""
         return 0.8 + hash_number(self.seed, "scale", name) % 400 / 1_000
 
     def _jitter(self, name: str) -> float:
@@ -60,7 +66,7 @@ class HistoryPlan:
 
 
 class SurgeSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A surge of traffic between two times; `extra` is a multiple of the average traffic that is added."""
+    """A surge of traffic between two times. `extra` is the additional traffic as a multiple of the average traffic."""
 
     begin: float
     end: float
@@ -74,7 +80,7 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
         partitions: number of partitions.
         rate: average records per second in the slowest partition.
         hours_kept: hours for which retention keeps records.
-        surge: a time of additional traffic; None if there is none.
+        surge: a period of additional traffic; None if the topic has no surge.
     """
 
     partitions: int
@@ -98,7 +104,10 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A time in the file: one of the first three keys, moved by `jitter` (see `HistoryPlan`) and `plus_hours`."""
+    """A time in the file, given by exactly one of its first three keys.
+
+    `plus_hours` is added to the time. If `jitter` has a name, `HistoryPlan` moves the time by up to ten minutes.
+    """
 
     hours_before_end: float | None = None
     hours_after_start: float | None = None
@@ -107,7 +116,7 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
     plus_hours: float = 0.0
 
     def seconds(self, plan: HistoryPlan) -> float:
-        """Return the time in seconds after the start; raises ValueError unless exactly one key says it."""
+        """Return the time in seconds after the start; raises ValueError unless exactly one of the three keys is set."""
         values = [
             value for value in (self.hours_before_end, self.hours_after_start, self.fraction) if value is not None
         ]
@@ -123,7 +132,10 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
-    """The key `rotation_between` of a group: members rotate through `turns` every `every` seconds between two times."""
+    """The key `rotation_between` of a group: between two times, the members change every `every` seconds.
+
+    `turns` has the slots that are taken after each change; after the last one, the first one follows again.
+    """
 
     begin: float
     end: float
@@ -152,7 +164,7 @@ def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) 
 
 
 def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
-    """Return parsed TOML in which each table that is a `TimeSpec` is replaced by its time in seconds."""
+    """Return a copy of parsed TOML in which each table with the keys of `TimeSpec` is replaced by a time in seconds."""
     if isinstance(value, list):
         return [_with_times(item, plan, where) for item in value]
     if not isinstance(value, dict):
@@ -167,7 +179,7 @@ def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
 
 
 def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
-    """Replace the keys `deployed` and `rotation_between` of a group by the `schedule` that they stand for."""
+    """Replace the key `deployed` or `rotation_between` of a group by the equivalent `schedule`."""
     if "deployed" in group:
         schedule = _deployment(plan, str(group.pop("deployed")))
     elif "rotation_between" in group:
@@ -181,6 +193,9 @@ def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
 
 
 def _deployment(plan: HistoryPlan, name: str) -> ScheduledMembership:
-    """Return two members that are replaced one after the other, at a time that depends on the name and the seed."""
+    """Return a schedule with a deployment: both members are replaced, one after the other.
+
+    The time of the deployment depends on `name` and the seed.
+    """
     at = plan.at_fraction(0.2 + hash_number(plan.seed, name) % 50 / 100, name)
     return ScheduledMembership((0, 1), ((at, (1, 2)), (at + 40.0, (2, 3))))

@@ -21,19 +21,19 @@ Phases = tuple[tuple[str, float], ...]
 """The states of a rebalance in order, each with its duration in seconds."""
 
 Assignment = list[tuple["Topic", list[int]]]
-"""Topics, each with the partitions that one member is assigned."""
+"""The assignment of one member: pairs of a topic and the assigned partitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumedTopic:
-    """A topic that a group reads, and how it commits offsets for it.
+    """A topic that a group reads, and how the group commits offsets for it.
 
     Attributes:
-        topic: the topic; it may have been deleted since.
-        commits: how offsets are committed.
+        topic: the topic; it may have been deleted in the meantime.
+        commits: the commit pattern.
         without: partitions without a committed offset.
         metadata: the metadata of each commit.
-        subscribed: False for a topic that still has commits but no subscribed member.
+        subscribed: False if no member subscribes to the topic, although the group has commits for it.
     """
 
     topic: Topic
@@ -50,7 +50,7 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
         name: prefix of the client ids.
         static: whether members have instance ids (KIP-345).
         racks: racks over which the members are spread; empty if they report no rack.
-        host: name from which the hosts are derived; the group id if empty.
+        host: name from which the host addresses are derived; if empty, they are derived from the group id.
     """
 
     name: str = "consumer"
@@ -60,14 +60,14 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Group(ABC):
-    """A group: its state, its members and its commits at any time `t`, in seconds since the start of the cluster.
+    """A group whose state, members and commits are computed for a time `t`, in seconds since the start of the cluster.
 
     Attributes:
         name: group id.
-        schedule: who is a member at which time.
-        topics_read: the topics that it reads.
-        phases: the states that it passes through after each change of its members.
-        epoch: generation or group epoch at the start.
+        schedule: the members of the group at each time.
+        topics_read: the topics that the group reads.
+        phases: the states of a rebalance, which follows each change of the members.
+        epoch: generation (classic groups) or group epoch at the start of the cluster.
     """
 
     type: ClassVar[str]
@@ -99,7 +99,7 @@ class Group(ABC):
         return self.schedule.at(t)
 
     def state(self, t: float) -> str:
-        """Return the state at time `t`, spelled as brokers spell it."""
+        """Return the state at time `t` in the spelling of Kafka's responses, such as `PreparingRebalance`."""
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
@@ -115,13 +115,16 @@ class Group(ABC):
 
     @abstractmethod
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return the group as a row of its type's describe response, without error fields.
+        """Return the row of the group in a response of the describe API of its type, without the error fields.
 
         `operations` is the bit field of authorized operations.
         """
 
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
-        """Yield each topic with its committed `(partition, offset)` pairs; commits stop while no member works."""
+        """Yield each topic with its committed `(partition, offset)` pairs.
+
+        The offsets do not change while the group has no members or its members do not read.
+        """
         membership = self.membership(t)
         at = t if membership.slots and not self.pauses(membership) else t - min(membership.since, t)
         for read in self.topics_read:
@@ -131,19 +134,19 @@ class Group(ABC):
                 yield read, pairs
 
     def pauses(self, membership: Membership) -> bool:
-        """Return whether the members stop reading in this phase of a rebalance."""
+        """Return whether the members do not read records, because of the phase of the rebalance that they are in."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
-    # Identities of the members.
+    # Ids, client ids, racks and hosts of the members.
 
     def member_id(self, slot: Slot) -> str:
-        """Return the id of the member in a slot, as brokers generate it."""
+        """Return the id of the member in a slot, in the format of ids that brokers generate."""
         if self.client.static:
             return f"{self.instance_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
         return f"{self.client_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
 
     def kafka_member_id(self, slot: Slot) -> str:
-        """Return the id of the member in a slot, as clients of the newer group protocols generate it."""
+        """Return the id of the member in a slot, in the format of ids that clients of newer protocols generate."""
         return hash_kafka_id(self.seed, self.name, slot)
 
     def client_id(self, slot: Slot) -> str:
@@ -155,7 +158,7 @@ class Group(ABC):
         return f"{self.client.name}-{slot.number}" if self.client.static else None
 
     def rack(self, slot: Slot) -> str | None:
-        """Return the rack that a member reports; None if it reports none."""
+        """Return the rack that a member reports; None if it does not report a rack."""
         racks = self.client.racks
         return racks[slot.number % len(racks)] if racks else None
 
@@ -183,7 +186,7 @@ class Group(ABC):
 
 
 def topic_partitions(assignment: Assignment) -> dict[str, Any]:
-    """Return an assignment in the structure of the describe responses of consumer and share groups."""
+    """Convert an assignment to the structure that ConsumerGroupDescribe and ShareGroupDescribe responses use."""
     return {
         "TopicPartitions": [
             {"TopicId": topic.id, "TopicName": topic.name, "Partitions": partitions} for topic, partitions in assignment

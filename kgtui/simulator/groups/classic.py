@@ -1,6 +1,7 @@
 """Classic groups of consumers, Connect workers, schema registries and simple clients, described by DescribeGroups.
 
-Brokers pass on the metadata and assignments that members of classic groups exchange; `MemberData` writes those bytes.
+The members of a classic group exchange metadata and assignments as bytes, which brokers pass on without reading them.
+The classes named `…MemberData` generate these bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.membership import Membership, MembershipSchedule
 
 MemberBytes = list[tuple[bytes, bytes]]
-"""Metadata and assignment of each member."""
+"""Pairs of metadata and assignment, one per member."""
 
 
 class MemberData(Protocol):
@@ -48,7 +49,7 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     user_data: bytes | None = None
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the subscription with the owned partitions, and the assignment of this generation."""
+        """Return the subscription of each member with the partitions that it owned, and its current assignment."""
         assignments = group.assign_ranges(membership.slots)
         return [
             (
@@ -84,7 +85,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     domain: str = "connect.svc"
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the URL of each worker, and the connectors and tasks that the leader assigned to it."""
+        """Return the metadata of each worker with its URL, and its assignment with its connectors and tasks."""
         version = {"default": 0, "compatible": 1}.get(self.name, 2)
         leader = group.member_id(membership.slots[0])
         leader_url = self._url(group, membership.slots[0].number)
@@ -114,7 +115,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the task that the leader revokes for half a minute after a worker has joined."""
+        """Return the task that the leader revokes during the first half minute after a worker has joined."""
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
 
@@ -140,8 +141,8 @@ class SchemaRegistryMemberData(
     Attributes:
         name: name of the protocol.
         domain: domain of the host names.
-        ineligible: slots whose registries cannot become the primary.
-        duplicate: whether two registries have the same URL, which the leader reports as an error.
+        ineligible: numbers of the slots whose registries cannot become the primary.
+        duplicate: whether two registries have the same URL; the leader then reports an error in the assignment.
     """
 
     name: str = "v0"
@@ -194,11 +195,11 @@ CONSUMER_MEMBER_DATA = ConsumerMemberData()
 
 
 class ClassicGroup(Group):
-    """A group whose members elect a leader that assigns the work.
+    """A group in which one member, the leader, assigns partitions or tasks to all members.
 
     Attributes:
         member_data: encodes the metadata and assignments of the members.
-        outlives: seconds from the departure of the last member until the group is Dead; None if it stays Empty.
+        outlives: seconds from the time when the last member leaves until the group is Dead; None if it stays Empty.
     """
 
     type: ClassVar[str] = "classic"
@@ -225,13 +226,16 @@ class ClassicGroup(Group):
         self.outlives = outlives
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state; a group that has been Empty for `outlives` seconds is Dead until a member joins."""
+        """Return the state. A group is Dead if it has been without members for `outlives` seconds."""
         if self.outlives is not None and not membership.slots and membership.since >= self.outlives:
             return "Dead"
         return super().state_with(membership)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return a row of DescribeGroups, which has the protocol and the member data of a Stable group only."""
+        """Return a row of a DescribeGroups response.
+
+        The row has the protocol and the member data only if the group is Stable.
+        """
         membership = self.membership(t)
         state = self.state_with(membership)
         stable = state == "Stable"

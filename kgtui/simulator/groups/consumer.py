@@ -1,4 +1,4 @@
-"""Consumer groups, whose assignments are computed by the broker (KIP-848, ConsumerGroupDescribe)."""
+"""Consumer groups, in which the broker computes the assignments (KIP-848, ConsumerGroupDescribe)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class ConsumerGroup(Group):
-    """A group whose members reconcile, one by one, with the target assignment that the broker has computed.
+    """A group for which the broker computes a target assignment; its members adopt it one after the other.
 
     Attributes:
         assignor: name of the assignor on the broker.
         regex: the regular expression that members subscribe to; empty if they subscribe to topic names.
-        classic: slots whose members still use the classic protocol while the group is migrated.
+        classic: numbers of the slots whose members still use the classic protocol, in a group that is being migrated.
     """
 
     type: ClassVar[str] = "consumer"
@@ -45,11 +45,14 @@ class ConsumerGroup(Group):
         self.classic = classic
 
     def member_id(self, slot: Slot) -> str:
-        """Return the member id; the broker generates it for classic members, and other members generate their own."""
+        """Return the member id: the broker generates the ids of classic members, and all others generate their own."""
         return super().member_id(slot) if slot.number in self.classic else self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return a row of ConsumerGroupDescribe; while Reconciling, some members lack their target assignment."""
+        """Return a row of a ConsumerGroupDescribe response.
+
+        While the group is Reconciling, the current assignment of some members differs from their target assignment.
+        """
         membership = self.membership(t)
         state = self.state_with(membership)
         epoch = self.epoch + membership.change
@@ -89,7 +92,7 @@ class ConsumerGroup(Group):
         return members
 
     def reconciled(self, membership: Membership, state: str, index: int) -> bool:
-        """Return whether the member at `index` has its target assignment; members reconcile one after the other."""
+        """Return whether the member at `index` has its target assignment. Members reconcile one after the other."""
         if state in ("Assigning", "NotReady"):
             return False
         if state != "Reconciling":
@@ -100,7 +103,7 @@ class ConsumerGroup(Group):
 
 
 def retained(previous: Assignment, target: Assignment) -> Assignment:
-    """Return the partitions that a member keeps while it reconciles, which are in both assignments."""
+    """Return the partitions that a member keeps while it reconciles: the partitions that are in both assignments."""
     targeted = {topic.name: set(partitions) for topic, partitions in target}
     both = [(topic, [p for p in partitions if p in targeted.get(topic.name, ())]) for topic, partitions in previous]
     return [(topic, partitions) for topic, partitions in both if partitions]

@@ -1,4 +1,4 @@
-"""Share groups, whose members can share a partition (KIP-932, ShareGroupDescribe)."""
+"""Share groups, in which several members can read the same partition (KIP-932, ShareGroupDescribe)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class ShareGroup(Group):
     """A group with share-partition start offsets instead of committed offsets.
 
     Attributes:
-        in_flight: records after the start offset that are already acknowledged, and therefore not part of the lag.
+        in_flight: number of records per partition after the start offset that members have already acknowledged; the
+            lag does not include them.
     """
 
     type: ClassVar[str] = "share"
@@ -45,7 +46,10 @@ class ShareGroup(Group):
         return self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return a row of ShareGroupDescribe; in an Empty group the assignment epoch is one behind the group epoch."""
+        """Return a row of a ShareGroupDescribe response.
+
+        In an Empty group, the assignment epoch is one less than the group epoch.
+        """
         membership = self.membership(t)
         epoch = self.epoch + membership.change
         return {
@@ -70,7 +74,7 @@ class ShareGroup(Group):
         }
 
     def _assignment(self, index: int, members: int) -> Assignment:
-        """Assign partitions round robin, at least two per member, so that members share partitions."""
+        """Assign partitions round robin, at least two to each member, so that several members can share a partition."""
         rows: Assignment = []
         for read in self.topics_read:
             count = read.topic.partitions
@@ -83,7 +87,10 @@ class ShareGroup(Group):
         return iter(())
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield each topic with `(partition, start offset, lag)` rows; -1 means an uninitialized share partition."""
+        """Yield each topic with its `(partition, start offset, lag)` rows.
+
+        Start offset and lag are -1 for a share partition that is not initialized.
+        """
         membership = self.membership(t)
         at = t if membership.slots else t - min(membership.since, t)
         for read in self.topics_read:

@@ -1,4 +1,4 @@
-"""Streams groups, whose tasks are assigned by the broker (KIP-1071, StreamsGroupDescribe)."""
+"""Streams groups, in which the broker assigns the tasks (KIP-1071, StreamsGroupDescribe)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ if TYPE_CHECKING:
     from kgtui.simulator.membership import Membership, MembershipSchedule, Slot
 
 Tasks = dict[str, list[int]]
-"""Partitions of the tasks, by subtopology id."""
+"""The partitions of the tasks of each subtopology, by subtopology id."""
 
 
 class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
     """A subtopology, which has one task per partition of its source topics.
 
     Attributes:
-        sources: source topics that are not internal.
+        sources: source topics, without internal topics.
         tasks: number of tasks.
-        repartition: internal topics that it reads.
-        sinks: internal topics that it writes for other subtopologies.
-        changelogs: changelog topics of its state stores; a subtopology without any is stateless and has no standbys.
+        repartition: internal topics that the subtopology reads.
+        sinks: internal topics that the subtopology writes for other subtopologies.
+        changelogs: changelog topics of the state stores. A subtopology without changelog topics is stateless, and has
+            no standby tasks.
     """
 
     sources: tuple[str, ...]
@@ -41,9 +42,9 @@ class StreamsGroup(Group):
     """A group that runs a Kafka Streams topology; its members are threads, two per process.
 
     Attributes:
-        topology: its subtopologies; the index is the subtopology id.
+        topology: the subtopologies; the index of a subtopology is its id.
         standbys: number of standby tasks per stateful task.
-        warming: seconds that a moved stateful task warms up before it becomes active.
+        warming: how long a stateful task warms up on its new thread before it becomes active there, in seconds.
         endpoint: whether processes report an endpoint for interactive queries.
     """
 
@@ -83,7 +84,7 @@ class StreamsGroup(Group):
         return f"{self.name[:200]}-{process}-StreamThread-{slot.number % 2 + 1}-consumer"
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return a row of StreamsGroupDescribe."""
+        """Return a row of a StreamsGroupDescribe response."""
         membership = self.membership(t)
         state = self.state_with(membership)
         epoch = self.epoch + membership.change
@@ -186,7 +187,7 @@ class StreamsGroup(Group):
         }
 
     def _offsets(self, tasks: list[dict[str, Any]], t: float, *, behind: int) -> list[dict[str, Any]]:
-        """Return how far the state stores of standby and warm-up tasks are restored, one offset per task."""
+        """Return one row per standby or warm-up task: the offset up to which its state store is restored."""
         return [
             {"SubtopologyId": row["SubtopologyId"], "Partition": p, "Offset": max(0, 40_000 + int(t) * 3 - behind)}
             for row in tasks

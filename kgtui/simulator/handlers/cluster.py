@@ -30,7 +30,7 @@ GROUP_KEY, TRANSACTION_KEY = 0, 1
 SHARE_KEY = 2
 KEY_TYPES = (GROUP_KEY, TRANSACTION_KEY, SHARE_KEY)
 SHARE_STATE = re.compile(r".*:[A-Za-z0-9_-]{22}:[0-9]+", re.DOTALL)
-"""The key of a share partition: group id, topic id and partition."""
+"""Matches the key of a share partition: group id, topic id and partition, separated by colons."""
 
 FIRST_WITH_SHARE_KEY = 6
 FIRST_BATCHED = 4
@@ -38,7 +38,7 @@ FIRST_WITH_SOFTWARE = 3
 FIRST_WITHOUT_NAME = 12
 FIRST_WITH_ZERO_FEATURES = 4
 TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
-"""Authorized operations that brokers without an authorizer report."""
+"""Authorized operations on a topic and on the cluster, as bit fields, that brokers without an authorizer report."""
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -67,7 +67,7 @@ def api_versions(request: RequestContext) -> dict[str, Any]:
         response["SupportedFeatures"] = [
             {"Name": name, "MinVersion": low, "MaxVersion": max(high, features.get(name, 0))}
             for name, (low, high) in SUPPORTED_FEATURES.items()
-            # Versions before 4 cannot carry a minimum of 0 (KIP-1022).
+            # Before version 4, features whose minimum level is 0 are left out of the response (KIP-1022).
             if name in features and (low > 0 or request.version >= FIRST_WITH_ZERO_FEATURES)
         ]
         response["FinalizedFeaturesEpoch"] = request.state.features_epoch
@@ -119,7 +119,7 @@ def metadata(request: RequestContext) -> dict[str, Any]:
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the error for a topic that is requested by its id before version 12, which brokers reject."""
+    """Return the row for a topic that the client requests by its id before version 12; brokers reject this."""
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
 
@@ -166,7 +166,7 @@ def _partitions(request: RequestContext, topic: Topic) -> Iterator[dict[str, Any
 
 
 def find_coordinator(request: RequestContext) -> dict[str, Any]:
-    """Return the coordinator of one key, or of several keys since version 4 (KIP-699)."""
+    """Return the coordinator of one key, or, since version 4, of several keys (KIP-699)."""
     key_type = request.fields.get("KeyType", GROUP_KEY)
     if request.version >= FIRST_BATCHED:
         rows = [_coordinator(request, key_type, key) for key in request.fields["CoordinatorKeys"]]
@@ -185,7 +185,7 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
     if not error and node_id < 1:
         error = COORDINATOR_NOT_AVAILABLE
     if error:
-        # Since version 4, brokers send an error message only for an invalid key type.
+        # Brokers send an error message only for an invalid key type.
         message = lookup(error).message if key_type not in KEY_TYPES else ""
         return {"Key": key, "NodeId": -1, "Host": "", "Port": -1, "ErrorCode": error, "ErrorMessage": message}
     node = request.state.node(node_id)
@@ -193,9 +193,9 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
 
 
 def _key_error(request: RequestContext, key_type: int, key: str) -> int:
-    """Return the error code for a key that has no coordinator; 0 for a group.
+    """Return the error code for a key whose coordinator cannot be found; 0 for the key of a group.
 
-    The simulated cluster has no coordinators for transactions and share state.
+    The simulated cluster has no coordinators of transactions and of share state.
     """
     if key_type not in KEY_TYPES:
         return INVALID_REQUEST

@@ -98,7 +98,8 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
     elif resource_type == TOPIC:
         defaults, values, source = TOPIC_DEFAULTS, request.state.topics[name].settings, DYNAMIC_TOPIC
     else:
-        # A broker resource without a name holds the configs set for all brokers; here none is set, nor client metrics.
+        # A broker resource without a name has the configs that are set for all brokers. The simulated cluster sets
+        # neither such configs nor configs of client metrics.
         defaults, values, source = BROKER_DEFAULTS if resource_type == BROKER and name else (), {}, DEFAULT
     requested = row["ConfigurationKeys"]
     result["Configs"] = [
@@ -110,7 +111,10 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource_error(request: RequestContext, resource_type: int, name: str) -> tuple[int, str]:
-    """Return the error code and message for a resource; 0 and no text if it can be described. Texts are from 4.3.1."""
+    """Return the error code and message for a resource; 0 and an empty message if the resource can be described.
+
+    The messages are those of Kafka 4.3.1.
+    """
     if request.error:
         return request.error, lookup(request.error).message
     if resource_type == GROUP and request.node.release.has_group_configs:
@@ -143,7 +147,7 @@ def _topic_error(request: RequestContext, name: str) -> tuple[int, str]:
 
 
 def group_defaults(release: Release) -> tuple[ConfigDefault, ...]:
-    """Return the group configs of a release, which are those of the group types that it supports."""
+    """Return the group configs that a release has: the configs of all group types that the release supports."""
     return tuple(row for row in GROUP_DEFAULTS if release.has_type(row.name.partition(".")[0]))
 
 

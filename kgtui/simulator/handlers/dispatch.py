@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class Dispatcher:
-    """Responds to requests on behalf of all brokers of a cluster.
+    """Processes the requests to all brokers of a cluster.
 
     Attributes:
-        state: the cluster.
-        faults: the faults that are injected into it.
+        state: the state of the cluster.
+        faults: the faults that are injected into the cluster.
         request_counts: number of processed requests by API key.
     """
 
@@ -57,15 +57,16 @@ class Dispatcher:
         }
 
     def build_row_caches(self) -> None:
-        """Encode the ListGroups rows of generated groups now, so that the first response is as fast as the others."""
+        """Encode the ListGroups rows of all generated groups, so that the first response is as fast as later ones."""
         if self.state.generated is not None:
             for node in self.state.nodes:
                 self._row_cache(self.state.generated, node.release.ranges[LIST_GROUPS.key][1])
 
     def respond(self, node: Node, request: bytes) -> bytes | None:
-        """Return the response with its header; None where a broker closes the connection instead.
+        """Return the response to a request, including the header of the response.
 
-        A broker closes the connection when it does not support the API or its version.
+        Returns None if the broker does not support the API or its version. Like a real broker, it must then close the
+        connection without a response.
 
         Raises:
             DecodeError: the request is malformed.
@@ -89,7 +90,10 @@ class Dispatcher:
         return encode_response_header(api, header.version, header.correlation_id) + body
 
     def _unsupported_api_versions(self, node: Node, correlation_id: int) -> bytes:
-        """Respond to an unsupported version of ApiVersions with version 0 and the supported versions (KIP-511)."""
+        """Return the response to an ApiVersions request of an unsupported version (KIP-511).
+
+        It is encoded in version 0, and has error 35 and the versions of ApiVersions that the broker supports.
+        """
         low, high = node.release.ranges[API_VERSIONS.key]
         keys = [{"ApiKey": API_VERSIONS.key, "MinVersion": low, "MaxVersion": high}]
         body = API_VERSIONS.response.encode(0, {"ErrorCode": UNSUPPORTED_VERSION, "ApiKeys": keys})

@@ -33,12 +33,15 @@ FIRST_WITH_TYPE_CHECK = 6
 
 
 def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, int], ListGroupsRowCache]) -> bytes:
-    """Return every group that this broker coordinates; `row_cache` returns the cached rows of a version."""
+    """Return the encoded response with every group that this broker coordinates.
+
+    `row_cache` returns the cached rows of generated groups for a version of ListGroups.
+    """
     error = request.error
     loading = request.faults.loading(request.node.id)
     if not error and loading:
         error = COORDINATOR_LOAD_IN_PROGRESS
-    # While loading, the old coordinator lists the groups that it has loaded so far; the new one lists none.
+    # While it is loading, the old coordinator lists the groups that it has loaded so far; the new one lists no groups.
     if error and not (loading and request.node.release.scala_coordinator):
         return _response_body(request.version, request.throttle_ms, error, 0, ())
     filters = _ListFilter(request)
@@ -65,7 +68,10 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
 
 
 class _ListFilter:
-    """StatesFilter and TypesFilter (KIP-518, KIP-848); only the old coordinator compares states case-sensitively."""
+    """The filters StatesFilter and TypesFilter of a ListGroups request (KIP-518, KIP-848).
+
+    Only brokers with the old coordinator compare states case-sensitively.
+    """
 
     def __init__(self, request: RequestContext) -> None:
         exact = request.node.release.scala_coordinator
@@ -91,7 +97,7 @@ def _lowercase(value: str) -> str:
 
 
 def _hidden(request: RequestContext, name: str) -> bool:
-    """Return whether the user may neither describe the cluster nor this group, which is then not listed."""
+    """Return whether the group is left out of lists: the user may describe neither the cluster nor the group."""
     return request.faults.cluster_forbidden and request.faults.group_forbidden(name)
 
 
@@ -103,7 +109,7 @@ def _scenario_groups(request: RequestContext) -> Iterator[tuple[str, str, str, s
 
 
 def _partitions_of(request: RequestContext) -> list[int]:
-    """Return the partitions of the offsets topic that this broker leads."""
+    """Return the partitions of `__consumer_offsets` of which this broker is the leader."""
     topic = request.state.offsets_topic
     return [p for p in range(topic.partitions) if request.state.leadership(topic, p).leader == request.node.id]
 
@@ -123,12 +129,12 @@ def _generated_rows(request: RequestContext, generated: GeneratedGroups, filters
 
 
 def _in_response_order(request: RequestContext, names: Iterable[str]) -> list[str]:
-    """Return names in the order of a broker's response: by partition of the offsets topic, not as requested."""
+    """Sort group ids into the order of a real broker's response: by their partition of `__consumer_offsets`."""
     return sorted(names, key=lambda name: (name != "", request.state.offsets_partition(name), name))
 
 
 def describe_groups(request: RequestContext) -> dict[str, Any]:
-    """Describe classic groups; before version 6 any other group is reported as Dead without an error."""
+    """Describe classic groups. Before version 6, any other group id is reported as a Dead group without an error."""
     return {
         "ThrottleTimeMs": request.throttle_ms,
         "Groups": [_classic(request, name) for name in _in_response_order(request, request.fields["Groups"])],
@@ -149,7 +155,7 @@ def _classic(request: RequestContext, name: str) -> dict[str, Any]:
 
 
 def describe_typed(request: RequestContext, group_type: str, feature: str) -> dict[str, Any]:
-    """Describe groups of one of the newer types."""
+    """Describe groups of one type other than classic; `feature` is the feature that enables this type."""
     names = _in_response_order(request, request.fields["GroupIds"])
     return {
         "ThrottleTimeMs": request.throttle_ms,
@@ -160,7 +166,7 @@ def describe_typed(request: RequestContext, group_type: str, feature: str) -> di
 def _newer_type(request: RequestContext, name: str, group_type: str, feature: str) -> dict[str, Any]:
     blank: dict[str, Any] = {"GroupId": name, "AuthorizedOperations": OPERATIONS_NOT_REQUESTED}
     old = request.node.release.number < (4, 0)
-    # A broker that supports the API returns this error per group when the feature is disabled (observed with 4.1.2).
+    # If the broker supports the API but the feature is disabled, each group has this error (observed with 4.1.2).
     if not old and not request.feature_enabled(feature):
         return {**blank, "ErrorCode": UNSUPPORTED_VERSION}
     error = request.group_error(name)
@@ -185,7 +191,7 @@ def _newer_type(request: RequestContext, name: str, group_type: str, feature: st
 
 
 def delete_groups(request: RequestContext) -> dict[str, Any]:
-    """Delete Empty groups of any type; the order of the results differs from that of the request."""
+    """Delete Empty groups of any type. As in a real broker, the results are not in the order of the request."""
     results = []
     for name in _in_response_order(request, set(request.fields["GroupsNames"])):
         error = request.group_error(name)
@@ -222,7 +228,7 @@ def _response_body(version: int, throttle_ms: int, error: int, count: int, rows:
 
 
 class ListGroupsRowCache:
-    """The encoded ListGroups rows of all generated groups in one version, by partition of `__consumer_offsets`."""
+    """The encoded rows of all generated groups for one version of ListGroups, by partition of `__consumer_offsets`."""
 
     def __init__(self, generated: GeneratedGroups, version: int) -> None:
         self._generated = generated
@@ -254,7 +260,7 @@ class ListGroupsRowCache:
 
     def _apply_changes(self) -> None:
         generated = self._generated
-        # In ascending order, because new groups are at the end of their partition.
+        # Process the indexes in ascending order, because a new group is appended at the end of its partition.
         for index in sorted(self._changed):
             partition, position = generated.partition[index], generated.position[index]
             rows = self._rows[partition]

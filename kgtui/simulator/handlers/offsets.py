@@ -28,11 +28,11 @@ FIRST_BATCHED = 8
 FIRST_WITH_GROUP_ERROR = 2
 _PARTITION = Struct(">iqi")
 _HEAD = 5
-"""Bytes before the first group of an OffsetFetch response: the throttle time, and a count below 127."""
+"""Number of bytes before the first group of an OffsetFetch response: the throttle time, and a one-byte group count."""
 
 NO_ID = UUID(int=0)
 UNINITIALIZED = (-1, -1)
-"""Start offset and lag of a share partition that was never initialized."""
+"""Start offset and lag of a share partition that is not initialized."""
 
 Starts = dict[int, tuple[int, int]]
 """Partition → start offset and lag."""
@@ -42,11 +42,11 @@ FIRST_WITH_EPOCH = 4
 FIRST_WITH_MAX_TIMESTAMP = 7
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
 NO_RECORD = (-1, -1)
-"""Offset and timestamp when no record has the requested timestamp or a later one."""
+"""The offset and timestamp in a response if no record has the requested timestamp or a later one."""
 
 
 def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
-    """Return the committed offsets of one group, or of several groups since version 8 (KIP-709)."""
+    """Return the committed offsets of one group, or, since version 8, of several groups (KIP-709)."""
     if request.version >= FIRST_BATCHED:
         rows = request.fields["Groups"]
         return b"".join(
@@ -59,7 +59,11 @@ def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
 
 
 def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
-    """Encode one group of a batch; all its commits are encoded without a table, because there may be very many."""
+    """Encode one group of a response with several groups.
+
+    If the request asks for all commits of the group, they are encoded by hand, because there may be very many and the
+    generated encoder is slower.
+    """
     name = row["GroupId"]
     if row["Topics"] is not None or request.group_error(name):
         whole = OFFSET_FETCH.response.encode(request.version, {"Groups": [_committed(request, name, row["Topics"])]})
@@ -102,7 +106,7 @@ def _commits(request: RequestContext, name: str) -> Iterator[tuple[str, list[dic
 
 
 def _epoch(group: Group | None, read: ConsumedTopic) -> int:
-    """Return the committed leader epoch; -1 for simple groups, which commit none."""
+    """Return the leader epoch in the commits of a group; -1 for simple groups, which commit without an epoch."""
     return -1 if group is None or group.protocol == "" else read.topic.salt % 9
 
 
@@ -117,7 +121,7 @@ def _partition(partition: int, offset: int, epoch: int, metadata: str, error: in
 
 
 def _asked(request: RequestContext, row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the requested partitions, with -1 for those without a commit."""
+    """Return the rows of the requested partitions; the offset of a partition without a commit is -1."""
     if request.faults.topic_forbidden(row["Name"]):
         return _without_offsets([row], TOPIC_AUTHORIZATION_FAILED)[0]
     found = {partition["PartitionIndex"]: partition for partition in rows}
@@ -138,7 +142,7 @@ def _without_offsets(requested: list[dict[str, Any]], error: int) -> list[dict[s
 def share_offsets(request: RequestContext) -> dict[str, Any]:
     """Return the start offsets of the requested partitions, or of all initialized partitions.
 
-    A group that does not exist or has another type is not an error; it has no initialized partitions.
+    A group that does not exist or has another type is not an error. Its partitions are reported as uninitialized.
     """
     groups = [_share_group(request, row["GroupId"], row["Topics"]) for row in request.fields["Groups"]]
     return {"ThrottleTimeMs": request.throttle_ms, "Groups": groups}
@@ -187,7 +191,7 @@ def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], 
 
 
 def list_offsets(request: RequestContext) -> dict[str, Any]:
-    """Return one row per requested partition; only the leader of a partition returns its offsets."""
+    """Return one row per requested partition, with an error unless this broker is the leader of the partition."""
     t = request.state.time()
     # Brokers return unknown topics first.
     requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)

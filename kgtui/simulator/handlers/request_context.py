@@ -24,7 +24,7 @@ GROUP_ID_NOT_FOUND = 69
 INVALID_GROUP_ID = 24
 
 OPERATIONS_NOT_REQUESTED = -(2**31)
-"""The value of authorized operations in a response when the request did not ask for them."""
+"""The authorized operations in a response if the request did not ask for them; this value means "not requested"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class RequestContext:
         version: version of the request and of the response.
         fields: fields of the request.
         node: the broker that received the request.
-        error: error code that `Faults.fail` demands for this response; 0 for none.
+        error: error code that this response must have because of `Faults.fail`; 0 for none.
         throttle_ms: throttle time to report in the response.
     """
 
@@ -50,7 +50,7 @@ class RequestContext:
 
     @property
     def operations(self) -> int:
-        """The authorized operations to report for a group."""
+        """Bit field of the authorized operations to report for a group."""
         return (
             self.node.release.group_operations
             if self.fields.get("IncludeAuthorizedOperations")
@@ -58,10 +58,10 @@ class RequestContext:
         )
 
     def group_error(self, group: str) -> int:
-        """Return the error code with which this broker rejects requests about a group; 0 if it accepts them.
+        """Return the error code with which this broker rejects a request about a group; 0 if it accepts the request.
 
-        Authorization is checked first. A broker that is not the coordinator returns NOT_COORDINATOR for groups that
-        do not exist, too.
+        Authorization is checked first. If the broker is not the coordinator, the code is NOT_COORDINATOR, even for a
+        group that does not exist.
         """
         if self.error:
             return self.error
@@ -78,5 +78,5 @@ class RequestContext:
         return self.state.features.get(feature, 0) > 0
 
     def reads_forbidden_topic(self, group: Group) -> bool:
-        """Return whether a member of the group subscribes to a topic that must not be described."""
+        """Return whether a member of the group subscribes to a topic that the user may not describe."""
         return any(self.faults.topic_forbidden(name) for name in group.subscribed_topics)

@@ -1,7 +1,7 @@
-"""Scenarios: TOML files that say which topics and groups a simulated cluster has at the start.
+"""Scenarios: TOML files that define the topics and groups of a simulated cluster at its start.
 
-A scenario is a file in this folder, and its file name is its name. `file_keys` documents the keys of a file, and
-`loader` reads it.
+Each TOML file in this folder is a scenario; the name of the scenario is the file name without `.toml`. `file_keys`
+documents the keys of such a file, and `loader` reads it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ def add_scenario(name: str, state: ClusterState) -> None:
 
 
 def hostile_group_ids() -> list[str]:
-    """Return the hostile group ids of the `company` scenario in the order of the file; the last two are the longest."""
+    """Return the group ids of the `company` scenario that break careless programs, in the order of the file.
+
+    The last two ids are the longest.
+    """
     from kgtui.simulator.scenarios.loader import read_file
 
     hostile_ids = read_file(FOLDER / "company.toml").hostile_ids

@@ -1,6 +1,6 @@
 """The keys of a scenario file: `ScenarioFile` at the top level, `TopicSpec` in `[topics]`, `GroupSpec` in `[[groups]]`.
 
-A new key needs a field here; msgspec checks the types and rejects unknown keys.
+To add a key, add a field to one of these classes. msgspec checks the types of values and rejects unknown keys.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from kgtui.simulator.membership import (
 from kgtui.simulator.topics import Topic
 
 _DELETED_RECORDS = 400_000
-"""How many records retention has already deleted from each partition of a topic with `kept` at time 0."""
+"""For topics with `kept`: how many records of each partition retention has already deleted at time 0."""
 
 _DELETED_BASE = 48_000
 """Log end of a deleted topic."""
@@ -56,9 +56,9 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         partitions: number of partitions.
         rate: average records per second in the slowest partition.
-        kept: records per partition that retention keeps; None for the default of `Topic`.
+        kept: number of records per partition that retention keeps; None for the default of `Topic`.
         configs: configs that differ from the defaults.
-        deleted: whether the topic was deleted, so that only commits still name it.
+        deleted: whether the topic was deleted. Groups may still have commits for a deleted topic.
     """
 
     partitions: int
@@ -79,7 +79,7 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """One topic that a group reads; see `ConsumedTopic` for the keys."""
+    """One topic that a group reads. `ConsumedTopic` documents the keys."""
 
     topic: str
     commits: AnyPattern = STEADY
@@ -89,18 +89,18 @@ class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
-    """The keys of every group. Exactly one of the first four keys after `id` says who is a member at which time.
+    """The keys of every group. A group has exactly one of `members`, `constant`, `rotation` and `schedule`.
 
     Attributes:
         id: group id.
-        members: number of members, who never change.
-        constant: a group that is stopped in the middle of a rebalance.
-        rotation: members that change in an endless rotation.
-        schedule: members that join and leave at given times.
+        members: number of members, for a group whose members never change.
+        constant: the members of a group that stays in the same phase of a rebalance.
+        rotation: the members of a group that change in an endless rotation.
+        schedule: the members of a group that join and leave at given times.
         reads: the topics that the group reads.
         client: how the clients identify themselves.
-        phases: the states of a rebalance with their durations in seconds; None for those of the group type.
-        epoch: generation or group epoch at the start.
+        phases: the states of a rebalance with their durations in seconds; None for the default of the group type.
+        epoch: generation (classic groups) or group epoch at the start of the cluster.
         configs: group configs that differ from the defaults.
     """
 
@@ -120,7 +120,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
         raise NotImplementedError
 
     def membership(self) -> MembershipSchedule:
-        """Return who is a member at which time; raises ValueError unless exactly one key says it."""
+        """Return the members over time; raises ValueError unless exactly one of the four membership keys is set."""
         constant = None if self.members is None else ConstantMembership(self.members)
         schedules = [
             schedule for schedule in (constant, self.constant, self.rotation, self.schedule) if schedule is not None
@@ -140,7 +140,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
         ]
 
     def common(self, seed: int) -> dict[str, Any]:
-        """Return the arguments that every group class has."""
+        """Return the constructor arguments that the classes of all group types have in common."""
         return {"client": self.client, "phases": self.phases, "epoch": self.epoch, "seed": seed}
 
 
@@ -218,7 +218,7 @@ AnyGroupSpec: TypeAlias = ClassicSpec | ConsumerSpec | ShareSpec | StreamsSpec
 
 
 class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
-    """A long group id: `prefix`, filled up with the character `fill` to `length` characters."""
+    """A long group id: `prefix`, followed by the character `fill` as often as needed to reach `length` characters."""
 
     prefix: str
     fill: str
@@ -226,13 +226,13 @@ class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
-    """Group ids that break careless programs; each becomes a classic group that is stuck on `topic`.
+    """Group ids that break careless programs. For each, a classic group is created that no longer commits for `topic`.
 
     Attributes:
         topic: the topic that the groups read.
         ids: the group ids.
-        padded: long group ids, which have no members.
-        empty: those of `ids` that have no members, so that they can be deleted.
+        padded: long group ids; their groups have no members.
+        empty: the ids in `ids` whose groups have no members, so that they can be deleted.
     """
 
     topic: str
@@ -241,7 +241,7 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     empty: frozenset[str] = frozenset()
 
     def all(self) -> list[str]:
-        """Return all ids; the padded ones are the last."""
+        """Return all ids: first `ids`, then the ids of `padded`."""
         return [*self.ids, *self._padded()]
 
     def specs(self) -> list[AnyGroupSpec]:
@@ -266,8 +266,8 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         description: one sentence about the scenario.
-        extends: name of the scenario in the same folder whose topics and groups are part of this one.
-        without_groups: whether the groups are left out, so that only topics remain.
+        extends: name of another scenario in the same folder; its topics and groups are added to those of this file.
+        without_groups: whether to leave out all groups, so that only topics remain.
         topics: the topics by name.
         groups: the groups.
         hostile_ids: groups with hostile ids, which are added after `groups`.

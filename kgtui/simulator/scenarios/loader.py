@@ -1,6 +1,6 @@
 """Read and check scenario files, and build their topics and groups.
 
-An unknown key, a value of the wrong type or an unknown topic is reported with the names of the file and the group.
+Unknown keys, values of the wrong type and unknown topics are errors; the message names the file and the group.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario, in the order of its files.
+    """The topics and groups of a scenario. Those of the file that it extends come first.
 
     Attributes:
-        topics: the topics that exist.
+        topics: the topics, without deleted ones.
         groups: the groups.
-        configs: group configs that differ from the defaults, by group.
+        configs: group configs that differ from the defaults, by group id.
     """
 
     topics: list[Topic]
@@ -49,7 +49,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def check_keys(data: dict[str, Any], keys: Any, where: str) -> Any:
-    """Convert parsed TOML to the class `keys`.
+    """Convert parsed TOML to an instance of the class `keys`.
 
     Raises:
         UsageError: a key is unknown or missing, or a value has the wrong type; the message begins with `where`.
@@ -79,7 +79,8 @@ def build_groups(specs: list[AnyGroupSpec], topics: dict[str, Topic], seed: int,
     """Build groups.
 
     Raises:
-        UsageError: a group id is used twice, or a group lacks its membership or a topic.
+        UsageError: a group id is used twice, a group does not have exactly one membership key, or a topic of a group is
+            not in `topics`.
     """
     groups: dict[str, Group] = {}
     for spec in specs:
@@ -93,7 +94,7 @@ def build_groups(specs: list[AnyGroupSpec], topics: dict[str, Topic], seed: int,
 
 
 def read_file(path: Path) -> ScenarioFile:
-    """Read and check one scenario file, without those that it extends.
+    """Read and check one scenario file, without the scenarios that it extends.
 
     Raises:
         UsageError: the file is invalid.
@@ -105,11 +106,11 @@ def read_file(path: Path) -> ScenarioFile:
 
 
 def load_scenario(path: Path, *, seed: int) -> Scenario:
-    """Read a scenario file and those that it extends, and build their topics and groups.
+    """Read a scenario file and the files that it extends, and build their topics and groups.
 
     Args:
         path: the file.
-        seed: part of the topic ids.
+        seed: seed from which the topic ids are derived.
 
     Raises:
         UsageError: a file is invalid.
@@ -129,7 +130,7 @@ def load_scenario(path: Path, *, seed: int) -> Scenario:
     topics = {name: spec.build(name, seed) for name, spec in topic_specs.items()}
     if files[0].without_groups:
         specs = []
-    # Ids and hosts of members do not depend on the seed, so that a demo looks the same with every seed.
+    # Use a fixed seed for the ids and hosts of members, so that a demo looks the same with every seed of the cluster.
     groups = build_groups(specs, topics, 1, path.name)
     return Scenario(
         topics=[topic for name, topic in topics.items() if not topic_specs[name].deleted],
