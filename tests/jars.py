@@ -15,16 +15,16 @@ import os
 from pathlib import Path
 
 BROKER_VERSIONS = ("4.3.1", "3.9.2")
-"""Versions of which brokers and all tools are available."""
+"""Versions of Kafka whose broker and tools can be run by the tests."""
 
 CLIENT_VERSIONS = (
     "2.4.1", "2.8.2", "3.3.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.1", "4.1.2", "4.2.1", "4.4.0",
 )  # fmt: skip
-"""Versions of which only the `kafka-clients` jar is available."""
+"""Versions of Kafka of which the tests have only the `kafka-clients` jar."""
 
 
 class JarsMissingError(Exception):
-    """Kafka's jars are not on this machine; the message says how to fetch them."""
+    """Raised when Kafka's jars are not on this machine; the message says how to fetch them."""
 
 
 def cache() -> Path:

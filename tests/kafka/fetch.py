@@ -38,7 +38,7 @@ Coordinate = tuple[str, str, str]
 """Group, artifact and version of a jar in Maven Central."""
 
 Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
-"""Downloads the jars of the coordinates into a folder; with True, also their dependencies."""
+"""A function that downloads the jars of coordinates into a folder; with True, it also downloads their dependencies."""
 
 
 def broker_coordinates(version: str) -> list[Coordinate]:
@@ -63,7 +63,10 @@ def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]
 
 
 def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """Return a Maven project file with these dependencies; `transitive` also resolves the dependencies of these."""
+    """Return a Maven project file with the coordinates as its dependencies.
+
+    If `transitive` is set, Maven also downloads the dependencies of these dependencies.
+    """
     others = "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
     exclusions = "" if transitive else f"<exclusions>{others}</exclusions>"
     dependencies = "".join(
@@ -81,7 +84,7 @@ def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
 def with_maven(coordinates: Iterable[Coordinate], into: Path, transitive: bool) -> None:
     """Download jars with `mvn dependency:copy-dependencies`."""
     project = into / "pom.xml"
-    # A project cannot depend on two versions of one artifact, so that each version needs its own call.
+    # A Maven project cannot depend on two versions of the same artifact, so run Maven once per version.
     for batch in [list(coordinates)] if transitive else [[one] for one in coordinates]:
         project.write_text(pom(batch, transitive), encoding="utf-8")
         goal = f"{DEPENDENCY_PLUGIN}:copy-dependencies"
@@ -119,7 +122,7 @@ def ivy_module(coordinates: Iterable[Coordinate], transitive: bool) -> str:
 
 
 def ivy_jar() -> Path:
-    """Return the Ivy jar from PySpark's archive, which is downloaded once."""
+    """Return the Ivy jar from PySpark's source archive. The archive is downloaded only once."""
     target = jars.cache() / "ivy.jar"
     if target.is_file():
         return target
@@ -137,7 +140,10 @@ def ivy_jar() -> Path:
 
 
 def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, transitive: bool) -> None:
-    """Download missing jars into `target`; a new folder, and each jar, appears only when it is complete."""
+    """Download missing jars into `target`.
+
+    Files are written to another folder first, and moved when they are complete, so that no partial file is left behind.
+    """
     lacking = missing(target, coordinates)
     if not lacking:
         return
@@ -149,7 +155,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"no jars were resolved for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            second.unlink()  # 3.9 includes a logger; with two loggers, the tools print warnings to standard error
+            second.unlink()  # 3.9 has its own logger, and its tools warn if there are two
         partial.chmod(0o755)
         try:
             partial.rename(target)
@@ -163,7 +169,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
 
 
 def main() -> None:
-    """Fetch missing jars; `--with ivy` does not use Maven."""
+    """Fetch missing jars. With the option `--with ivy`, Ivy is used even if Maven is installed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
     parser.add_argument("--with", dest="resolver", choices=("auto", "maven", "ivy"), default="auto")
     chosen = parser.parse_args().resolver

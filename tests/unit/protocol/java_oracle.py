@@ -16,7 +16,10 @@ _QUIET = ("-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=e
 
 
 def ask(questions: Iterable[str]) -> list[str]:
-    """Run `Oracle.java` with one request per line, which it documents; return the lines of its output."""
+    """Run `Oracle.java` with one question per line of its input; return the lines of its output.
+
+    The comment in `Oracle.java` documents the questions.
+    """
     path = f"{clients_jar('4.4.0')}:{classpath('4.3.1')}"
     done = subprocess.run(
         ["java", *_QUIET, "-cp", path, str(_PROGRAM)],

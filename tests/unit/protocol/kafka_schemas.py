@@ -1,4 +1,4 @@
-"""Read Kafka's own message schemas from its jars, and compare our tables with them field by field."""
+"""Read Kafka's own message schemas from its jars, and compare the tables of kgtui with them, field by field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULTS: dict[str, object] = {"string": "", "bytes": b"", "bool": False, "uuid"
 
 @cache
 def read_schema(jar: Path, name: str) -> dict[str, Any]:
-    """Read the schema of a message from a jar; the comments in the file are removed, because JSON has none."""
+    """Read the schema of a message from a jar. Its comments are removed, because `json` cannot read them."""
     with ZipFile(jar) as opened:
         text = opened.read(f"common/message/{name}.json").decode()
     loaded: dict[str, Any] = json.loads(re.sub(r"^[ \t]*//.*$", "", text, flags=re.MULTILINE))
@@ -33,7 +33,7 @@ def versions(text: str | None) -> Versions:
 
 
 def ours(struct: Struct, version: int) -> list[object]:
-    """Return the layout of one version in our table, one row per field in order."""
+    """Return the layout of one version in the table of kgtui, one row per field, in the order of the fields."""
     return [
         (
             field.name,
@@ -79,7 +79,7 @@ def _our_default(field: Field) -> object:
 
 
 def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
-    # Kafka's generator ignores a JSON null as default; only the string "null" is a default of null.
+    # In Kafka's schemas, the string "null" is the default null. Kafka's generator ignores a JSON null.
     written = field.get("default")
     if not plain:
         return "null" if written == "null" else "empty"
@@ -93,7 +93,7 @@ def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
 
 
 def check_versions(message: Message, kafka: dict[str, Any]) -> None:
-    """Assert that our table has the layout of Kafka's schema in every version."""
+    """Assert that the table of kgtui has the same layout as Kafka's schema in every version."""
     shared = {struct["name"]: struct["fields"] for struct in kafka.get("commonStructs", [])}
     for version in range(message.low, message.high + 1):
         assert versions(kafka["validVersions"]).has(version)
@@ -102,7 +102,7 @@ def check_versions(message: Message, kafka: dict[str, Any]) -> None:
 
 
 def check_every_field_is_used(message: Message) -> None:
-    """Assert that every field is in some version, because a row with a mistyped range would go unnoticed."""
+    """Assert that every field is in at least one version; otherwise its range of versions has a typing mistake."""
 
     def check(struct: Struct, low: int, high: int) -> None:
         for field in struct.fields:

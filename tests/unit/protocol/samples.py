@@ -33,14 +33,14 @@ _RANGES |= {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
 
 class Samples:
-    """Generates values; strings are chosen from `texts`."""
+    """Generates random values of all field types; strings are chosen from `texts`."""
 
     def __init__(self, random: Random, texts: tuple[str, ...] = _TEXTS) -> None:
         self.random = random
         self.texts = texts
 
     def value(self, struct: Struct, version: int) -> dict[str, Any]:
-        """Return a value with exactly the fields of the version."""
+        """Return a random value of a struct with exactly the fields that the version has."""
         return {field.name: self._field(field, version) for field in struct.fields if field.versions.has(version)}
 
     def _field(self, field: Field, version: int) -> Any:

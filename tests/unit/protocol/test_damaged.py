@@ -1,4 +1,4 @@
-"""Decoding a damaged frame returns a value or raises DecodeError, with memory and time bounded by the frame's size."""
+"""Decoding a damaged frame returns a value or raises DecodeError. The size of the frame limits memory and time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,11 @@ FAST: dict[str, Callable[[int, bytes], object]] = {
 
 
 def damage(random: Random, data: bytes) -> bytes:
-    """Damage random places: truncate, flip bits, overwrite, insert or remove bytes, or write a forged length."""
+    """Return a damaged copy of the data.
+
+    At random positions it is truncated, bits are flipped, bytes are overwritten, inserted or removed, or a length is
+    replaced by a forged one.
+    """
     out = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 5))):
         at = random.randint(0, len(out)) if out else 0
@@ -70,7 +74,7 @@ def damage(random: Random, data: bytes) -> bytes:
 
 
 def outcome(decode: Callable[[int, bytes], object], version: int, data: bytes) -> object:
-    """Return the decoded value, or "rejected" for a DecodeError; other exceptions are not caught."""
+    """Return the decoded value, or "rejected" if `decode` raises DecodeError; other exceptions are not caught."""
     try:
         return decode(version, data)
     except DecodeError:
@@ -79,7 +83,7 @@ def outcome(decode: Callable[[int, bytes], object], version: int, data: bytes) -
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 def test_damage_gives_a_value_or_a_decode_error(message: Message, version: int) -> None:
-    """A value that decodes despite the damage survives encoding and decoding."""
+    """If a damaged message can be decoded, the decoded value can be encoded and decoded again without a change."""
     random = Random(f"{message.name}{version}")
     rejected = 0
     for _ in range(40):
@@ -96,7 +100,7 @@ def test_damage_gives_a_value_or_a_decode_error(message: Message, version: int) 
 
 @pytest.mark.parametrize(("message", "version"), [c for c in CASES if c[0].name in FAST], ids=name_of)
 def test_fast_decoders_treat_damage_like_the_generated_ones(message: Message, version: int) -> None:
-    """They reject the same frames and return the same values for the others."""
+    """Fast and generated decoders reject the same frames, and return the same values for all other frames."""
     random = Random(version)
     for _ in range(300):
         data = damage(random, message.encode(version, hostile(random).value(message.struct, version)))
@@ -108,7 +112,7 @@ def test_fast_decoders_treat_damage_like_the_generated_ones(message: Message, ve
 
 
 def normal(name: str, version: int, value: Any) -> object:
-    """Convert a value of the generated decoder to the structure that the fast decoder returns."""
+    """Convert a value from the generated decoder to the structure that the fast decoder returns."""
 
     def topics(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [{"Name": t["Name"], "Partitions": [tuple(row.values()) for row in t["Partitions"]]} for t in found]
@@ -134,7 +138,7 @@ def test_random_bytes_give_a_value_or_a_decode_error(message: Message, version: 
 
 @pytest.mark.parametrize("length", FORGED_LENGTHS)
 def test_a_forged_length_allocates_no_memory(length: bytes) -> None:
-    """A forged length of two billion at any position needs no more memory and time than the frame itself."""
+    """Decoding does not allocate memory for a forged length of two billion, at whatever position the length is."""
     random = Random(1)
     started = time.process_time()
     tracemalloc.start()
@@ -170,7 +174,7 @@ HALF_A_FRAME = bytes(3_000_000)
     ids=name_of,
 )
 def test_an_array_longer_than_the_frame_is_rejected_at_once(message: Message, version: int, start: bytes) -> None:
-    """The error is raised before any element is read, and names the claimed length."""
+    """The error names the claimed length; no element of the array is read before it is raised."""
     decoders = [message.decode, *([FAST[message.name]] if message.name in FAST else [])]
     for decode in decoders:
         with pytest.raises(DecodeError, match=r"claims 2[0-9]{9} but") as caught:

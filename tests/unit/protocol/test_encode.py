@@ -1,4 +1,4 @@
-"""Encoders reject values that a version cannot carry, omit defaults, and report mistakes in tables."""
+"""Encoders reject values of fields that a version lacks, and omit defaults. Mistakes in tables are reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def short_id(value: object) -> str:
     ids=short_id,
 )
 def test_a_field_that_the_version_lacks_is_rejected(api: Api, version: int, value: dict[str, Any]) -> None:
-    """Dropping a filter silently would list the wrong groups."""
+    """If the encoder dropped such a field, for example a filter, the broker would list the wrong groups."""
     with pytest.raises(EncodeError, match="may not be left out"):
         api.request.encode(version, value)
 
@@ -110,7 +110,7 @@ def test_null_in_a_field_that_is_not_nullable_is_rejected() -> None:
 
 
 def test_a_tagged_field_longer_than_its_size_is_rejected() -> None:
-    """Bytes after the content of a tagged field are skipped; a size smaller than the content is an error."""
+    """If the size of a tagged field is larger than its content, the rest is skipped. A smaller size is an error."""
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
     longer = start + b"\1\1\x0a" + epoch + b"??"

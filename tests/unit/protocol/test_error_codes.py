@@ -1,4 +1,4 @@
-"""The table of error codes equals Kafka's, and our reactions agree with Kafka's retriable exceptions."""
+"""The table of error codes equals Kafka's table. Codes are final if Kafka's exceptions for them are not retriable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from tests.unit.protocol.java_oracle import ask
 
 @pytest.fixture(scope="module")
 def kafka_errors() -> dict[int, tuple[str, bool, str]]:
-    """Return name, retriable flag and message per code from `org.apache.kafka.common.protocol.Errors` of 4.4.0."""
+    """Return name, whether it is retriable, and message of each code of Kafka 4.4.0.
+
+    They come from the class `org.apache.kafka.common.protocol.Errors`.
+    """
     rows = [line.split("\t") for line in ask(["errors"])]
     return {int(code): (name, retriable == "true", message) for code, name, retriable, message in rows}
 

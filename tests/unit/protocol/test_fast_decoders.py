@@ -95,7 +95,7 @@ def list_groups_body(*rows: bytes) -> bytes:
 
 
 def test_list_groups_with_tags_and_long_strings() -> None:
-    """One frame has rows with and without tagged fields and with long strings, in random order."""
+    """The frame mixes rows with tagged fields, rows without tagged fields, and rows with long strings."""
     plain = b"".join(map(compact, ("a", "consumer", "Stable", "classic")))
     long_id = b"".join(map(compact, (LONG, "consumer", "Stable", "classic")))
     long_state = b"".join(map(compact, ("b", "consumer", LONG, "classic")))
@@ -107,7 +107,7 @@ def test_list_groups_with_tags_and_long_strings() -> None:
 
 
 def test_equal_rows_share_their_decoded_strings() -> None:
-    """Two polls are compared by the bytes of their rows, so that equal groups have equal bytes."""
+    """Equal groups have rows with equal bytes, and equal states and types are the same string object."""
     groups = [
         {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
         for n in range(50)
@@ -123,7 +123,7 @@ def test_equal_rows_share_their_decoded_strings() -> None:
 
 
 def test_the_number_of_shared_strings_is_bounded() -> None:
-    """A broker that sends a new state for each group must not exhaust the memory."""
+    """Even if a broker sends a different state for each group, the cache of strings stays small."""
     decode = row_decoder(4)
     for number in range(20_000):
         decode(b"".join(map(compact, (f"g{number}", "consumer", f"State{number}"))) + b"\0")
@@ -133,7 +133,7 @@ def test_the_number_of_shared_strings_is_bounded() -> None:
 
 
 def test_rows_that_differ_only_in_tags_share_their_strings() -> None:
-    """A future tagged field with a timestamp must not cause 100,000 copies of `consumer`."""
+    """If a future version adds a tagged field with a different value per row, rows still share the other strings."""
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
         for n in range(9000)
@@ -144,7 +144,7 @@ def test_rows_that_differ_only_in_tags_share_their_strings() -> None:
 
 
 def test_a_long_id_that_looks_like_a_cached_row_is_decoded() -> None:
-    """If its length is read as one byte, the rest of this id equals a tail that is already cached."""
+    """The length of the id takes two bytes. If only one were read, the rest would look like a cached end of a row."""
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
     rows = list(map(row_decoder(5), [cached, cached, compact(long_id) + b"\1\1\1\0"]))
@@ -159,7 +159,7 @@ def test_a_damaged_row_is_a_decode_error(row: bytes) -> None:
 
 
 def test_offset_fetch_with_tags_on_some_partitions() -> None:
-    """Tagged fields shift the following rows, so that the decoder must fall back to reading row by row."""
+    """Rows with tagged fields have a different length, so that the decoder must read the rows one by one."""
 
     def partition(index: int, metadata: bytes, tags: bytes) -> bytes:
         fixed = index.to_bytes(4, "big") + (1000 + index).to_bytes(8, "big") + bytes(4)
@@ -191,7 +191,7 @@ def test_list_offsets_with_tags_on_some_partitions() -> None:
 
 
 def test_rows_that_only_look_equally_long_are_read_one_by_one() -> None:
-    """The metadata has different lengths and content that looks like length bytes at the expected positions."""
+    """Rows differ in length, but their metadata has bytes that look like expected lengths at the right positions."""
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):
         value = samples.value(OFFSET_FETCH.response.struct, 9)

@@ -1,4 +1,4 @@
-"""The protocol package is light and has no dependencies."""
+"""The protocol package imports only the standard library and `kgtui.errors`."""
 
 from __future__ import annotations
 

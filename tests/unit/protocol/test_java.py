@@ -1,4 +1,4 @@
-"""Kafka's own Java classes decode our messages and encode them to the same bytes."""
+"""Kafka's own Java classes decode the messages that kgtui encodes, and encode them to the same bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _every_message() -> Iterator[tuple[str, Message]]:
 
 
 def test_java_decodes_and_reencodes_every_version() -> None:
-    """Java consumes each frame completely and writes the same bytes."""
+    """Java reads each frame to its last byte, and encodes the decoded message to the same bytes."""
     samples = Samples(Random(20261121))
     questions, written = [], []
     for prefix, message in _every_message():

@@ -70,7 +70,7 @@ def test_a_newer_version_is_decoded_as_the_newest_known() -> None:
 
 
 def test_a_subscription_without_its_last_fields_is_decoded() -> None:
-    """It claims version 1 but ends where version 0 ends; a cut at another position is an error."""
+    """Data that begins with version 1 may end where version 0 ends. Data that ends elsewhere is malformed."""
     oldest = consumer.encode_subscription(consumer.Subscription(0, ("orders",)))
     assert consumer.decode_subscription(b"\0\1" + oldest[2:]) == consumer.Subscription(1, ("orders",))
     full = consumer.encode_subscription(consumer.Subscription(1, ("orders",), owned=OWNED))
@@ -112,7 +112,7 @@ def test_connect_subscriptions_equal_those_of_java(connect_data_of_java: dict[st
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_connect_worker_without_an_allocation(connect_data_of_java: dict[str, bytes], version: int) -> None:
-    """The allocation is null, as Java writes it, or missing."""
+    """The allocation is either null, as Kafka's Java worker writes it, or missing at the end of the data."""
     data = connect_data_of_java[f"fresh-{version}"]
     value = connect.Subscription(version, "http://worker:8083/", 42)
     assert connect.decode_subscription(data) == value
@@ -121,7 +121,7 @@ def test_a_connect_worker_without_an_allocation(connect_data_of_java: dict[str, 
 
 
 def test_connect_assignments_may_lack_their_last_three_fields(connect_data_of_java: dict[str, bytes]) -> None:
-    """Fields may be missing at the end; a cut inside a field is an error."""
+    """Whole fields may be missing at the end. Data that ends inside a field is malformed."""
     full = connect_data_of_java["assignment-2"]
     found = {size: connect.decode_assignment(full[:size]) for size in range(len(full))}
     read = {size: value for size, value in found.items() if value is not None}

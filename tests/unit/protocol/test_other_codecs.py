@@ -1,4 +1,4 @@
-"""kio and kafka-python agree with our codecs on values and bytes for the messages that they support."""
+"""The codecs of kgtui agree with those of the libraries kio and kafka-python, for the messages that both support."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ KAFKA_PYTHON = {
 
 
 class KnownCodes(Samples):
-    """Generates values that kio can decode: error codes up to 133, and times that fit a timedelta."""
+    """Generates values that kio can decode: error codes up to 133, and times that fit into a `timedelta`."""
 
     def value(self, struct: Struct, version: int) -> dict[str, Any]:
         value = super().value(struct, version)
@@ -55,7 +55,7 @@ class KnownCodes(Samples):
 
 
 def in_order(struct: Struct, version: int, value: dict[str, Any], without: str = "\0") -> list[object]:
-    """Return the values of one version in the order of its fields, without names."""
+    """Return the values of the fields that one version has, in the order of the fields and without their names."""
     found: list[object] = []
     for field in struct.fields:
         if not field.versions.has(version) or field.name.endswith(without):
@@ -71,7 +71,7 @@ def in_order(struct: Struct, version: int, value: dict[str, Any], without: str =
 
 
 def plain(value: object) -> object:
-    """Convert a value of kio to plain lists and numbers."""
+    """Convert a decoded value of kio to plain lists, strings and numbers."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [plain(getattr(value, field.name)) for field in dataclasses.fields(value)]
     if isinstance(value, tuple | list):
@@ -115,13 +115,16 @@ def test_kio_agrees(message: Message, version: int) -> None:
 
 def kafka_python_class(message: Message) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # it uses a deprecated way to read its schemas
+        warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas in a deprecated way
         module = importlib.import_module(f"kafka.protocol.{KAFKA_PYTHON[api_of(message)]}")
     return getattr(module, message.name)
 
 
 def nameless(value: object) -> object:
-    """Return the values of kafka-python's dicts in order, without bit fields, which it converts to sets."""
+    """Convert dicts of kafka-python to lists of their values, in order.
+
+    Bit fields are left out, because kafka-python converts them to sets.
+    """
     if isinstance(value, dict):
         return [nameless(item) for name, item in value.items() if not name.endswith("authorized_operations")]
     return [nameless(item) for item in value] if isinstance(value, list) else value
@@ -137,7 +140,7 @@ def test_kafka_python_agrees(message: Message, version: int) -> None:
     for _ in range(VALUES_PER_VERSION):
         value = KnownCodes(random).value(message.struct, version)
         if message is API_VERSIONS.response:
-            value["ErrorCode"] = 0  # with an error, kafka-python always decodes version 0
+            value["ErrorCode"] = 0  # if there is an error code, kafka-python always decodes the response as version 0
         data = message.encode(version, value)
         decoded = theirs.decode(data, version=version)
         expected = in_order(message.struct, version, value, without="AuthorizedOperations")

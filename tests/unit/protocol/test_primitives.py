@@ -25,7 +25,7 @@ def test_integers_have_the_expected_bytes(value: int, data: str) -> None:
 
 
 def test_an_integer_of_more_than_five_bytes_is_rejected() -> None:
-    """Without Kafka's limit, a frame of 0x80 bytes would be one integer of unlimited size."""
+    """Without this limit, which Kafka has, too, a frame full of 0x80 bytes would be one integer of unlimited size."""
     with pytest.raises(DecodeError, match="more than five bytes") as caught:
         uvarint(b"\x80\x80\x80\x80\x80\x00", 0)
     assert caught.value.position == 5

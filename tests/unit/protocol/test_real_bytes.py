@@ -1,4 +1,4 @@
-"""Decode bytes that real brokers sent: 4.3.1, and 3.9.2 for DescribeGroups version 5."""
+"""Decode bytes that real brokers sent. Those of DescribeGroups version 5 are from 3.9.2, all others from 4.3.1."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_delete_groups_v2_reports_a_missing_group() -> None:
 
 
 def test_requests_have_the_expected_bytes() -> None:
-    """The expected bytes are written by hand."""
+    """The expected bytes were written by hand according to Kafka's protocol guide."""
     assert LIST_GROUPS.request.encode(5, {}) == raw("01 01 00")
     assert LIST_GROUPS.request.encode(4, {"StatesFilter": ["Stable"]}) == raw("02 07 537461626c65 00")
     assert DELETE_GROUPS.request.encode(2, {"GroupsNames": ["nope"]}) == raw("02 05 6e6f7065 00")
@@ -61,7 +61,7 @@ def test_requests_have_the_expected_bytes() -> None:
 
 
 def test_api_versions_has_features_in_tagged_fields() -> None:
-    """Tags 0 to 2 contain features; an unknown tag is skipped."""
+    """The tagged fields 0 to 2 contain features. An unknown tagged field is skipped."""
     supported = raw("02 0e 67726f75702e76657273696f6e 0000 0001 00")
     finalized = raw("02 0e 67726f75702e76657273696f6e 0001 0001 00")
     answer = (
@@ -95,7 +95,7 @@ def test_unknown_states_types_and_error_codes_survive() -> None:
 
 
 def test_a_group_id_that_is_not_utf8_keeps_its_bytes() -> None:
-    """Otherwise a delete would affect a different group than the listed one."""
+    """If the bytes changed, a delete request would name a different group than the one that the user selected."""
     body = raw("00000000 0000 02 06 ff67c328fe 01 01 01 00 00")
     (group,) = LIST_GROUPS.response.decode(5, body)["Groups"]
     assert DELETE_GROUPS.request.encode(2, {"GroupsNames": [group["GroupId"]]}) == raw("02 06 ff67c328fe 00")

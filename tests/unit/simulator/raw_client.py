@@ -1,4 +1,4 @@
-"""A minimal client for tests: one connection, on which requests are encoded with the message tables only."""
+"""A minimal client for tests. It has one connection, and uses only the message tables of `kgtui.protocol`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgtui.simulator import Simulator
 
 DEADLINE = 10.0
-"""How long to wait for a response, in seconds."""
+"""Maximum time to wait for a response, in seconds."""
 
 
 class RawClient:
@@ -40,7 +40,7 @@ class RawClient:
             await self._writer.wait_closed()
 
     def write(self, data: bytes) -> None:
-        """Send one frame with its length."""
+        """Send one frame: the length of `data`, followed by `data`."""
         self._writer.write(pack(">i", len(data)) + data)
 
     def write_raw(self, data: bytes) -> None:
@@ -75,7 +75,7 @@ class RawClient:
 async def ask(
     cluster: Simulator, node: int, api: Api, fields: dict[str, Any], version: int | None = None
 ) -> dict[str, Any]:
-    """Send one request on a new connection and return the decoded response; the default version is the newest."""
+    """Send one request on a new connection and return the decoded response. `version` defaults to the newest one."""
     async with RawClient(address(cluster, node)) as client:
         return await client.call(api, api.high if version is None else version, fields)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""How many generated groups are described."""
+"""Number of generated groups that are described."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},
@@ -52,7 +52,7 @@ def respond(simulator: Simulator, node: Node, name: str, fields: dict[str, Any])
 
 
 def responses(simulator: Simulator, node: Node) -> Iterator[bytes]:
-    """Yield the responses of one broker to a request of every API that reads."""
+    """Yield the responses of one broker to one request of every API that reads data."""
     state = simulator.state
     ranges = node.release.ranges
     ids = list(state.groups) + ([] if state.generated is None else list(state.generated.index)[:GENERATED])
@@ -77,7 +77,10 @@ def responses(simulator: Simulator, node: Node) -> Iterator[bytes]:
 
 
 def digests(simulator: Simulator, times: Sequence[float]) -> list[str]:
-    """Return one digest of all responses of all brokers per time, which is in seconds after the start."""
+    """Return one digest per time; it covers all responses of all brokers at that time.
+
+    `times` are in seconds after the start of the cluster.
+    """
     found = []
     for t in times:
         simulator.advance(max(0.0, t - simulator.state.time()))

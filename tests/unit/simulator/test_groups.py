@@ -29,7 +29,7 @@ GROWING = RotatingMembership(100.0, ((0, 1), (0, 1, 2)))
 
 
 def states(group: Group, times: range) -> list[str]:
-    """Return the sequence of distinct states."""
+    """Return the states of the group at these times, without consecutive repetitions."""
     at_each_time = [group.state(t) for t in times]
     return at_each_time[:1] + [after for before, after in pairwise(at_each_time) if before != after]
 

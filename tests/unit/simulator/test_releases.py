@@ -16,7 +16,7 @@ from tests import jars
 
 
 def ranges_in(jar: Path) -> Ranges:
-    """Return the stable version ranges of our APIs in the schemas of a `kafka-clients` jar."""
+    """Read the version ranges of kgtui's APIs from a `kafka-clients` jar, without unstable versions."""
     ranges: Ranges = {}
     with zipfile.ZipFile(jar) as archive:
         for name in archive.namelist():

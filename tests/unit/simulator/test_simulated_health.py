@@ -1,4 +1,4 @@
-"""Simulated groups never commit backwards, and kgtui judges their health as intended."""
+"""Simulated groups never commit a lower offset than before, and kgtui assesses their health as intended."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def described(group: Group, t: float) -> GroupDescription:
 
 
 def test_generated_groups_never_commit_backwards() -> None:
-    """Committed offsets grow through rebalances, times without members, and the return of members."""
+    """Committed offsets never decrease: not during a rebalance, not without members, and not when members return."""
     generated = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
     newest: dict[tuple[str, str, int], int] = {}
     states: set[str] = set()

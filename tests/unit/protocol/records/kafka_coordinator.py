@@ -1,4 +1,4 @@
-"""Decode and encode records with the group coordinator of Kafka 4.3.1, to compare its results with ours."""
+"""Decode and encode records with the group coordinator of Kafka 4.3.1, so that tests can compare kgtui with it."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ Record = tuple[bytes, bytes | None]
 
 
 class Read(NamedTuple):
-    """How Kafka decoded a record: either `json` and `written`, or `error`."""
+    """Kafka's result for one record: `json` and `written` if it was decoded, otherwise `error`."""
 
     json: dict[str, Any] | None
     """The record as CoordinatorRecordJsonConverters prints it."""
     written: Record | None
-    """The bytes that Kafka encodes from the decoded record."""
+    """The key and value that Kafka wrote when it encoded the decoded record again."""
     error: str
 
 
 def types() -> dict[int, tuple[str, int]]:
-    """Return the name and the newest value version of each record type, by number."""
+    """Return the name and the newest value version of each record type of Kafka, by the number of the type."""
     lines = (line.split("\t") for line in _ask(["types"]))
     return {int(number): (name, int(newest)) for number, name, newest in lines}
 
 
 def read(records: Iterable[Record]) -> list[Read]:
-    """Let Kafka decode each record; return one result per record."""
+    """Decode each record with Kafka and encode it again; return one result per record."""
     return [_read(line) for line in _ask(f"{_hex(key)} {_hex(value)}" for key, value in records)]
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.unit.protocol.records.kafka_coordinator import Record
 
 CASES = [(kind, version) for kind in RECORD_SCHEMAS.values() for version in range(kind.value.high + 1)]
-"""All record schemas, each with every version of its value."""
+"""Pairs of a record schema and a version of its value: every version of every schema."""
 
 
 def name_of(case: object) -> str:
@@ -22,7 +22,7 @@ def name_of(case: object) -> str:
 
 
 def random_record(random: Random, kind: RecordSchema, version: int) -> Record:
-    """Return the key and value of a random record in one version; one in eight is a tombstone."""
+    """Return the key and value of a random record; `version` is that of the value. One in eight is a tombstone."""
     samples = Samples(random)
     key = samples.value(kind.key.struct, 0)
     if random.random() < 1 / 8:

@@ -1,4 +1,4 @@
-"""Decoding a damaged record returns a record or a reason, with memory and time bounded by its size."""
+"""Decoding a damaged record returns a record or a reason. The size of the record limits the memory and the time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.unit.protocol.test_damaged import FORGED_LENGTHS, damage
 
 
 def whole(record: CoordinatorRecord) -> None:
-    """Check that a record can be formatted, gives its members, and survives encoding and decoding."""
+    """Check that a record can be formatted, that its members can be decoded, and that it survives a round trip."""
     as_json(record)
     classic_members(record)
     again = decode(*encode(record.type, record.key, record.value, version=record.version))
@@ -114,7 +114,7 @@ def test_a_forged_length_allocates_no_memory(length: bytes) -> None:
     ],
 )
 def test_an_array_longer_than_the_record_is_rejected_at_once(record_type: RecordType, start: bytes) -> None:
-    """The reason is returned before any element is read, and names the claimed length."""
+    """The result is a reason that names the claimed length; no element of the array is read before."""
     key, _ = encode(record_type, {}, None)
     value = start + bytes(3_000_000)
     tracemalloc.start()

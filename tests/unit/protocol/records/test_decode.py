@@ -1,4 +1,4 @@
-"""Decode records with known bytes, reject what is not a record, and read the members of classic groups."""
+"""Decode records with known bytes, reject bytes that are not a record, and decode the members of classic groups."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_tombstone_has_only_a_key() -> None:
 
 
 def test_a_member_without_classic_metadata_is_decoded() -> None:
-    """Brokers write null into the tagged field: its mark is 0 in a tagged field, and 255 in any other field."""
+    """Brokers write null into the tagged field with the metadata. In a tagged field the byte for null is 0, not 255."""
     key = bytes.fromhex("0005 0001 67 0001 6d")
     start = bytes.fromhex("0000 00 00 02 63 02 68 02 02 74 00 0000ea60 00")
     record = decoded(key, start + bytes.fromhex("01 00 01 00"))
@@ -164,7 +164,7 @@ def test_an_undecodable_record_keeps_its_type_and_version() -> None:
 
 
 def test_a_tombstone_with_a_damaged_key_is_undecodable() -> None:
-    """Otherwise a flipped bit could delete the commit of a different partition."""
+    """If the key were decoded despite the damage, the tombstone could delete the commit of a different partition."""
     assert undecodable(COMMIT_KEY[:-2], None).failure is DecodeFailure.DAMAGED_KEY
 
 

@@ -1,4 +1,4 @@
-"""Our decoded records equal those of Kafka's own coordinator, for every record type and version."""
+"""Records that kgtui decodes equal those that Kafka's own coordinator decodes, for every record type and version."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ EACH = 40
 
 @pytest.fixture(scope="module")
 def answers() -> list[tuple[Record, Read]]:
-    """Return random records of every type and version, and records of defaults only, each with Kafka's result."""
+    """Return records of every type and version, each with Kafka's result for it.
+
+    Some records have random values; in the others, every field has its default.
+    """
     records = every_record_type(20261121, EACH)
     records += [encode(kind.type, {}, {}, version=version) for kind, version in CASES]
     records += [encode(kind.type, {}, None) for kind in RECORD_SCHEMAS.values()]
@@ -45,7 +48,10 @@ def test_kafka_encodes_the_same_bytes(answers: list[tuple[Record, Read]]) -> Non
 
 
 def test_no_damaged_record_is_decoded_differently_from_kafka() -> None:
-    """We reject everything that Kafka rejects. Kafka also accepts strings that are not UTF-8 and trailing bytes."""
+    """If Kafka rejects a record, kgtui rejects it, too. If both decode it, the results are equal.
+
+    kgtui rejects some records that Kafka accepts: those with trailing bytes or with strings that are not UTF-8.
+    """
     random = Random(9)
     damaged: list[Record] = []
     for key, value in every_record_type(3, 60):

@@ -71,16 +71,16 @@ def test_record_types_equal_kafkas_enumeration() -> None:
 
 
 RELEASED_IN_3_9 = sorted(name for name in names_in("3.9.2") if not name.startswith("Share"))
-"""Record types that 3.9.2 writes, without those of its early design of share groups."""
+"""Names of the key and value schemas of 3.9.2, without those of share groups, whose design changed later."""
 
 
 @pytest.mark.parametrize("name", RELEASED_IN_3_9)
 def test_records_of_an_older_release_differ_in_tagged_fields_only(name: str) -> None:
-    """One table decodes both releases, because fields that an older broker omits take their defaults."""
+    """One table can decode the records of both releases, because a tagged field that is missing gets its default."""
     kafka = read_schema(coordinator_jar("3.9.2"), name)
     shared = {struct["name"]: struct["fields"] for struct in kafka.get("commonStructs", [])}
     message = next(message for message in MESSAGES if message.name == name)
-    # Until 4.1, the schema of a key had the record type as its version.
+    # Until 4.1, the version in the schema of a key was the number of its record type.
     number = kafka["validVersions"].rpartition("-")[2] if name.endswith("Key") else None
     for version in range(message.high + 1):
         older = theirs(kafka["fields"], shared, version if number is None else int(number))
