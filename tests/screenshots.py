@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kgtui.admin import KafkaGroupAdmin
 
 FOLDER = Path(__file__).parent.parent / "screenshots"
-STARTED = 1_795_000_000.0  # seconds since the epoch, for everything that shows a time
-UPTIME = 600.0  # seconds that the simulated company has been at work
-PATIENCE = 20.0  # seconds for the app to know all groups
+STARTED = 1_795_000_000.0  # time of the stopped clock, in seconds since the epoch
+UPTIME = 600.0  # how long the simulated cluster has been running, in seconds
+PATIENCE = 20.0  # time for the app to read all groups, in seconds
 
 
 @dataclass(frozen=True, slots=True)

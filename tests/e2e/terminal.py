@@ -104,7 +104,7 @@ class Terminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         socket = Path(self._asked("socket_path"))
-        # Its programs get SIGHUP, as when a person closes the window.
+        # Its programs get SIGHUP, as when a user closes the window.
         subprocess.run(["tmux", "-L", self._name, "kill-server"], check=False, capture_output=True)
         socket.unlink(missing_ok=True)
 
@@ -143,7 +143,7 @@ class Terminal:
         """Change the size of the terminal."""
         self._tmux("resize-window", "-x", str(width), "-y", str(height))
 
-    # Seeing
+    # Reading the screen
 
     def screen(self) -> str:
         """Return the text on the screen, one line per row."""
@@ -169,30 +169,30 @@ class Terminal:
         )
         return shown.stdout.decode("utf-8", "surrogateescape")
 
-    def wait_for(self, wanted: str | Callable[[str], object], timeout: float = TIMEOUT) -> str:
+    def wait_for(self, expected: str | Callable[[str], object], timeout: float = TIMEOUT) -> str:
         """Wait until a text is on the screen, or a function of the screen returns true; return the screen.
 
         Raises:
             AssertionError: the time is over; the message has the screen.
         """
-        seen = self._until(lambda screen: _holds(wanted, screen), timeout)
-        if seen is None:
-            what = repr(wanted) if isinstance(wanted, str) else "what was waited for"
+        screen = self._until(lambda screen: _holds(expected, screen), timeout)
+        if screen is None:
+            what = repr(expected) if isinstance(expected, str) else "the expected state"
             raise AssertionError(f"{what} did not come within {timeout:g} s. The screen:\n{self._framed()}")
-        return seen
+        return screen
 
     def wait_until_gone(self, text: str, timeout: float = TIMEOUT) -> str:
         """Wait until a text is no longer on the screen, and return the screen."""
-        seen = self._until(lambda screen: text not in screen, timeout)
-        if seen is None:
+        screen = self._until(lambda screen: text not in screen, timeout)
+        if screen is None:
             raise AssertionError(f"{text!r} stayed for {timeout:g} s. The screen:\n{self._framed()}")
-        return seen
+        return screen
 
     def row_of(self, text: str) -> int:
         """Return the row with a text, counted from 0."""
         return next(row for row, line in enumerate(self.screen().split("\n")) if text in line)
 
-    # The program's end
+    # After the program has ended
 
     def pid(self) -> int:
         """Return the process id of the program that was started."""
@@ -215,11 +215,11 @@ class Terminal:
         self.wait_for(lambda _: self.at_prompt(), timeout)
         return int(self._prompt() or -1)
 
-    def check_clean(self, said: Iterable[str] = ()) -> None:
+    def check_clean(self, allowed: Iterable[str] = ()) -> None:
         """Check that the program, which has ended, left the terminal in the state in which it found it.
 
         Args:
-            said: lines that the program may leave on the screen; none by default.
+            allowed: lines that the program may leave on the screen; none by default.
 
         Raises:
             AssertionError: something differs; the message says what.
@@ -228,11 +228,11 @@ class Terminal:
         assert self._asked("cursor_flag") == "1", "the cursor is hidden"
         assert self._asked("mouse_any_flag") == "0", "the mouse is still taken"
         left = [line for line in self.screen_and_history().splitlines() if line.strip() and not _PROMPT.match(line)]
-        assert left == list(said), f"left behind on the terminal: {left}"
+        assert left == list(allowed), f"left behind on the terminal: {left}"
         self.enter("stty -a")
         modes = set(self.wait_for(lambda screen: "echoke" in screen and self.at_prompt()).replace(";", " ").split())
-        wanted = {"echo", "icanon", "isig", "icrnl", "opost", "ixon"}
-        assert wanted <= modes, f"modes of the terminal that are off: {wanted - modes}"
+        expected = {"echo", "icanon", "isig", "icrnl", "opost", "ixon"}
+        assert expected <= modes, f"modes of the terminal that are off: {expected - modes}"
 
     # tmux
 
@@ -270,5 +270,5 @@ class Terminal:
         return done.stdout.decode("utf-8", "replace")
 
 
-def _holds(wanted: str | Callable[[str], object], screen: str) -> object:
-    return wanted in screen if isinstance(wanted, str) else wanted(screen)
+def _holds(expected: str | Callable[[str], object], screen: str) -> object:
+    return expected in screen if isinstance(expected, str) else expected(screen)

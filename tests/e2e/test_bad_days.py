@@ -74,7 +74,7 @@ def test_groups_of_a_dead_broker_move_and_stay_in_the_tree(ui: Ui, cluster_with_
     cluster_with_faults.control("kill", node=3)
     ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, PATIENCE)
     cluster_with_faults.control("restart", node=3)
-    ui.terminal.keys("r")  # at once, where it would be found at the next look at the cluster
+    ui.terminal.keys("r")  # refreshes at once; otherwise the next poll of the metadata finds the broker
     screen = ui.terminal.wait_for("brokers 5/5", PATIENCE)
     assert groups_in_header(screen) == groups
 

@@ -67,5 +67,5 @@ def _parsed_by_shell(copied: str) -> str:
     """Return the id that a shell parses from a copied command, or the copied text if nothing in it is quoted."""
     if not copied.startswith("$'") or not copied.endswith("'"):
         return copied
-    said = subprocess.run(["bash", "-c", f"printf %s {copied}"], capture_output=True, check=True)
-    return said.stdout.decode("utf-8", "surrogateescape")
+    printed = subprocess.run(["bash", "-c", f"printf %s {copied}"], capture_output=True, check=True)
+    return printed.stdout.decode("utf-8", "surrogateescape")

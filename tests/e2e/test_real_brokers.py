@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 30.0
 LIVE_ROLES = ("classic", "static", "connect", "sr", "consumer", "mixed")
-"""Roles of live groups by the RPCs that describe them; those of share and streams groups are told by their type."""
+"""Roles of live groups by the RPCs that describe them; those of share and streams groups follow from their type."""
 
 
 @pytest.fixture(scope="module")

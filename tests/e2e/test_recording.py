@@ -39,14 +39,14 @@ def lake(live_431: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_ls_and_show_print_the_same_for_recording_and_brokers(live_431: Live, lake: str) -> None:
     where = ("--bootstrap-server", live_431.bootstrap)
-    told = ("group", "type", "state", "coordinator", "lag", "members")
+    fields = ("group", "type", "state", "coordinator", "lag", "members")
     live, recorded = (json_of("ls", "--lag", "--members", *of) for of in (where, ("--lake", lake)))
     ids = {group.id for group in live_431.groups.values()}
     assert ids <= {row["group"] for row in recorded["groups"]}
-    of_brokers = {row["group"]: [row.get(name) for name in told] for row in live["groups"] if row["group"] in ids}
-    of_lake = {row["group"]: [row.get(name) for name in told] for row in recorded["groups"] if row["group"] in ids}
+    of_brokers = {row["group"]: [row.get(name) for name in fields] for row in live["groups"] if row["group"] in ids}
+    of_lake = {row["group"]: [row.get(name) for name in fields] for row in recorded["groups"] if row["group"] in ids}
     assert of_lake == of_brokers
-    sayable = {name for name in ids if "\0" not in name}  # no program can be given that byte
+    sayable = {name for name in ids if "\0" not in name}  # a command-line argument cannot contain that byte
     shown = json_of("show", *sorted(sayable), "--lake", lake)
     assert {row["group"] for row in shown["groups"]} == sayable
 

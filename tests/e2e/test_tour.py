@@ -34,22 +34,22 @@ def test_tree_shows_every_group(ui: Ui, cluster: SimulatorProcess, tmp_path: Pat
     ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
     assert f"{len(ids)} groups" in terminal.screen()
-    # Not by state, which some of them change meanwhile.
+    # Not grouped by state, because some groups change their state meanwhile.
     terminal.keys("b", "b", "b", "b", "b", "Home")
     terminal.wait_for(lambda screen: " ungrouped" in screen and "audit.sink" in screen)
     terminal.keys("End")
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
-    seen = names_shown(terminal.wait_for("audit.sink"))
+    names = names_shown(terminal.wait_for("audit.sink"))
     terminal.keys("NPage")  # to the last line of the window
     for _ in ids:
-        if last in seen:
+        if last in names:
             break
         terminal.keys("NPage")
-        seen |= names_shown(terminal.wait_for(_shows_more_than(frozenset(seen))))
+        names |= names_shown(terminal.wait_for(_shows_more_than(frozenset(names))))
     plain = {name for name in ids if re.fullmatch(r"[\w.-]{1,25}", name, re.ASCII)}
     assert len(plain) > 100
-    assert plain <= seen
+    assert plain <= names
     terminal.keys("b")
     terminal.wait_for(" by type, state")
     terminal.keys("Home")
@@ -204,9 +204,9 @@ def test_screen_adapts_when_the_window_is_resized(ui: Ui) -> None:
     ui.drop_filter()
 
 
-def _shows_more_than(seen: frozenset[str]) -> Callable[[str], object]:
+def _shows_more_than(names: frozenset[str]) -> Callable[[str], object]:
     """Return whether the screen shows other groups than these."""
-    return lambda screen: names_shown(screen) - seen
+    return lambda screen: names_shown(screen) - names
 
 
 def _fits(width: int, height: int) -> Callable[[str], object]:

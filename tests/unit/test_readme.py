@@ -48,12 +48,12 @@ async def test_python_example_runs() -> None:
         )  # fmt: skip
         out, errors = await asyncio.wait_for(process.communicate(), 60)
     assert (errors.decode(), process.returncode) == ("", 0)
-    wanted = [
+    expected = [
         g for g in simulated_live_groups.groups_of("4.4").values() if g.type == "consumer" and g.state == "Stable"
     ]
-    told = {name: rest for name, *rest in map(str.split, out.decode().splitlines())}
-    assert {name: (state, members) for name, (state, _, members) in told.items()} == {
-        group.id: ("Stable", str(group.members)) for group in wanted
+    printed = {name: rest for name, *rest in map(str.split, out.decode().splitlines())}
+    assert {name: (state, members) for name, (state, _, members) in printed.items()} == {
+        group.id: ("Stable", str(group.members)) for group in expected
     }
 
 

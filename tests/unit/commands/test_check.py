@@ -129,8 +129,8 @@ def test_unreadable_retention_is_reported_and_does_not_fail_the_check(
     monkeypatch.setattr(admin, "retention", refused)
     ran = run("check", "fine")
     assert ran.code == 0
-    said = "the time until data or offsets are lost may be missing"
-    assert ran.err == f"kgtui: {said}: read configs of topic a: no. (and 1 more); grant it\n"
+    warning = "the time until data or offsets are lost may be missing"
+    assert ran.err == f"kgtui: {warning}: read configs of topic a: no. (and 1 more); grant it\n"
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_slow_read_is_not_started_twice(run: Callable[..., Completed], admin: Sc
     script.happens.append(hold)
     ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
     assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
-    # The first read, the one that is held for four steps, and those of the three steps after it.
+    # One read at the start, one that takes four steps, and one in each of the three steps after it.
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 
@@ -384,7 +384,7 @@ def test_terminal_shows_start_and_number_of_verdicts(
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (("check", "--for", "0"), "--for takes a duration above 0"),
         (("check", "--for", "2m+"), "--for takes a duration above 0"),
@@ -398,11 +398,11 @@ def test_terminal_shows_start_and_number_of_verdicts(
     ],
 )
 def test_wrong_options_exit_with_2_and_print_one_line(
-    run: Callable[..., Completed], words: tuple[str, ...], says: str
+    run: Callable[..., Completed], words: tuple[str, ...], message: str
 ) -> None:
     ran = run(*words)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-    assert says in ran.err
+    assert message in ran.err
 
 
 async def test_clock_never_goes_back_nor_waits_for_the_past() -> None:

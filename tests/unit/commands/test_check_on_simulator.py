@@ -72,17 +72,17 @@ async def company() -> AsyncIterator[Simulator]:
 
 
 CAUSES = {
-    # Steady ones of every type, some of them in a rush hour.
+    # Healthy groups of every type, some of them during a traffic peak.
     **dict.fromkeys(("payments.settle", "orders.pick", "web.sessions", "audit.sink", "notifications.push"), "OK"),
     **dict.fromkeys(("payments.ledger", "inventory.reserve", "web.recommend", "iot.aggregate"), "OK"),
     **dict.fromkeys(("emails.workers", "fraud.review", "iot.dispatch"), "OK"),
-    # Working off a backlog.
+    # A group that reduces a large lag.
     **dict.fromkeys(("orders.ship", "dwh.backfill"), "OK"),
-    # Too slow.
+    # Groups that are too slow.
     **dict.fromkeys(("payments.refund", "search.index", "orders.enrich", "jobs.run"), "WARN"),
-    # Standing still, with members and without.
+    # Groups that commit nothing, with members and without.
     **dict.fromkeys(("orders.archive", "customers.sync", "fraud.score", "jobs.retired", "customers.sync-old"), "STOP"),
-    # Nothing to judge.
+    # Groups without anything to judge.
     **dict.fromkeys(("connect-cluster", "schema-registry", "payments.never-deployed", "jobs.never-started"), "OK"),
 }
 
@@ -102,7 +102,7 @@ async def test_verdicts_match_the_behavior_of_the_scenario(
     assert groups["payments.settle"]["loss"] is None
     assert groups["payments.settle"]["time_lag"]["seconds"] < 15
     assert groups["orders.archive"]["time_lag"] == {"seconds": 120.0, "at_least": True}
-    # 180,000 records in 10 minutes, of which 2 have passed.
+    # The lag of 180,000 records falls to 0 in 10 minutes, of which 2 have passed.
     assert groups["orders.ship"]["drain"] == pytest.approx(480, rel=0.1)
     assert groups["orders.enrich"]["rebalances"]["flapping"]
     assert not groups["payments.settle"]["rebalances"]["flapping"]

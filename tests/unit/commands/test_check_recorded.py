@@ -150,16 +150,16 @@ def test_missing_part_of_the_recording_is_reported(check: Callable[..., Complete
 def test_expected_loss_uses_the_recorded_retention(check: Callable[..., Completed], tmp_path: Path) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]
     loss = row["loss"]
-    # Waiting for the two minutes that were looked at, or longer, of the hour that the topic keeps it.
+    # The oldest record has been unread for at least the two minutes judged; the topic keeps it for an hour.
     assert (loss["topic"], loss["partition"], loss["basis"]) == ("t-stuck", 0, "retention")
     assert (loss["seconds"], loss["at_most"]) == (HOUR - 120, True)
     unknown = RecordingBuilder(tmp_path / "unknown")
     unknown.poll(state_at(0), START)
     unknown.flush()
-    said = check("--all", lake=tmp_path / "unknown").err
+    stderr = check("--all", lake=tmp_path / "unknown").err
     assert (
         "the time until data or offsets are lost may be missing: the retention of topics and offsets is not recorded"
-        in said
+        in stderr
     )
 
 

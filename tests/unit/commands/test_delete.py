@@ -229,15 +229,15 @@ def test_json_is_one_document_with_plan_and_results(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "/./", "--yes", "--expect", "3", "--format", "json"]) == 4
-    told = json.loads(capsys.readouterr().out)
-    assert told["version"] == 1
-    plan = {line["group"]: line for line in told["plan"]}
+    output = json.loads(capsys.readouterr().out)
+    assert output["version"] == 1
+    plan = {line["group"]: line for line in output["plan"]}
     assert plan["idle-a"]["loss"] == {
         "topics": 1, "partitions": 1, "positions": 1000, "last_commit": None, "undo": "partly",
         "not_restored": ["commit time and expiry"],
     }  # fmt: skip
     assert plan["live"]["allowed"] is False
-    results = {line["group"]: line for line in told["results"]}
+    results = {line["group"]: line for line in output["results"]}
     assert results["idle-b"]["result"] == "deleted"
     assert results["live"]["result"] == "refused"
     assert results["idle-b"]["audit_id"] in {entry.id for entry in read_entries(folder.audit)[0]}
@@ -253,9 +253,9 @@ def test_control_characters_in_ids_are_escaped(
     assert cli.main(["delete", "red", "--yes", "--expect", "1"]) == 0
     assert cli.main(["backups"]) == 0
     assert cli.main(["audit"]) == 0
-    told = capsys.readouterr()
-    assert "\x1b" not in told.out + told.err
-    assert told.out.count(r"\x1b[31mred\n") >= 4
+    output = capsys.readouterr()
+    assert "\x1b" not in output.out + output.err
+    assert output.out.count(r"\x1b[31mred\n") >= 4
 
 
 def test_unfinished_deletion_is_checked_by_the_next_delete(
@@ -290,8 +290,8 @@ def test_backups_are_listed_and_shown(
     assert "t-idle-a" in shown
     assert "kafka-consumer-groups.sh --bootstrap-server 127.0.0.1:9092 --group idle-a --reset-offsets" in shown
     assert cli.main(["backups", row[-1].removesuffix(".jsonl"), "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["group"], told["rows"][0]["offset"]) == ("idle-a", 1000)
+    output = json.loads(capsys.readouterr().out)
+    assert (output["group"], output["rows"][0]["offset"]) == ("idle-a", 1000)
     assert cli.main(["backups", "--format", "json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["backups"]) == 2
     assert cli.main(["backups", "no-such-file"]) == 2
@@ -317,8 +317,8 @@ def test_audit_log_is_listed_filtered_and_checked(
     with folder.audit.open("a") as log:
         log.write("{torn\n")
     assert cli.main(["audit", "--format", "json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert (len(told["entries"]), told["damaged_lines"]) == (2, 1)
+    output = json.loads(capsys.readouterr().out)
+    assert (len(output["entries"]), output["damaged_lines"]) == (2, 1)
 
 
 def test_delete_connects_once(

@@ -73,16 +73,16 @@ def test_evidence_option_prints_table_rows(lake: Path, capfd: pytest.CaptureFixt
 
 def test_json_has_every_finding_and_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "--lake", str(lake), "--format", "json"]) == 0
-    told = json.loads(capfd.readouterr().out)
-    assert (told["version"], told["as_of"]) == (1, "2026-11-21T16:00:00.000Z")
-    first = told["findings"][0]
+    document = json.loads(capfd.readouterr().out)
+    assert (document["version"], document["as_of"]) == (1, "2026-11-21T16:00:00.000Z")
+    first = document["findings"][0]
     assert (first["kind"], first["severity"], first["subject"]) == ("unhealthy", "error", "pay")
     assert first["since"] == "2026-11-21T12:00:00.000Z"
     assert first["evidence"]["rows"][0] == {
         "topic": "t", "partition": 1, "status": "STOP", "lag": 700, "position": None, "last_commit": None,
         "complete": None,
     }  # fmt: skip
-    assert {one["table"] for one in told["tables"]} == {
+    assert {one["table"] for one in document["tables"]} == {
         f"gold/{name}" for name in ("lag", "health", "churn", "cleanup", "forecast", "baseline")
     }
 

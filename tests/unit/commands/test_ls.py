@@ -135,7 +135,7 @@ def test_forbidden_offsets_are_shown_as_unknown(run: Callable[..., Completed], a
     assert "group pay: may not be described [GROUP_AUTHORIZATION_FAILED] (ask for DESCRIBE on the group)" in ran.err
     row = json.loads(run("ls", "--lag", "--format", "json", "pay").out)["groups"][0]
     assert (row["lag"], row["lag_unknown"]) == (None, None)
-    # Whether it lags is not known: a filter on it must not choose the group, and says that it could not look.
+    # The lag is unknown, so a filter on the lag must not select the group, and must report that it could not decide.
     for expression in ("lag:0", "not:lag:0", "lag:1+"):
         ran = run("ls", "pay", expression)
         assert (ran.code, groups(ran)) == (1, [])
@@ -184,7 +184,7 @@ def test_control_characters_in_ids_are_escaped(run: Callable[..., Completed], ad
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (("ls", "stat:x"), "filter, at character 1: there is no term stat: (did you mean state?)"),
         (("ls", "a", "lag:x"), "filter, at character 7: 'x' is not a number"),
@@ -197,13 +197,13 @@ def test_control_characters_in_ids_are_escaped(run: Callable[..., Completed], ad
     ],
 )
 def test_wrong_options_exit_with_2_and_print_one_line(
-    run: Callable[..., Completed], words: tuple[str, ...], says: str
+    run: Callable[..., Completed], words: tuple[str, ...], message: str
 ) -> None:
     ran = run(*words)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("kgtui: ")
     assert ran.err.count("\n") == 1
-    assert says in ran.err
+    assert message in ran.err
 
 
 def test_watch_prints_one_json_document_per_line_until_ctrl_c(

@@ -73,9 +73,9 @@ def test_signal_stops_the_recorder_after_a_flush(
     assert first.returncode == 0
     before = len(RecordingReader(lake).polls())
     with recorder(cluster, lake, "--flush", "1h", "--for", "3s") as second:
-        _, said = second.communicate(timeout=60)
+        _, stderr = second.communicate(timeout=60)
     assert second.returncode == 0
-    assert "crashed" not in said
+    assert "crashed" not in stderr
     found = RecordingReader(lake)
     assert len(found.polls()) > before
     assert [moment.gap for moment in found.polls() if moment.gap] == ["the recording begins", "recorder stopped"]
@@ -86,16 +86,16 @@ def test_second_recorder_exits_with_4_and_a_killed_one_is_reported(cluster: Simu
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)
         with recorder(cluster, lake) as second:
-            _, said = second.communicate(timeout=60)
+            _, stderr = second.communicate(timeout=60)
         assert second.returncode == 4
-        assert f"process {first.pid} on" in said
+        assert f"process {first.pid} on" in stderr
         first.kill()
         first.communicate()
     with recorder(cluster, lake, "--for", "1s") as third:
-        _, said = third.communicate(timeout=60)
+        _, stderr = third.communicate(timeout=60)
     assert third.returncode == 0
-    assert f"the previous recorder (process {first.pid} on" in said
-    assert "are lost" in said
+    assert f"the previous recorder (process {first.pid} on" in stderr
+    assert "are lost" in stderr
 
 
 def test_unreachable_cluster_exits_with_3_and_creates_no_lake(

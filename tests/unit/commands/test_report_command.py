@@ -55,7 +55,7 @@ def test_since_and_until_limit_the_plots(lake: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["--since", "2026-11-22T00:00Z"], "before the end"),
         (["--since", "yesterday"], "--since takes a time"),
@@ -64,11 +64,11 @@ def test_since_and_until_limit_the_plots(lake: Path, tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options_are_rejected(
-    lake: Path, tmp_path: Path, words: list[str], says: str, capfd: pytest.CaptureFixture[str]
+    lake: Path, tmp_path: Path, words: list[str], message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "report.html"
     assert main(["report", str(lake), "-o", str(out), *[word.format(tmp_path) for word in words]]) == 2
-    assert says in capfd.readouterr().err
+    assert message in capfd.readouterr().err
     assert not out.exists()
 
 

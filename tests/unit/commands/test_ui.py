@@ -151,8 +151,8 @@ async def test_configured_clusters_can_be_opened_if_none_answers(folder: Path) -
     (folder / "prod.properties").write_text("client.id=me\n")
     async with AsyncExitStack() as stack:
         session = await first(stack, "--filter", "lag:1k+")
-        told = [(one.name, one.bootstrap, one.color, one.environment, one.read_only) for one in session.clusters]
-        assert told == [
+        clusters = [(one.name, one.bootstrap, one.color, one.environment, one.read_only) for one in session.clusters]
+        assert clusters == [
             ("prod", "127.0.0.1:1", "red", "PROD", True),
             ("staging", "127.0.0.1:2,127.0.0.1:3", None, "", False),
         ]
@@ -207,7 +207,7 @@ async def test_demo_offers_clusters_only_if_some_are_configured(folder: Path) ->
 
 async def test_groups_are_read_before_the_screen_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the first frame shows groups; polling stops when the screen closes."""
-    seen: list[Session] = []
+    sessions_opened: list[Session] = []
 
     async def until_listed(session: Session) -> int:
         assert session.monitor is not None
@@ -215,12 +215,12 @@ async def test_groups_are_read_before_the_screen_is_imported(monkeypatch: pytest
         session.monitor.subscribe(lambda snapshot: listed.set() if snapshot.groups else None)
         async with asyncio.timeout(10):
             await listed.wait()
-        seen.append(session)
+        sessions_opened.append(session)
         return 7
 
     monkeypatch.setattr("kgtui.tui.app.run_async", until_listed)
     async with Simulator() as cluster:
         args = build().parse_args(["--bootstrap-server", cluster.bootstrap])
         assert await ui._run(args, None) == 7
-    assert seen[0].monitor_task is not None
-    assert seen[0].monitor_task.done()
+    assert sessions_opened[0].monitor_task is not None
+    assert sessions_opened[0].monitor_task.done()
