@@ -94,9 +94,9 @@ COLUMNS: list[Column[ConfigRow]] = [
     Column("source", "FROM", lambda row: source_text(row.config.source), _source, rank=1, min_width=10, max_width=20),
     Column("type", "TYPE", lambda row: row.config.type, lambda row: Cell((row.config.type or "?").lower(), MUTED),
            rank=3, min_width=6),
-    Column("falls", "FALLBACK", _synonyms, lambda row: Cell(_synonyms(row) or "", MUTED), rank=4, min_width=16,
+    Column("fallback", "FALLBACK", _synonyms, lambda row: Cell(_synonyms(row) or "", MUTED), rank=4, min_width=16,
            max_width=60),
-    Column("says", "ABOUT", lambda row: row.config.documentation or None,
+    Column("documentation", "ABOUT", lambda row: row.config.documentation or None,
            lambda row: Cell(row.config.documentation or "", MUTED), rank=5, min_width=16, max_width=60),
 ]  # fmt: skip
 
