@@ -1,0 +1,54 @@
+"""The catalog of fields: every field is complete, and every output names each of its fields once."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgtui.model.fields import Field, Missing, group_fields, member_fields, partition_fields
+from kgtui.model.offsets import PartitionLag
+from tests.unit.model.query_cases import company
+
+MODULES = (group_fields, member_fields, partition_fields)
+FIELDS = [field for module in MODULES for field in vars(module).values() if isinstance(field, Field)]
+OUTPUTS = {
+    "ls": group_fields.LISTED,
+    "ls table": group_fields.LIST_COLUMNS,
+    "ls wide table": group_fields.WIDE_LIST_COLUMNS,
+    "show": group_fields.DETAILED,
+    "show header": group_fields.HEADER_LINES,
+    "members": member_fields.MEMBER_OBJECT,
+    "partitions": partition_fields.PARTITION_OBJECT,
+}
+ROW = partition_fields.PartitionRow(PartitionLag("orders", 0, 10, 2, 15, 5, 8, 0), share=False, member_id="m-1")
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
+def test_every_field_has_name_title_and_source(field: Field[[]]) -> None:
+    assert field.name.isidentifier()
+    assert field.title == field.title.upper()
+    assert field.source
+    assert field.align == ("right" if field.type in ("int", "long", "double") else "left")
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_an_output_has_no_field_twice(output: str) -> None:
+    names = [field.name for field in OUTPUTS[output]]
+    assert len(set(names)) == len(names)
+
+
+def test_value_data_and_text_of_a_number() -> None:
+    assert partition_fields.LAG.value(ROW) == 5
+    assert partition_fields.LAG.data(ROW) == 5
+    assert partition_fields.LAG.text(ROW) == "5"
+
+
+def test_unknown_value_is_none_and_empty_text() -> None:
+    assert partition_fields.START_OFFSET.data(ROW) is None
+    assert partition_fields.START_OFFSET.text(ROW) == ""
+    assert partition_fields.START_OFFSET.missing is Missing.UNREAD
+
+
+def test_lag_text_says_at_least_if_partitions_are_unknown() -> None:
+    assert group_fields.LAG.text(company(), "backfill tool") == "≥ 700"
+    assert group_fields.LAG.data(company(), "backfill tool") == 700
+    assert group_fields.LAG_UNKNOWN.data(company(), "backfill tool") == 2
